@@ -1,0 +1,1 @@
+"""The loops that touch pixels and numbers, by device."""
