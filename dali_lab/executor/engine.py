@@ -1,0 +1,468 @@
+"""Runs a plan: several batches in flight, each a set of chunks that flow through its stages on one thread pool."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.plan import Plan, Stage, Step, bare
+from dali_lab.executor.pool import ThreadPool
+from dali_lab.graph.graph import Edge
+from dali_lab.schema.operator import Call, Draw
+from dali_lab.types import UINT8, DALIDataType, numpy_dtype
+
+
+class Cancelled(Exception):  # noqa: N818  (not an error: somebody asked for it)
+    """The result is no longer wanted."""
+
+
+class _Placement:
+    """Memory for a whole output batch, shared by its chunks once the first of them has shown a shape."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._lock = threading.Lock()
+        self._shape: tuple[int, ...] | None = None
+        self._dtype: DALIDataType | None = None
+        self._buffer: npt.NDArray[np.uint8] | None = None
+
+    def place(self, start: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
+        if not len(shapes) or not (shapes == shapes[0]).all():
+            return None
+        shape = tuple(shapes[0].tolist())
+        size = int(np.prod(shape, dtype=np.int64)) * numpy_dtype(dtype).itemsize
+        with self._lock:
+            if self._buffer is None:
+                self._shape, self._dtype = shape, dtype
+                self._buffer = np.empty(size * self._total, np.uint8)
+            elif (shape, dtype) != (self._shape, self._dtype):
+                return None
+            buffer = self._buffer
+        addresses = buffer.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
+        return Batch(addresses, shapes, dtype, layout, (buffer,))
+
+
+class BatchRun:
+    """One batch on its way.
+
+    Attributes
+    ----------
+    iteration
+        Batch number.
+    size
+        Samples in it.
+    values
+        Finished edges.
+    failures
+        What went wrong: ``(node, first sample, number of samples, error)``.
+    seconds
+        Time spent in each node, summed over threads.
+    """
+
+    def __init__(self, engine: Engine, iteration: int, size: int, draws: Mapping[str, Draw]) -> None:
+        self.engine = engine
+        self.iteration = iteration
+        self.size = size
+        self.draws = draws
+        self.values: dict[Edge, Batch] = {}
+        self.failures: list[tuple[str, int, int, BaseException]] = []
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.drawn_before: dict[str, int] = {}
+        self.missing: dict[Edge, set[int]] = {}
+        self.stage = -1
+        self.pending = 0
+        self.parts: dict[Edge, list[Batch | None]] = {}
+        self.places: dict[Edge, _Placement] = {}
+        self.bounds: list[tuple[int, int]] = []
+        self.previous: BatchRun | None = None
+        self.next: BatchRun | None = None
+        self.finished = threading.Event()
+        self.cancelled = False
+        self.callback: Callable[[BatchRun], None] | None = None
+
+    def cancel(self) -> None:
+        """Stop as soon as the calls that run now return."""
+        self.cancelled = True
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all is done or has failed; `False` when the time ran out first."""
+        return self.finished.wait(timeout)
+
+    def outputs(self) -> list[Batch]:
+        """The planned outputs.
+
+        Raises
+        ------
+        BaseException
+            What the first failing sample raised.
+        """
+        if self.failures:
+            raise min(self.failures, key=lambda failure: failure[1])[3]
+        return [self.values[edge] for edge in self.engine.plan.outputs]
+
+
+class Engine:
+    """Runs the batches of one plan.
+
+    Parameters
+    ----------
+    plan
+        What to run.
+    threads
+        Worker threads.
+    seeds
+        Seed of each node that draws random numbers.
+    chunk
+        Samples in a chunk; by default chosen from the batch size and the number of threads.
+    keep_going
+        Let other samples and nodes go on when one fails, for previews.
+    progress
+        Called with each finished step, for long work.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        threads: int,
+        seeds: Mapping[str, int],
+        *,
+        chunk: int | None = None,
+        keep_going: bool = False,
+        pool: ThreadPool | None = None,
+        progress: Callable[[BatchRun, str, int], None] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.threads = max(1, threads)
+        self.seeds = dict(seeds)
+        self.chunk = chunk
+        self.keep_going = keep_going
+        self.progress = progress
+        self.drawn: dict[str, int] = defaultdict(int)
+        self.seconds: dict[str, float] = defaultdict(float)
+        self.samples: dict[str, int] = defaultdict(int)
+        self._own_pool = pool is None
+        self._pool = pool or ThreadPool(self.threads)
+        self._lock = threading.RLock()
+        self._last: BatchRun | None = None
+        self._closed = False
+        self._in_flight: set[BatchRun] = set()
+
+    def submit(
+        self,
+        iteration: int,
+        size: int,
+        draws: Mapping[str, Draw] | None = None,
+        known: Mapping[Edge, Batch] | None = None,
+        callback: Callable[[BatchRun], None] | None = None,
+    ) -> BatchRun:
+        """Start a batch. `draws` are the decisions of the sources, made in the order of the batches."""
+        run = BatchRun(self, iteration, size, draws or {})
+        run.callback = callback
+        for edge, batch in (known or {}).items():
+            run.values[bare(edge)] = batch
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the pipeline is closed")
+            run.previous = self._last
+            if self._last is not None:
+                self._last.next = run
+            self._last = run
+            self._in_flight.add(run)
+            self._advance(run)
+        return run
+
+    def close(self) -> None:
+        """Cancel what is in flight and end the threads. Can be called again."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            runs = list(self._in_flight)
+            for run in runs:
+                run.cancel()
+        if self._own_pool:
+            self._pool.close()
+        for run in runs:
+            if not run.finished.is_set():
+                run.failures.append(("", 0, run.size, Cancelled()))
+                run.finished.set()
+        self.plan.close()
+
+    def _advance(self, run: BatchRun) -> None:
+        """Admit the next stage of `run` when the batch before it has been admitted there; lock held."""
+        while run.pending == 0 and not run.finished.is_set():
+            following = run.stage + 1
+            if following >= len(self.plan.stages) or (run.failures and not self.keep_going) or run.cancelled:
+                self._finish(run)
+                return
+            if run.previous is not None and run.previous.stage < following and not run.previous.finished.is_set():
+                return
+            run.stage = following
+            self._admit(run, self.plan.stages[following])
+            if run.next is not None and run.next.pending == 0:
+                self._advance(run.next)
+
+    def _admit(self, run: BatchRun, stage: Stage) -> None:
+        count = self._count(run, stage)
+        for step in stage.steps:
+            run.drawn_before[step.node.id] = self.drawn[step.node.id]
+            self.drawn[step.node.id] += count
+        chunk = count if stage.whole else self.chunk or max(1, min(64, -(-count // (4 * self.threads))))
+        run.bounds = [(start, min(start + chunk, count)) for start in range(0, count, chunk)] if count else []
+        run.parts = {edge: [None] * len(run.bounds) for edge in stage.exports}
+        run.places = {edge: _Placement(count) for edge in stage.exports} if len(run.bounds) > 1 else {}
+        run.pending = len(run.bounds)
+        if not run.bounds:
+            for edge in stage.exports:
+                run.values[edge] = Batch.empty(UINT8)
+        for index, (start, stop) in enumerate(run.bounds):
+            self._pool.submit((run.iteration, run.stage, index), self._task(run, stage, index, start, stop))
+
+    def _count(self, run: BatchRun, stage: Stage) -> int:
+        if stage.scope == 0:
+            return run.size
+        for step in stage.steps:
+            for edge in map(bare, step.node.edges()):
+                if edge in run.values and not step.operator.joins_scopes:
+                    return len(run.values[edge])
+        return run.size
+
+    def _task(self, run: BatchRun, stage: Stage, index: int, start: int, stop: int) -> Callable[[], None]:
+        def work() -> None:
+            try:
+                if not run.cancelled:
+                    self._run_chunk(run, stage, index, start, stop)
+            finally:
+                with self._lock:
+                    run.pending -= 1
+                    if run.pending == 0:
+                        self._collect(run, stage)
+                        self._advance(run)
+
+        return work
+
+    def _collect(self, run: BatchRun, stage: Stage) -> None:
+        for edge, parts in run.parts.items():
+            present = [part for part in parts if part is not None]
+            absent = {i for (a, b), part in zip(run.bounds, parts, strict=True) if part is None for i in range(a, b)}
+            if absent:
+                run.missing[edge] = absent
+            if not present:
+                continue
+            try:
+                run.values[edge] = Batch.concat(present)
+            except ValueError as error:
+                run.failures.append((edge.node, 0, run.size, OperatorError(str(error), node=edge.node)))
+        run.parts = {}
+        run.places = {}
+
+    def _finish(self, run: BatchRun) -> None:
+        if run.cancelled and not run.failures:
+            run.failures.append(("", 0, run.size, Cancelled()))
+        for node, seconds in run.seconds.items():
+            self.seconds[node] += seconds
+            self.samples[node] += run.size
+        wanted = set(self.plan.outputs)
+        run.values = {edge: batch for edge, batch in run.values.items() if edge in wanted}
+        run.previous = None
+        if self._last is run:
+            self._last = None
+        self._in_flight.discard(run)
+        run.finished.set()
+        following, run.next = run.next, None
+        if following is not None:
+            following.previous = None
+            if following.pending == 0:
+                self._advance(following)
+        if run.callback is not None:
+            run.callback(run)
+
+    def _run_chunk(self, run: BatchRun, stage: Stage, index: int, start: int, stop: int) -> None:
+        local: dict[Edge, Batch] = {}
+        failed: set[str] = set()
+        for step in stage.steps:
+            if run.cancelled:
+                return
+            edges = [bare(edge) for edge in step.node.inputs]
+            connections = {name: bare(edge) for name, edge in step.node.connections.items()}
+            needed = [*edges, *connections.values()]
+            if any(self._is_missing(run, edge, local, failed, start, stop) for edge in needed):
+                failed.add(step.node.id)
+                continue
+            began = time.perf_counter()
+            try:
+                inputs = [self._fetch(run, stage, edge, local, start, stop) for edge in edges]
+                batches = {
+                    name: self._fetch(run, stage, edge, local, start, stop) for name, edge in connections.items()
+                }
+                results = run_step(
+                    step, self._call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
+                )
+            except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+                run.failures.append((step.node.id, start, stop - start, explain(error, step, inputs_of(local, edges), start)))
+                failed.add(step.node.id)
+                if not self.keep_going:
+                    return
+                continue
+            run.seconds[step.node.id] += time.perf_counter() - began
+            for output, batch in enumerate(results):
+                local[Edge(step.node.id, output)] = batch
+            if self.progress is not None:
+                self.progress(run, step.node.id, stop - start)
+        for edge in stage.exports:
+            if edge in local:
+                run.parts[edge][index] = local[edge]
+
+    def _is_missing(
+        self, run: BatchRun, edge: Edge, local: Mapping[Edge, Batch], failed: set[str], start: int, stop: int
+    ) -> bool:
+        if edge in local:
+            return False
+        if edge.node in failed or edge not in run.values:
+            return True
+        absent = run.missing.get(edge)
+        return bool(absent) and any(start <= i < stop for i in absent or ())
+
+    def _fetch(
+        self, run: BatchRun, stage: Stage, edge: Edge, local: Mapping[Edge, Batch], start: int, stop: int
+    ) -> Batch:
+        if edge in local:
+            return local[edge]
+        batch = run.values[edge]
+        if stage.whole:
+            return batch
+        absent = run.missing.get(edge)
+        if absent:
+            shift = sum(1 for i in absent if i < start)
+            return batch.take(slice(start - shift, stop - shift))
+        return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
+
+    def _call(
+        self,
+        run: BatchRun,
+        stage: Stage,
+        step: Step,
+        batches: Mapping[str, Batch],
+        inputs: list[Batch],
+        start: int,
+        stop: int,
+    ) -> Call:
+        draw = run.draws.get(step.node.id)
+        node = step.node.id
+        places = run.places
+
+        def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
+            placement = places.get(Edge(node, output))
+            return placement.place(start, shapes, dtype, layout) if placement is not None else None
+
+        return Call(
+            step.operator,
+            start,
+            stop - start,
+            batch_size=run.size,
+            iteration=run.iteration,
+            drawn_before=run.drawn_before.get(node, 0),
+            seed=self.seeds.get(node, 0),
+            ticket=draw.ticket if draw is not None else None,
+            batches=batches,
+            place=place if places else None,
+            cancelled=lambda: run.cancelled,
+            sources=inputs[0].sources if inputs and not stage.whole else None,
+        )
+
+
+def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:
+    """The inputs that are there, for naming the file of a failed sample."""
+    return [local[edge] for edge in edges if edge in local]
+
+
+def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True) -> tuple[Batch, ...]:
+    """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
+    operator = step.operator
+    inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
+    counts = None
+    if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
+        counts = inputs[0].shapes[:, 0].copy()
+        inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
+        call.repeat = counts
+        call.count = len(inputs[0])
+    results = operator.run(call, *inputs)
+    outputs = results if isinstance(results, tuple) else (results,)
+    if len(outputs) != step.outputs:
+        raise OperatorError(f"declares {step.outputs} outputs and returned {len(outputs)}")
+    if counts is not None:
+        outputs = tuple(batch.folded(counts, "F") for batch in outputs)
+    if check:
+        expected = len(counts) if counts is not None else call.count
+        for batch in outputs:
+            if len(batch) != expected:
+                raise OperatorError(f"returned {len(batch)} samples for {expected}")
+    if not operator.source:
+        for batch in outputs:
+            if batch.sources is None:
+                batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
+    return outputs
+
+
+def with_layout(call: Call, index: int, batch: Batch) -> Batch:
+    """The batch with the layout that the operator assumes where none is given.
+
+    Raises
+    ------
+    OperatorError
+        If the operator does not take the layout.
+    """
+    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
+    if declared is None or declared.layouts is None:
+        return batch
+    if not batch.layout:
+        for layout in declared.layouts:
+            if len(layout) == batch.ndim:
+                return batch.replaced(layout=layout)
+        if call.operator.frames and any(len(layout) + 1 == batch.ndim for layout in declared.layouts):
+            inner = next(layout for layout in declared.layouts if len(layout) + 1 == batch.ndim)
+            return batch.replaced(layout="F" + inner)
+        if "" in declared.layouts:
+            return batch
+        raise call.problem(
+            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout; it takes {', '.join(declared.layouts)}"
+        )
+    if batch.layout in declared.layouts or "" in declared.layouts:
+        return batch
+    if call.operator.frames and batch.layout[:1] == "F" and batch.layout[1:] in declared.layouts:
+        return batch
+    raise call.problem(
+        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}"
+    )
+
+
+def _takes(operator: Any, layout: str) -> bool:
+    declared = operator.inputs[0].layouts
+    return declared is not None and layout in declared
+
+
+def explain(error: BaseException, step: Step, inputs: list[Batch], start: int = 0) -> BaseException:
+    """The error with the node, the user's line and the file of the failed sample added."""
+    if isinstance(error, (StopIteration, Cancelled)):
+        return error
+    if not isinstance(error, DaliLabError):
+        wrapped = OperatorError(f"{type(error).__name__}: {error}")
+        wrapped.__cause__ = error
+        error = wrapped
+    error.node = error.node or step.node.id
+    error.operator = error.operator or step.node.op
+    error.origin = error.origin or step.node.origin or None
+    if isinstance(error, SampleError) and error.sample is not None and error.source is None:
+        for batch in inputs:
+            if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
+                error.source = batch.sources[error.sample - start]
+                break
+    return error

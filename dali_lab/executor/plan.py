@@ -1,0 +1,219 @@
+"""From a graph to what the engine runs: operators made, and nodes put into stages without a barrier inside."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dali_lab.errors import DaliLabError, GraphError
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import find_operator
+
+
+@dataclass
+class Step:
+    """One node with its operator, ready to run."""
+
+    node: Node
+    operator: Operator
+    outputs: int
+    scope: int
+
+
+@dataclass
+class Stage:
+    """Nodes that run one after the other on a chunk of the batch, or one node that needs the whole batch.
+
+    Attributes
+    ----------
+    steps
+        In an order in which they can run.
+    whole
+        The steps see the whole batch at once.
+    scope
+        Which group of samples they work on: 0 for the batch itself, others for the branches of conditionals.
+    exports
+        Edges that something outside the stage uses.
+    """
+
+    steps: list[Step]
+    whole: bool
+    scope: int
+    exports: list[Edge] = field(default_factory=list)
+
+
+@dataclass
+class Plan:
+    """What the engine runs.
+
+    Attributes
+    ----------
+    graph
+        The graph as it is run.
+    stages
+        In an order in which they can run.
+    outputs
+        Edges wanted at the end, taps included.
+    sources
+        Steps without inputs whose samples are drawn in order.
+    known
+        Edges whose batches are given instead of computed.
+    """
+
+    graph: Graph
+    stages: list[Stage]
+    outputs: tuple[Edge, ...]
+    sources: list[Step]
+    known: frozenset[Edge]
+
+    def steps(self) -> list[Step]:
+        """All steps in order."""
+        return [step for stage in self.stages for step in stage.steps]
+
+    def close(self) -> None:
+        """Give up what the operators hold."""
+        for step in self.steps():
+            step.operator.close()
+
+
+def bare(edge: Edge) -> Edge:
+    """The edge without its device."""
+    return Edge(edge.node, edge.output) if edge.device else edge
+
+
+def make_operator(node: Node) -> Operator:
+    """The operator of a node, set up.
+
+    Raises
+    ------
+    DaliLabError
+        With the node's name and the user's line.
+    """
+    kind = find_operator(node.op)
+    try:
+        values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve")}
+        return kind(values, node.connections, node.id, node.device)
+    except DaliLabError as error:
+        error.node = error.node or node.id
+        error.operator = error.operator or node.op
+        error.origin = error.origin or node.origin or None
+        raise
+
+
+def make_plan(
+    graph: Graph,
+    outputs: Sequence[Edge] | None = None,
+    known: Collection[Edge] = (),
+    operators: Mapping[str, Operator] | None = None,
+) -> Plan:
+    """Plan the computation of some edges of a graph.
+
+    Parameters
+    ----------
+    graph
+        A verified graph.
+    outputs
+        Edges to compute; by default the graph's outputs. Taps are just more of them.
+    known
+        Edges whose batches will be given; nothing before them is run.
+    operators
+        Operators to use again instead of making new ones, by node.
+
+    Raises
+    ------
+    GraphError
+        If there is a cycle, or an edge leads nowhere.
+    """
+    wanted = tuple(bare(edge) for edge in (graph.outputs if outputs is None else outputs))
+    given = frozenset(bare(edge) for edge in known)
+    keep = _needed(graph, wanted, given)
+    order = [name for name in graph.order() if name in keep]
+    kept_alive = [name for name, node in graph.nodes.items() if node.arguments.get("preserve") and outputs is None]
+    if any(name not in keep for name in kept_alive):
+        keep |= graph.ancestors(kept_alive)
+        order = [name for name in graph.order() if name in keep]
+    steps: dict[str, Step] = {}
+    scopes: dict[Edge, int] = {}
+    levels: dict[str, int] = {}
+    grouped: dict[tuple[int, bool, int], list[Step]] = {}
+    for name in order:
+        node = graph.nodes[name]
+        operator = operators[name] if operators and name in operators else make_operator(node)
+        edges = [bare(edge) for edge in node.edges()]
+        scope = _scope_of(operator, node, edges, scopes)
+        count = operator.output_count(operator.values)
+        step = Step(node, operator, count, scope)
+        steps[name] = step
+        level = 0
+        for edge in edges:
+            if edge in given or edge.node not in steps:
+                continue
+            made_whole = steps[edge.node].operator.whole_batch
+            level = max(level, levels[edge.node] + (1 if made_whole and not operator.whole_batch else 0))
+        levels[name] = level
+        for index in range(count):
+            made_scope = operator.scope_of_output(index, name)
+            scopes[Edge(name, index)] = scope if made_scope is None else made_scope
+        grouped.setdefault((level, operator.whole_batch, scope), []).append(step)
+    stages = [
+        Stage(group, whole, scope)
+        for (_, whole, scope), group in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1]))
+    ]
+    stages = _split_whole(stages)
+    _find_exports(stages, wanted)
+    return Plan(graph, stages, wanted, [steps[n] for n in order if steps[n].operator.source], given)
+
+
+def _needed(graph: Graph, wanted: Sequence[Edge], given: frozenset[Edge]) -> set[str]:
+    keep: set[str] = set()
+    stack = [edge for edge in wanted if edge not in given]
+    while stack:
+        edge = stack.pop()
+        if edge.node not in graph.nodes:
+            raise GraphError(f"there is no node '{edge.node}'")
+        if edge.node in keep:
+            continue
+        keep.add(edge.node)
+        stack.extend(bare(other) for other in graph.nodes[edge.node].edges() if bare(other) not in given)
+    return keep
+
+
+def _scope_of(operator: Operator, node: Node, edges: Sequence[Edge], scopes: Mapping[Edge, int]) -> int:
+    """The group of samples a node works on: that of its inputs, which must all be the same."""
+    if not edges:
+        return 0
+    found = [scopes.get(edge, 0) for edge in edges]
+    if operator.joins_scopes:
+        return scopes.get(edges[-1], 0)
+    if len(set(found)) > 1:
+        raise GraphError(
+            "its inputs come from different branches of a conditional", node=node.id, operator=node.op, origin=node.origin
+        )
+    return found[0]
+
+
+def _split_whole(stages: list[Stage]) -> list[Stage]:
+    """One stage for each node that needs the whole batch, so that independent ones run side by side."""
+    result = []
+    for stage in stages:
+        if stage.whole:
+            result.extend(Stage([step], True, stage.scope) for step in stage.steps)
+        else:
+            result.append(stage)
+    return result
+
+
+def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:
+    home = {step.node.id: index for index, stage in enumerate(stages) for step in stage.steps}
+    exports: list[dict[Edge, None]] = [{} for _ in stages]
+    for edge in wanted:
+        if edge.node in home:
+            exports[home[edge.node]][edge] = None
+    for index, stage in enumerate(stages):
+        for step in stage.steps:
+            for edge in map(bare, step.node.edges()):
+                if edge.node in home and home[edge.node] != index:
+                    exports[home[edge.node]][edge] = None
+    for stage, edges in zip(stages, exports, strict=True):
+        stage.exports = list(edges)

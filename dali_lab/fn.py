@@ -1,0 +1,74 @@
+"""Operators as functions: ``fn.resize(images, size=224)`` adds a node to the pipeline that is being defined.
+
+The functions are made from the registry; their signatures and documentation come from the declarations.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import ModuleType
+from typing import Any
+
+from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import all_operators, on_register
+
+_building = False
+
+
+def _module(path: list[str]) -> ModuleType:
+    """The module for a dotted path under ``fn``, made if need be."""
+    module = sys.modules[__name__]
+    for depth, part in enumerate(path, 1):
+        name = ".".join([__name__, *path[:depth]])
+        child = sys.modules.get(name)
+        if child is None:
+            child = ModuleType(name, f"Operators under ``fn.{'.'.join(path[:depth])}``.")
+            child.__path__ = []  # type: ignore[attr-defined]
+            sys.modules[name] = child
+        setattr(module, part, child)
+        module = child
+    return module
+
+
+def make_function(operator: type[Operator]) -> Any:
+    """The function under ``fn`` for an operator."""
+    name = operator.name
+
+    def function(*inputs: Any, **kwargs: Any) -> Any:
+        return operator.python_call(inputs, kwargs)
+
+    from dali_lab.schema.reference import docstring
+
+    parts = name.split(".")
+    function.__name__ = function.__qualname__ = parts[-1]
+    function.__module__ = ".".join([__name__, *parts[:-1]])
+    function.__doc__ = docstring(operator)
+    kinds = inspect.Parameter
+    parameters: list[inspect.Parameter] = []
+    for declared in operator.inputs:
+        if declared.variadic:
+            parameters.append(kinds(declared.name, kinds.VAR_POSITIONAL))
+        else:
+            default = None if declared.optional else kinds.empty
+            parameters.append(kinds(declared.name, kinds.POSITIONAL_ONLY, default=default))
+    taken = {parameter.name for parameter in parameters}
+    for arg in operator.argument_table.values():
+        if arg.renamed_to or arg.removed or arg.name in taken:
+            continue
+        default = kinds.empty if arg.default is REQUIRED else arg.default
+        parameters.append(kinds(arg.name, kinds.KEYWORD_ONLY, default=default))
+    parameters.append(kinds("device", kinds.KEYWORD_ONLY, default=None))
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return function
+
+
+def _add(operator: type[Operator]) -> None:
+    *path, last = operator.name.split(".")
+    setattr(_module(path), last, make_function(operator))
+
+
+for _operator in all_operators().values():
+    _add(_operator)
+on_register(_add)

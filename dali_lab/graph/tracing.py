@@ -1,0 +1,267 @@
+"""From calls in Python to a graph: every ``fn`` call records itself, and the outputs decide what belongs to the graph."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dali_lab.data_node import DataNode, OpCall
+from dali_lab.errors import ArgumentError, ArgumentTypeError, DaliLabError, GraphError, nearest
+from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import find_operator
+from dali_lab.types import ScalarConstant
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_warned: set[str] = set()
+
+
+def user_line() -> str:
+    """``file:line`` of the innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
+            return f"{name}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Record a call of the operator called `name` under ``fn``.
+
+    Returns
+    -------
+    DataNode, tuple of DataNode, or None
+        One node for each output; `None` for an operator without outputs.
+
+    Raises
+    ------
+    GraphError
+        With the operator, the argument, the value and the user's line.
+    """
+    operator = find_operator(name)
+    if any(isinstance(item, (list, tuple)) and item and all(isinstance(x, DataNode) for x in item) for item in inputs):
+        return _call_on_sets(name, inputs, kwargs)
+    try:
+        call = _record(operator, inputs, kwargs)
+    except DaliLabError as error:
+        error.operator = error.operator or operator.name
+        error.node = error.node or kwargs.get("name")
+        error.origin = error.origin or user_line()
+        raise
+    device = "gpu" if call.device == "mixed" else call.device
+    nodes = tuple(DataNode(call, index, device) for index in range(call.outputs))
+    if not nodes:
+        if call.pipeline is not None:
+            call.pipeline.add_sink(DataNode(call, 0, device))
+        return None
+    return nodes[0] if len(nodes) == 1 else nodes
+
+
+def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Apply the operator to each set of inputs in turn, where lists of nodes were passed."""
+    counts = {len(item) for item in inputs if isinstance(item, (list, tuple))}
+    if len(counts) != 1:
+        raise GraphError("lists of inputs must have the same length", operator=name, origin=user_line())
+    results = [
+        call_operator(name, [item[i] if isinstance(item, (list, tuple)) else item for item in inputs], kwargs)
+        for i in range(counts.pop())
+    ]
+    if results and isinstance(results[0], tuple):
+        return tuple(list(column) for column in zip(*results, strict=True))
+    return results
+
+
+def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> OpCall:
+    from dali_lab.pipeline import Pipeline
+
+    pipeline = Pipeline.current()
+    nodes = tuple(_as_node(operator, item, index) for index, item in enumerate(inputs))
+    check_input_count(operator, len(nodes))
+    arguments, connections, own_name, preserve, device = _sort_arguments(operator, kwargs)
+    if device is None:
+        device = "gpu" if any(node.device == "gpu" for node in nodes) and "gpu" in operator.devices else "cpu"
+        if operator.devices and device not in operator.devices:
+            device = operator.devices[0]
+    if device not in ("cpu", "gpu", "mixed"):
+        raise ArgumentError(f"{device!r} is none of 'cpu', 'gpu', 'mixed'", argument="device")
+    if device not in operator.devices:
+        offered = " or ".join(map(repr, operator.devices))
+        raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")
+    operator.verify(arguments, connections, len(nodes))
+    for node in (*nodes, *connections.values()):
+        other = node.source.pipeline
+        if pipeline is not None and other is not None and other is not pipeline:
+            raise GraphError(f"{node.name} belongs to another pipeline; a node can be used only where it was made")
+    return OpCall(
+        operator.name,
+        device,
+        nodes,
+        arguments,
+        connections,
+        own_name,
+        operator.output_count(arguments),
+        pipeline,
+        user_line(),
+        preserve,
+    )
+
+
+def check_input_count(operator: type[Operator], count: int) -> None:
+    """Raise :class:`GraphError` if the operator cannot take this number of inputs."""
+    least = sum(not declared.optional for declared in operator.inputs)
+    variadic = bool(operator.inputs) and operator.inputs[-1].variadic
+    if count < least or (count > len(operator.inputs) and not variadic):
+        most = f"{least} or more" if variadic else str(least) if least == len(operator.inputs) else f"{least} to {len(operator.inputs)}"
+        names = ", ".join(declared.name for declared in operator.inputs)
+        plural = "" if most == "1" else "s"
+        raise GraphError(
+            f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}", operator=operator.name
+        )
+
+
+def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
+    if isinstance(item, DataNode):
+        return item
+    from dali_lab.constants import constant_node
+
+    plain = isinstance(item, (bool, int, float, ScalarConstant, np.ndarray, np.generic, list, tuple)) or hasattr(
+        item, "__array__"
+    )
+    if not plain:
+        name = operator.inputs[min(index, len(operator.inputs) - 1)].name if operator.inputs else str(index)
+        raise ArgumentTypeError(
+            f"input {index} ({name}) must be a DataNode, got {item!r} ({type(item).__name__})", operator=operator.name
+        )
+    if isinstance(item, ScalarConstant):
+        return constant_node(item.value, dtype=item.dtype, shape=())
+    return constant_node(item)
+
+
+def _sort_arguments(
+    operator: type[Operator], kwargs: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
+    arguments: dict[str, Any] = {}
+    connections: dict[str, DataNode] = {}
+    name: str | None = None
+    device: str | None = None
+    preserve = False
+    for key, value in kwargs.items():
+        if key == "device":
+            device = None if value is None else str(value)
+            continue
+        arg = operator.argument_table.get(key)
+        if arg is None:
+            known = [*operator.argument_table, "device"]
+            raise ArgumentTypeError(
+                f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
+            )
+        if value is None:
+            continue
+        if arg.removed:
+            _warn_once(f"{operator.name}.{key}", f"fn.{operator.name}: the argument '{key}' no longer has any effect")
+            continue
+        if arg.renamed_to:
+            _warn_once(
+                f"{operator.name}.{key}",
+                f"fn.{operator.name}: the argument '{key}' is now called '{arg.renamed_to}'",
+            )
+            if arg.renamed_to in kwargs:
+                raise ArgumentError(f"given together with its successor '{arg.renamed_to}'", argument=key)
+            key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
+        if isinstance(value, DataNode):
+            if not arg.tensor:
+                raise ArgumentTypeError("must be a constant, not a DataNode", operator=operator.name, argument=key)
+            connections[key] = value
+            continue
+        if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
+            raise ArgumentTypeError(
+                "mixes numbers and DataNodes in a list; join them with fn.stack first" if arg.tensor else
+                "must be a list of constants, not of DataNodes",
+                operator=operator.name,
+                argument=key,
+            )
+        canonical = arg.canonical(value)
+        if key == "name":
+            name = canonical
+        elif key == "preserve":
+            preserve = canonical
+        elif key != "bytes_per_sample_hint":
+            arguments[key] = canonical
+    for key, arg in operator.argument_table.items():
+        if arg.required and key not in arguments and key not in connections:
+            raise ArgumentTypeError("must be given", operator=operator.name, argument=key)
+    return arguments, connections, name, preserve, device
+
+
+def _warn_once(key: str, message: str) -> None:
+    if key not in _warned:
+        _warned.add(key)
+        warnings.warn(message, DeprecationWarning, stacklevel=5)
+
+
+def build_graph(
+    outputs: Sequence[DataNode], sinks: Iterable[DataNode] = (), pipeline: Mapping[str, Any] | None = None
+) -> Graph:
+    """Collect everything that the outputs depend on into a graph, in the order in which it was called."""
+    calls: dict[int, OpCall] = {}
+    stack = [node.source for node in (*outputs, *sinks)]
+    while stack:
+        call = stack.pop()
+        if call.number in calls:
+            continue
+        calls[call.number] = call
+        stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
+    names = _name_calls([calls[number] for number in sorted(calls)])
+
+    def edge(node: DataNode, *, to_output: bool = False) -> Edge:
+        made_on = "gpu" if node.source.device == "mixed" else node.source.device
+        moved = node.device if to_output and node.device != made_on else ""
+        return Edge(names[node.source.number], node.index, moved)
+
+    nodes = {}
+    for number in sorted(calls):
+        call = calls[number]
+        arguments = dict(call.arguments)
+        if call.preserve:
+            arguments["preserve"] = True
+        nodes[names[number]] = Node(
+            names[number],
+            call.op,
+            call.device,
+            tuple(edge(node) for node in call.inputs),
+            arguments,
+            {key: edge(node) for key, node in call.connections.items()},
+            call.origin,
+        )
+    return Graph(nodes, tuple(edge(node, to_output=True) for node in outputs), pipeline or {})
+
+
+def _name_calls(calls: Sequence[OpCall]) -> dict[int, str]:
+    asked: dict[str, OpCall] = {}
+    for call in calls:
+        if call.name is None:
+            continue
+        if call.name in asked:
+            raise GraphError(
+                f"two nodes are called '{call.name}': fn.{asked[call.name].op} and fn.{call.op}; names must be unique",
+                node=call.name,
+                origin=call.origin,
+            )
+        asked[call.name] = call
+    taken: dict[str, Any] = dict(asked)
+    names = {}
+    for call in calls:
+        if call.name is not None:
+            names[call.number] = call.name
+            continue
+        name = unique_name(call.suggested or call.op.rsplit(".", 1)[-1].strip("_"), taken)
+        taken[name] = call
+        names[call.number] = name
+    return names

@@ -1,0 +1,127 @@
+"""What is wrong with a graph, all of it at once, before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dali_lab.errors import ArgumentError, DaliLabError, GraphError, nearest
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.tracing import check_input_count
+from dali_lab.schema.registry import find_operator, has_operator
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong.
+
+    Attributes
+    ----------
+    message
+        A sentence.
+    node, argument, input
+        Where.
+    severity
+        ``"error"`` or ``"warning"``.
+    """
+
+    message: str
+    node: str | None = None
+    argument: str | None = None
+    input: int | None = None
+    severity: str = "error"
+
+
+def problems(graph: Graph) -> list[Problem]:
+    """Everything that keeps the graph from running."""
+    found = [problem for node in graph.nodes.values() for problem in _node_problems(graph, node)]
+    for edge in graph.outputs:
+        found.extend(_edge_problems(graph, edge, None, None, None))
+    try:
+        graph.order()
+    except GraphError as error:
+        found.append(Problem(error.message, error.node))
+    return found
+
+
+def verify(graph: Graph) -> None:
+    """Raise the first problem.
+
+    Raises
+    ------
+    GraphError
+        If the graph cannot run.
+    """
+    if not graph.outputs and not any(node.arguments.get("preserve") for node in graph.nodes.values()):
+        raise GraphError("the graph has no outputs")
+    for problem in problems(graph):
+        node = graph.nodes.get(problem.node or "")
+        kind = ArgumentError if problem.argument else GraphError
+        raise kind(
+            problem.message,
+            node=problem.node,
+            operator=node.op if node else None,
+            argument=problem.argument,
+            origin=(node.origin or None) if node else None,
+        )
+
+
+def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
+    if not has_operator(node.op):
+        try:
+            find_operator(node.op)
+        except GraphError as error:
+            yield Problem(error.message, node.id)
+        return
+    operator = find_operator(node.op)
+    if operator.devices and node.device not in operator.devices:
+        yield Problem(f"runs on {' or '.join(operator.devices)}, not on {node.device}", node.id)
+    try:
+        check_input_count(operator, len(node.inputs))
+    except GraphError as error:
+        yield Problem(error.message, node.id)
+    for index, edge in enumerate(node.inputs):
+        yield from _edge_problems(graph, edge, node.id, None, index)
+    table = operator.argument_table
+    known_values = {}
+    complete = True
+    for name, value in node.arguments.items():
+        arg = table.get(name)
+        if arg is None:
+            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", node.id, name)
+            continue
+        try:
+            known_values[name] = arg.canonical(value)
+        except DaliLabError as error:
+            complete = False
+            yield Problem(error.message, node.id, name)
+    for name, edge in node.connections.items():
+        arg = table.get(name)
+        if arg is None:
+            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", node.id, name)
+        elif not arg.tensor:
+            yield Problem("must be a constant; no node can be connected to it", node.id, name)
+        yield from _edge_problems(graph, edge, node.id, name, None)
+    for name, arg in table.items():
+        if arg.required and name not in node.arguments and name not in node.connections:
+            complete = False
+            yield Problem("must be given", node.id, name)
+    if complete:
+        try:
+            operator.verify(known_values, node.connections, len(node.inputs))
+        except DaliLabError as error:
+            yield Problem(error.message, node.id, error.argument)
+
+
+def _edge_problems(
+    graph: Graph, edge: Edge, node: str | None, argument: str | None, index: int | None
+) -> Iterator[Problem]:
+    source = graph.nodes.get(edge.node)
+    if source is None:
+        yield Problem(f"there is no node '{edge.node}'{nearest(edge.node, graph.nodes)}", node, argument, index)
+        return
+    if has_operator(source.op):
+        count = find_operator(source.op).output_count(source.arguments)
+        if edge.output >= count:
+            plural = "s" if count != 1 else ""
+            yield Problem(f"'{edge.node}' has {count} output{plural}, so there is no {edge}", node, argument, index)

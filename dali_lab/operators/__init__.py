@@ -1,0 +1,1 @@
+"""All operators, one file each, in folders by family."""

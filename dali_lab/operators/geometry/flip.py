@@ -1,0 +1,32 @@
+"""Mirrors images."""
+
+from __future__ import annotations
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register
+
+
+@register
+class Flip(Operator):
+    """Mirrors images or volumes along the chosen axes."""
+
+    name = "flip"
+    family = "geometry"
+    title = "Flip"
+    inputs = (Input("images", layouts=("HWC", "DHWC", "CHW", "CDHW"), doc="Images, volumes or sequences."),)
+    outputs = (Output("images"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, per_frame=True, widget="switch", important=True),
+        Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, per_frame=True, widget="switch", important=True),
+        Arg("depthwise", "int", 0, "Mirror front and back of a volume.", tensor=True, per_frame=True, widget="switch"),
+    )
+
+    def run(self, call: Call, images: Batch) -> Batch:
+        out = call.allocate(images.shapes, images.dtype, images.layout)
+        flags = {letter: call.numbers(name, bool) for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise"))}
+        for index in range(len(images)):
+            step = tuple(slice(None, None, -1) if letter in flags and flags[letter][index] else slice(None) for letter in images.layout)
+            out.array(index)[...] = images.array(index)[step]
+        return out

@@ -1,0 +1,280 @@
+"""Arguments, inputs and outputs of an operator, and how a value becomes what the declaration says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+
+ArgType = Literal["float", "int", "bool", "string", "number", "dtype", "image_type", "interp_type", "layout", "object"]
+Kind = Literal["image", "tensor", "encoded", "audio", "mask", "boxes", "any"]
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "REQUIRED"
+
+
+REQUIRED = _Required()
+
+_ENUMS: dict[str, type[types._NamedEnum]] = {
+    "dtype": types.DALIDataType,
+    "image_type": types.DALIImageType,
+    "interp_type": types.DALIInterpType,
+}
+
+
+@dataclass(frozen=True)
+class Arg:
+    """One argument of an operator.
+
+    Parameters
+    ----------
+    name
+        NVIDIA DALI's name for it.
+    type
+        Type of one element.
+    default
+        Value when it is not given; `None` means "not set", :data:`REQUIRED` that it must be given.
+    doc
+        Meaning, in one or two sentences, without the range and default, which are printed from here.
+    vector
+        A list of elements; a single one is taken as a list of one.
+    length
+        Number of elements of a vector, when it is fixed.
+    tensor
+        Whether a node may be connected instead of a constant, giving one value for each sample.
+    per_frame
+        Whether a connected node may give one value for each frame.
+    minimum, maximum
+        Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
+    soft_minimum, soft_maximum, step
+        The range worth playing with, for sliders.
+    unit
+        ``"px"``, ``"deg"``, ``"Hz"``, ``"dB"``, ``"s"``.
+    choices
+        Allowed words of a string argument.
+    widget
+        Form control, where the type does not already tell it.
+    important
+        Shown on the node itself.
+    advanced
+        Shown only on demand: it changes speed or memory, not the result.
+    renamed_to
+        For a deprecated argument: its successor.
+    removed
+        For a deprecated argument that no longer has any effect.
+    """
+
+    name: str
+    type: ArgType
+    default: Any = None
+    doc: str = ""
+    vector: bool = False
+    length: int | None = None
+    tensor: bool = False
+    per_frame: bool = False
+    minimum: float | None = None
+    maximum: float | None = None
+    exclusive_minimum: bool = False
+    soft_minimum: float | None = None
+    soft_maximum: float | None = None
+    step: float | None = None
+    unit: str | None = None
+    choices: tuple[str, ...] | None = None
+    widget: str | None = None
+    important: bool = False
+    advanced: bool = False
+    renamed_to: str | None = None
+    removed: bool = False
+
+    @property
+    def required(self) -> bool:
+        """Whether the argument must be given."""
+        return self.default is REQUIRED
+
+    def canonical(self, value: Any) -> Any:
+        """The one way in which `value` is kept in a graph: plain Python numbers, enums, tuples.
+
+        Raises
+        ------
+        ArgumentTypeError, ArgumentError
+            If the value has another type, or lies outside the range.
+        """
+        if self.type == "object":
+            return value
+        if self.vector:
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            elif hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
+                value = value.tolist()
+            items = list(value) if isinstance(value, (list, tuple, range)) else [value]
+            if self.length is not None and len(items) not in (1, self.length):
+                raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
+            return tuple(self._element(item) for item in _flatten(items))
+        if isinstance(value, (list, tuple)) and len(value) == 1 and self.type != "object":
+            value = value[0]
+        return self._element(value)
+
+    def _element(self, value: Any) -> Any:
+        if isinstance(value, types.ScalarConstant):
+            value = value.value
+        if hasattr(value, "item") and not isinstance(value, (str, bytes)) and getattr(value, "size", 1) == 1:
+            value = value.item()
+        converted = self._converted(value)
+        if isinstance(converted, (int, float)) and not isinstance(converted, bool) and self.type in ("int", "float"):
+            self._check_range(converted)
+        return converted
+
+    def _converted(self, value: Any) -> Any:
+        if self.type == "bool":
+            if isinstance(value, (bool, int)):
+                return bool(value)
+        elif self.type == "int":
+            if isinstance(value, bool) or isinstance(value, int):
+                return int(value)
+            if isinstance(value, float) and value.is_integer():
+                return int(value)
+        elif self.type == "float":
+            if isinstance(value, (bool, int, float)):
+                return float(value)
+            if isinstance(value, str) and value in ("inf", "-inf", "nan"):
+                return float(value)
+        elif self.type == "number":
+            if isinstance(value, (bool, int, float)):
+                return value
+        elif self.type in ("string", "layout"):
+            if isinstance(value, str):
+                if self.choices and value not in self.choices:
+                    raise ArgumentError(
+                        f"{value!r} is none of {', '.join(map(repr, self.choices))}{nearest(value, self.choices)}",
+                        argument=self.name,
+                    )
+                return str(value)
+        elif self.type in _ENUMS:
+            return self._enum(value)
+        else:
+            return value
+        raise ArgumentTypeError(
+            f"takes {_article(self.describe_type())}, got {value!r} ({type(value).__name__})", argument=self.name
+        )
+
+    def _enum(self, value: Any) -> Any:
+        kind = _ENUMS[self.type]
+        if isinstance(value, kind):
+            return value
+        try:
+            if isinstance(value, str):
+                return kind[value]
+            if isinstance(value, int) and not isinstance(value, bool):
+                return kind(value)
+            name = getattr(value, "name", None)
+            if isinstance(name, str) and name in kind.__members__:
+                return kind[name]
+            if self.type == "dtype":
+                return types.to_dali_type(value)
+        except (KeyError, ValueError, TypeError):
+            pass
+        hint = nearest(str(value), kind.__members__)
+        raise ArgumentTypeError(f"takes a {kind.__name__}, got {value!r}{hint}", argument=self.name)
+
+    def _check_range(self, value: float) -> None:
+        low, high = self.minimum, self.maximum
+        if math.isnan(value) and (low is not None or high is not None):
+            raise ArgumentError(f"nan is not in {self.describe_range()}", argument=self.name)
+        too_low = low is not None and (value < low or (self.exclusive_minimum and value == low))
+        too_high = high is not None and value > high
+        if too_low or too_high:
+            raise ArgumentError(f"{value:g} is not in {self.describe_range()}", argument=self.name)
+
+    def describe_range(self) -> str:
+        """The allowed range in words, or an empty string."""
+        unit = f" {self.unit}" if self.unit else ""
+        if self.minimum is not None and self.maximum is not None:
+            left = "]" if self.exclusive_minimum else "["
+            return f"{left}{self.minimum:g}, {self.maximum:g}]{unit}"
+        if self.minimum is not None:
+            return f"{'more than' if self.exclusive_minimum else 'at least'} {self.minimum:g}{unit}"
+        if self.maximum is not None:
+            return f"at most {self.maximum:g}{unit}"
+        return ""
+
+    def describe_type(self) -> str:
+        """The type in words, such as ``"list of float"``."""
+        names = {"dtype": "DALIDataType", "image_type": "DALIImageType", "interp_type": "DALIInterpType"}
+        name = names.get(self.type, self.type)
+        return f"list of {name}" if self.vector else name
+
+
+@dataclass(frozen=True)
+class Input:
+    """One positional input of an operator.
+
+    Parameters
+    ----------
+    name, doc
+        Name and meaning.
+    kind
+        What travels there, for ports and their colours.
+    layouts
+        Accepted layouts; `None` takes any. With sequences, a leading ``F`` is added by the executor.
+    optional
+        Whether it may be left out.
+    variadic
+        Whether it may be repeated (only the last one).
+    """
+
+    name: str
+    kind: Kind = "image"
+    doc: str = ""
+    layouts: tuple[str, ...] | None = None
+    dtypes: tuple[types.DALIDataType, ...] | None = None
+    optional: bool = False
+    variadic: bool = False
+
+
+@dataclass(frozen=True)
+class Output:
+    """One output of an operator; `layout` and `dtype` where they are always the same."""
+
+    name: str
+    kind: Kind = "image"
+    doc: str = ""
+    layout: str | None = None
+    dtype: types.DALIDataType | None = None
+
+
+def _flatten(items: Sequence[Any]) -> list[Any]:
+    flat: list[Any] = []
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            flat.extend(_flatten(item))
+        else:
+            flat.append(item)
+    return flat
+
+
+def _article(word: str) -> str:
+    return f"an {word}" if word[0] in "aeiou" else f"a {word}"
+
+
+def common_arguments() -> Mapping[str, Arg]:
+    """The arguments that every operator takes besides its own."""
+    return _COMMON
+
+
+_COMMON = {
+    arg.name: arg
+    for arg in (
+        Arg("name", "string", None, "Name of the node; it must be unique in the pipeline.", advanced=True),
+        Arg("preserve", "bool", False, "Keep the node even if nothing uses its outputs.", advanced=True),
+        Arg("bytes_per_sample_hint", "int", (0,), "Expected size of an output sample; no effect here.", vector=True, advanced=True),
+    )
+}
+SEED = Arg("seed", "int", -1, "Seed of the random stream; -1 derives it from the pipeline's seed.", advanced=True)

@@ -1,0 +1,67 @@
+"""The reference text of an operator, from its declaration."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+from dali_lab.schema.arguments import REQUIRED, Arg
+from dali_lab.schema.operator import Operator
+from dali_lab.types import _NamedEnum
+
+
+def docstring(operator: type[Operator]) -> str:
+    """A numpy-style docstring: meaning, inputs, arguments with unit, range and default, outputs, example."""
+    parts = [inspect.cleandoc(operator.__doc__ or "")]
+    if operator.deprecated:
+        parts.append(f".. deprecated:: {operator.deprecated}")
+    lines = []
+    for declared in operator.inputs:
+        layouts = f", layout {' or '.join(repr(x) for x in declared.layouts)}" if declared.layouts else ""
+        optional = ", optional" if declared.optional else ""
+        star = "*" if declared.variadic else ""
+        lines.append(f"{star}{declared.name} : DataNode{layouts}{optional}")
+        lines.append(textwrap.indent(declared.doc or "Input batch.", "    "))
+    for arg in operator.argument_table.values():
+        if not arg.renamed_to and not arg.removed:
+            lines.append(f"{arg.name} : {describe(arg)}")
+            lines.append(textwrap.indent(argument_text(arg), "    "))
+    if lines:
+        parts.append("Parameters\n----------\n" + "\n".join(lines))
+    if operator.outputs:
+        rows = [f"{output.name} : DataNode\n    {output.doc or 'Output batch.'}" for output in operator.outputs]
+        parts.append("Returns\n-------\n" + "\n".join(rows))
+    if operator.differs or operator.beyond_dali:
+        text = operator.differs or "NVIDIA DALI has no such operator."
+        parts.append(f"Notes\n-----\n{text}")
+    if operator.example:
+        parts.append("Examples\n--------\n" + inspect.cleandoc(operator.example))
+    return "\n\n".join(parts)
+
+
+def describe(arg: Arg) -> str:
+    """Type and default of an argument on one line."""
+    text = arg.describe_type()
+    if arg.tensor:
+        text += " or DataNode"
+    if arg.default is not REQUIRED:
+        shown = arg.default
+        if isinstance(shown, _NamedEnum):
+            shown = shown.name
+        text += ", optional" if shown is None else f", default {list(shown) if isinstance(shown, tuple) else shown!r}"
+    return text
+
+
+def argument_text(arg: Arg) -> str:
+    """Meaning, range, choices and unit of an argument."""
+    sentences = [arg.doc.strip()] if arg.doc else []
+    if arg.choices:
+        sentences.append("One of " + ", ".join(repr(choice) for choice in arg.choices) + ".")
+    bounds = arg.describe_range()
+    if bounds:
+        sentences.append(f"Range: {bounds}.")
+    elif arg.unit:
+        sentences.append(f"Unit: {arg.unit}.")
+    if arg.per_frame:
+        sentences.append("May be given for each frame.")
+    return " ".join(sentences)

@@ -1,0 +1,107 @@
+"""The registry of operators: every declaration by its name under ``fn`` and by its serialized name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import threading
+from importlib.metadata import entry_points
+from typing import TypeVar
+
+from dali_lab.errors import GraphError, nearest
+from dali_lab.schema.operator import Operator
+
+T = TypeVar("T", bound=type[Operator])
+
+_OPERATORS: dict[str, type[Operator]] = {}
+_BY_SCHEMA: dict[str, type[Operator]] = {}
+_LISTENERS: list[object] = []
+_lock = threading.RLock()
+_loaded = False
+
+ENTRY_POINT_GROUP = "dali_lab.operators"
+
+
+def register(operator: T) -> T:
+    """Add an operator class to the registry; for use as a decorator.
+
+    It appears at once in ``fn``, ``ops``, the catalogue of the editor and the reference.
+
+    Raises
+    ------
+    ValueError
+        If its name is taken by another class.
+    """
+    with _lock:
+        if not operator.schema_name:
+            operator.schema_name = default_schema_name(operator.name)
+        other = _OPERATORS.get(operator.name)
+        if other is not None and (other.__module__, other.__qualname__) != (operator.__module__, operator.__qualname__):
+            raise ValueError(f"the name fn.{operator.name} is taken by {other.__module__}.{other.__qualname__}")
+        _OPERATORS[operator.name] = operator
+        _BY_SCHEMA[operator.schema_name] = operator
+        for listener in list(_LISTENERS):
+            listener(operator)  # type: ignore[operator]
+    return operator
+
+
+def unregister(name: str) -> None:
+    """Take an operator out of the registry again."""
+    with _lock:
+        operator = _OPERATORS.pop(name)
+        _BY_SCHEMA.pop(operator.schema_name, None)
+
+
+def on_register(listener: object) -> None:
+    """Call `listener` with each operator class that is registered from now on."""
+    _LISTENERS.append(listener)
+
+
+def default_schema_name(name: str) -> str:
+    """``decoders.image_crop`` → ``decoders__ImageCrop``."""
+    *modules, last = name.split(".")
+    return "__".join([*modules, "".join(word.capitalize() for word in last.split("_"))])
+
+
+def load() -> None:
+    """Import all built-in operators, and those that installed packages offer."""
+    global _loaded
+    if _loaded:
+        return
+    with _lock:
+        if _loaded:
+            return
+        _loaded = True
+        from dali_lab import operators
+
+        for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
+            importlib.import_module(module.name)
+        for entry in entry_points(group=ENTRY_POINT_GROUP):
+            entry.load()
+
+
+def all_operators() -> dict[str, type[Operator]]:
+    """All operators by their name under ``fn``, in the order of the names."""
+    load()
+    return dict(sorted(_OPERATORS.items()))
+
+
+def has_operator(name: str) -> bool:
+    """Whether there is an operator of this name."""
+    load()
+    return name in _OPERATORS
+
+
+def find_operator(name: str) -> type[Operator]:
+    """The operator called `name` under ``fn``, or by its serialized name.
+
+    Raises
+    ------
+    GraphError
+        If there is none; the message names the nearest one.
+    """
+    load()
+    found = _OPERATORS.get(name) or _BY_SCHEMA.get(name)
+    if found is None:
+        raise GraphError(f"there is no operator '{name}'{nearest(name, _OPERATORS)}")
+    return found
