@@ -49,6 +49,8 @@ class Operator:
         Leave the layout of inputs as it is, and accept any.
     beyond_dali
         NVIDIA DALI has no such operator.
+    tested_elsewhere
+        Where its conformance is tested, if not by cases (readers, external sources).
     differs
         A sentence on where it differs from NVIDIA DALI, if it does.
     """
@@ -69,6 +71,7 @@ class Operator:
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""
     beyond_dali: ClassVar[bool] = False
+    tested_elsewhere: ClassVar[str] = ""
     differs: ClassVar[str] = ""
     example: ClassVar[str] = ""
     argument_table: ClassVar[dict[str, Arg]]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+import numpy as np
+
 from dali_lab.batch.batch import Batch
-from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
 
 
 @register
@@ -30,3 +35,13 @@ class Flip(Operator):
             step = tuple(slice(None, None, -1) if letter in flags and flags[letter][index] else slice(None) for letter in images.layout)
             out.array(index)[...] = images.array(index)[step]
         return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),))
+        yield Case((samples.pictures(),), {"horizontal": 0, "vertical": 1})
+        yield Case((samples.pictures(dtype=np.float32),), {"horizontal": PerSample([np.int32(1), np.int32(0), np.int32(1)])})
+        yield Case((samples.planar(),), {"vertical": 1})
+        yield Case((samples.sequences(),), {"horizontal": 1})
+        yield Case((samples.volumes(),), {"depthwise": 1})
+        yield Case((samples.pictures(((1, 1), (1, 5), (6, 1)), channels=1),), {"vertical": 1})

@@ -22,6 +22,7 @@ class ExternalSource(Operator):
     outputs = (Output("output", kind="any"),)
     devices = ("cpu", "gpu")
     source = True
+    tested_elsewhere = "tests/unit/readers/test_external_source.py"
     arguments = (
         Arg("source", "object", None, "A callable, an iterable or a generator of batches or samples."),
         Arg("num_outputs", "int", None, "Number of outputs; when given, the source returns a tuple.", minimum=1),

@@ -1,0 +1,87 @@
+"""Small inputs for the cases that declarations carry: made, never read from disk, the same on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+SIZES = ((31, 40), (24, 17), (50, 33))
+
+
+def noise(shape: Sequence[int], dtype: npt.DTypeLike = np.uint8, seed: int = 0) -> Array:
+    """Independent values over the dtype's range (floats from 0 to 1)."""
+    rng = np.random.default_rng([seed, *shape])
+    kind = np.dtype(dtype)
+    if kind.kind == "f":
+        return rng.random(shape).astype(kind)
+    if kind.kind == "b":
+        return rng.random(shape) < 0.5
+    limits = np.iinfo(kind)
+    return rng.integers(limits.min, limits.max, shape, dtype=kind, endpoint=True)
+
+
+def picture(height: int, width: int, channels: int = 3, dtype: npt.DTypeLike = np.uint8, seed: int = 0) -> Array:
+    """A smooth picture with an edge and a little noise, ``HWC``; floats go from 0 to 1."""
+    y, x = np.mgrid[0:height, 0:width].astype(np.float64)
+    y, x = (y + 0.5) / height, (x + 0.5) / width
+    planes = [0.5 + 0.45 * np.sin(2 * np.pi * ((1 + k) * x + (2 - k) * y + 0.13 * seed)) for k in range(channels)]
+    value = np.stack(planes, -1)
+    value[(x - 0.5) ** 2 + (y - 0.4) ** 2 < 0.06] *= 0.3
+    value += np.random.default_rng([seed, height, width]).normal(0, 0.02, value.shape)
+    value = np.clip(value, 0, 1)
+    kind = np.dtype(dtype)
+    return value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+
+
+def pictures(
+    sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8
+) -> tuple[list[Array], str]:
+    """A batch of pictures of different sizes, with their layout ``"HWC"``."""
+    return [picture(h, w, channels, dtype, seed) for seed, (h, w) in enumerate(sizes)], "HWC"
+
+
+def planar(sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8) -> tuple[list[Array], str]:
+    """A batch of pictures with layout ``"CHW"``."""
+    return [np.ascontiguousarray(array.transpose(2, 0, 1)) for array in pictures(sizes, channels, dtype)[0]], "CHW"
+
+
+def sequences(
+    frames: Sequence[int] = (2, 3, 1), sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8
+) -> tuple[list[Array], str]:
+    """A batch of sequences with layout ``"FHWC"``."""
+    rows = [
+        np.stack([picture(h, w, channels, dtype, seed * 7 + frame) for frame in range(count)])
+        for seed, (count, (h, w)) in enumerate(zip(frames, sizes, strict=True))
+    ]
+    return rows, "FHWC"
+
+
+def volumes(
+    sizes: Sequence[tuple[int, int, int]] = ((5, 12, 10), (4, 9, 14), (7, 8, 8)), channels: int = 1, dtype: npt.DTypeLike = np.uint8
+) -> tuple[list[Array], str]:
+    """A batch of volumes with layout ``"DHWC"``."""
+    rows = [
+        np.stack([picture(h, w, channels, dtype, seed * 11 + depth) for depth in range(d)])
+        for seed, (d, h, w) in enumerate(sizes)
+    ]
+    return rows, "DHWC"
+
+
+def tensors(shapes: Sequence[Sequence[int]], dtype: npt.DTypeLike = np.float32) -> list[Array]:
+    """A batch of noise of these shapes, without a layout."""
+    return [noise(shape, dtype, seed) for seed, shape in enumerate(shapes)]
+
+
+def waves(lengths: Sequence[int] = (1600, 2500, 999), rate: float = 16000.0) -> list[Array]:
+    """A batch of one-dimensional sounds: a sweep with a pause."""
+    rows = []
+    for seed, length in enumerate(lengths):
+        t = np.arange(length) / rate
+        row = 0.6 * np.sin(2 * np.pi * (200 + 300 * seed + 4000 * t) * t)
+        row[: length // 8] = 0
+        rows.append(row.astype(np.float32))
+    return rows

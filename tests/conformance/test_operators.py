@@ -1,0 +1,62 @@
+"""Every operator's declared cases give what NVIDIA DALI gives; every declared error raises with the right words."""
+
+from __future__ import annotations
+
+import pytest
+
+import dali_lab
+from dali_lab.schema import all_operators
+from tests.conformance.harness import compare, describe, run
+
+dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
+import nvidia.dali.fn  # noqa: E402
+import nvidia.dali.types  # noqa: E402, F401
+
+OPERATORS = all_operators()
+CASES = [
+    pytest.param(name, case, id=f"{name}-{index}-{describe(case)}")
+    for name, operator in OPERATORS.items()
+    if not operator.beyond_dali
+    for index, case in enumerate(operator.cases())
+]
+ERRORS = [
+    pytest.param(name, case, id=f"{name}-error-{index}")
+    for name, operator in OPERATORS.items()
+    for index, case in enumerate(operator.error_cases())
+]
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_agrees_with_dali(name: str, case: dali_lab.schema.Case) -> None:
+    assert case.tolerance == 0 or case.reason, "a tolerance needs a reason"
+    theirs = run(dali, name, case, batches=case.batches)
+    ours = run(dali_lab, name, case, batches=case.batches)
+    compare(ours, theirs, case)
+
+
+@pytest.mark.parametrize(("name", "case"), ERRORS)
+def test_error_names_the_culprit(name: str, case: dali_lab.schema.ErrorCase) -> None:
+    with pytest.raises((dali_lab.DaliLabError, TypeError)) as caught:
+        run(dali_lab, name, case)
+    message = str(caught.value)
+    for word in (name, *case.words):
+        assert word in message
+
+
+def test_every_operator_has_cases() -> None:
+    bare = [
+        name
+        for name, operator in OPERATORS.items()
+        if not operator.beyond_dali and not operator.tested_elsewhere and not list(operator.cases())
+    ]
+    assert not bare, f"operators without conformance cases: {bare}"
+
+
+def test_cases_do_not_depend_on_chunks_or_threads() -> None:
+    """One case of each operator gives the same result on one thread and on four."""
+    for name, operator in OPERATORS.items():
+        for case in list(operator.cases())[:1]:
+            one = run(dali_lab, name, case, threads=1, batches=case.batches)
+            four = run(dali_lab, name, case, threads=4, batches=case.batches)
+            exact = dali_lab.schema.Case(tolerance=0)
+            compare(one, four, exact)
