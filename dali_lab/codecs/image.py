@@ -1,0 +1,253 @@
+"""Pictures from bytes and back: headers, decoding a chunk at a time with regions, and encoding JPEG and PNG.
+
+What comes out equals what NVIDIA DALI 2.4 decodes on the CPU. The decoders behind it are chosen so that no damaged
+file ends the process: a picture that cannot be decoded is a failure with a reason, and the others are unaffected.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, pnm, turbojpeg
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_shapes, title
+
+Array = npt.NDArray[Any]
+Region = tuple[int, int, int, int]
+Failures = list[tuple[int, str]]
+
+#: Pictures with more pixels than this are refused, whatever their header says it would take to decode them.
+MAX_PIXELS = int(os.environ.get("DALI_LAB_MAX_IMAGE_PIXELS", 1 << 28))
+
+_BATCHED = frozenset(("jpeg", "tiff", "bmp"))
+_MAX_CHANNELS = 64
+
+
+def decode(
+    buffers: Sequence[Buffer],
+    *,
+    regions: Sequence[Region | None] | npt.NDArray[np.int64] | None = None,
+    output_type: str | int = "RGB",
+    dtype: npt.DTypeLike = np.uint8,
+    adjust_orientation: bool = True,
+    use_fast_idct: bool = False,
+    max_pixels: int | None = None,
+) -> tuple[list[Array | None], Failures]:
+    """Decode a chunk of pictures in the calling thread, mostly without the GIL.
+
+    Parameters
+    ----------
+    buffers
+        Encoded pictures, of any mixture of formats.
+    regions
+        For each picture `None` or ``(y0, x0, y1, x1)``, half-open and within the picture as displayed
+        (with `adjust_orientation` false: as stored). An ``int64[N, 4]`` array will do.
+    output_type
+        ``RGB``, ``BGR``, ``GRAY``, ``YCbCr`` or ``ANY_DATA`` (the file's own channels, alpha included),
+        or NVIDIA DALI's number for it (0 to 4).
+    dtype
+        Of the result; values are scaled to its range, real numbers to 0 to 1.
+    adjust_orientation
+        Whether to turn the picture as its EXIF orientation says.
+    use_fast_idct
+        Whether JPEG uses libjpeg-turbo's faster, less exact inverse transform.
+    max_pixels
+        Larger pictures are refused; by default :data:`MAX_PIXELS`.
+
+    Returns
+    -------
+    arrays : list
+        For each picture a new C-contiguous HWC array that owns its memory or keeps its owner alive, or `None`.
+    failures : list of (int, str)
+        Index and reason of each picture that could not be decoded.
+    """
+    wanted = output_name(output_type)
+    limit = MAX_PIXELS if max_pixels is None else max_pixels
+    count = len(buffers)
+    arrays: list[Array | None] = [None] * count
+    failures: Failures = []
+    later: list[tuple[int, Buffer, ImageInfo, Region | None]] = []
+    color = "RGB" if wanted == "YCbCr" else wanted
+    whole_jpeg = turbojpeg.available()
+    as_decoded = wanted != "YCbCr" and np.dtype(dtype) == np.uint8
+
+    for index, data in enumerate(buffers):
+        try:
+            info = peek(data)
+            _refuse_bombs(info, limit)
+            region = None if regions is None else _checked(regions[index], info, adjust_orientation)
+            if info.format in _BATCHED:
+                array = None
+                if whole_jpeg and region is None and _is_plain_jpeg(info, adjust_orientation):
+                    # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
+                    array = turbojpeg.decode(data, "GRAY" if color == "ANY_DATA" and info.channels == 1 else _rgb(color))
+                if array is None:
+                    later.append((index, data, info, region))
+                    continue
+            else:
+                array = _decode_stored(data, info, color, region, adjust_orientation)
+            arrays[index] = array if as_decoded and array.dtype == np.uint8 and array.flags.c_contiguous else (
+                convert.to_dtype(array, wanted, dtype, _bits(info, array))
+            )
+        except CodecError as error:
+            failures.append((index, str(error)))
+        except MemoryError:
+            failures.append((index, "out of memory"))
+    if later:
+        _decode_batched(later, arrays, failures, wanted, dtype, adjust_orientation, use_fast_idct)
+        failures.sort()
+    return arrays, failures
+
+
+def decode_one(data: Buffer, **arguments: Any) -> Array:
+    """Decode one picture; arguments as for :func:`decode`, with `region` in place of `regions`.
+
+    Raises
+    ------
+    CodecError
+        If it cannot be decoded.
+    """
+    region = arguments.pop("region", None)
+    arrays, failures = decode([data], regions=None if region is None else [region], **arguments)
+    if failures:
+        raise CodecError(failures[0][1])
+    array = arrays[0]
+    assert array is not None
+    return array
+
+
+def output_name(output_type: str | int) -> str:
+    """Name of an output type that is given by its name or by NVIDIA DALI's number.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    if isinstance(output_type, str):
+        name = "ANY_DATA" if output_type == "ANY" else output_type
+        if name in convert.OUTPUT_TYPES:
+            return name
+    elif 0 <= int(output_type) < len(convert.OUTPUT_TYPES):
+        return convert.OUTPUT_TYPES[int(output_type)]
+    raise ValueError(f"unknown output type {output_type!r}: choose one of {', '.join(convert.OUTPUT_TYPES)}")
+
+
+def _rgb(color: str) -> str:
+    return "RGB" if color == "ANY_DATA" else color
+
+
+def _is_plain_jpeg(info: ImageInfo, adjust_orientation: bool) -> bool:
+    return (
+        info.format == "jpeg"
+        and info.channels in (1, 3)
+        and info.bits == 8
+        and (info.orientation == 1 or not adjust_orientation)
+    )
+
+
+def _refuse_bombs(info: ImageInfo, limit: int) -> None:
+    if info.height * info.width > limit:
+        raise CodecError(
+            f"{info.height} x {info.width} pixels are more than the limit of {limit} "
+            "(max_pixels, or the environment variable DALI_LAB_MAX_IMAGE_PIXELS)"
+        )
+    if not 1 <= info.channels <= _MAX_CHANNELS:
+        raise CodecError(f"{info.channels} channels are not supported, only 1 to {_MAX_CHANNELS}")
+
+
+def _checked(region: Any, info: ImageInfo, adjust_orientation: bool) -> Region | None:
+    if region is None:
+        return None
+    y0, x0, y1, x1 = (int(value) for value in region)
+    height, width = info.displayed_size if adjust_orientation else (info.height, info.width)
+    if not (0 <= y0 < y1 <= height and 0 <= x0 < x1 <= width):
+        raise CodecError(f"region ({y0}, {x0}) to ({y1}, {x1}) is not inside the picture of {height} x {width}")
+    return None if (y0, x0, y1, x1) == (0, 0, height, width) else (y0, x0, y1, x1)
+
+
+def _bits(info: ImageInfo, array: Array) -> int:
+    """Significant bits of decoded values: a file's own where they fill less than their bytes."""
+    full = array.dtype.itemsize * 8
+    return info.bits if info.format == "jpeg2000" and info.bits < full else full
+
+
+def _decode_stored(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
+    """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
+    array = pnm.decode(data, info) if info.format == "pnm" else imagecodecs_backend.decode(data, info)
+    return _finish(array, info, color, region, adjust_orientation)
+
+
+def _finish(array: Array, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
+    if array.shape[:2] != (info.height, info.width):
+        raise CodecError(f"its header says {info.height} x {info.width}, but it holds {array.shape[0]} x {array.shape[1]}")
+    if adjust_orientation:
+        array = convert.upright(array, info.orientation)
+    if region is not None:
+        y0, x0, y1, x1 = region
+        array = array[y0:y1, x0:x1]
+    return np.ascontiguousarray(convert.to_colors(array, color, info))
+
+
+def _decode_batched(
+    items: list[tuple[int, Buffer, ImageInfo, Region | None]],
+    arrays: list[Array | None],
+    failures: Failures,
+    wanted: str,
+    dtype: npt.DTypeLike,
+    adjust_orientation: bool,
+    use_fast_idct: bool,
+) -> None:
+    color = "RGB" if wanted == "YCbCr" else wanted
+    if nvimgcodec.available():
+        decoded = nvimgcodec.decode(
+            [item[1] for item in items],
+            [item[3] for item in items],
+            color,
+            adjust_orientation=adjust_orientation,
+            use_fast_idct=use_fast_idct,
+        )
+    else:
+        decoded = [None] * len(items)
+    for (index, data, info, region), first in zip(items, decoded, strict=True):
+        try:
+            array = first
+            if array is None:
+                array = _second_try(data, info, color, region, adjust_orientation)
+            arrays[index] = convert.to_dtype(array, wanted, dtype, _bits(info, array))
+        except CodecError as error:
+            failures.append((index, str(error)))
+        except MemoryError:
+            failures.append((index, "out of memory"))
+
+
+def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
+    """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason."""
+    raise CodecError(_reason(data, info))
+
+
+def _reason(data: Buffer, info: ImageInfo) -> str:
+    name = title(info.format)
+    if info.format == "jpeg":
+        complaint = turbojpeg.complaint(data)
+        if "Premature end" in complaint:
+            return "truncated JPEG"
+        return f"damaged JPEG: {complaint}" if complaint else "damaged JPEG"
+    return f"damaged or unsupported {name}"
+
+
+__all__ = [
+    "MAX_PIXELS",
+    "Buffer",
+    "CodecError",
+    "ImageInfo",
+    "decode",
+    "decode_one",
+    "output_name",
+    "peek",
+    "peek_shapes",
+]

@@ -1,0 +1,79 @@
+"""imagecodecs: PNG, JPEG 2000 and WebP through decoders that survive damaged files, and what nvImageCodec leaves out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo
+
+
+def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    """The picture as stored: HWC, at its own depth, before its orientation is applied.
+
+    Raises
+    ------
+    CodecError
+        With the decoder's own reason.
+    """
+    try:
+        import imagecodecs
+    except ImportError:
+        raise CodecError(f"decoding {info.format} needs the package 'imagecodecs', which is not installed") from None
+    try:
+        array = _DECODERS[info.format](imagecodecs, data, info)
+    except CodecError:
+        raise
+    except Exception as error:
+        # Each of its decoders raises a class of its own, derived from RuntimeError or ValueError; a mutated file
+        # may also trip its size checks (MemoryError, OverflowError). Whatever it is, this picture is lost, no other.
+        raise CodecError(_plain(error)) from None
+    if array.ndim == 2:
+        array = array[..., None]
+    if array.ndim != 3:
+        raise CodecError(f"pictures with {array.ndim} dimensions are not supported")
+    return array
+
+
+def _png(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    # spng is faster and leaves transparency by palette or key colour alone, as NVIDIA DALI does;
+    # libpng is more lenient, and the one that returns 16 bits and grey with alpha.
+    if info.bits <= 8 and info.channels != 2:
+        try:
+            return library.spng_decode(data)  # type: ignore[no-any-return]
+        except library.SpngError:
+            pass
+    array = library.png_decode(data)
+    stored = 1 if array.ndim == 2 else array.shape[2]
+    return array[..., : info.channels] if stored > info.channels else array  # type: ignore[no-any-return]
+
+
+def _jpeg2000(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    return library.jpeg2k_decode(data)  # type: ignore[no-any-return]
+
+
+def _webp(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    return library.webp_decode(data, hasalpha=info.channels == 4)  # type: ignore[no-any-return]
+
+
+def _jpeg(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    return library.jpeg_decode(data)  # type: ignore[no-any-return]
+
+
+def _tiff(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    array = library.tiff_decode(data, index=0)
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8) * np.uint8(255)
+    if array.ndim == 3 and array.shape[0] == info.channels and array.shape[1:] == (info.height, info.width):
+        array = array.transpose(1, 2, 0)
+    return array  # type: ignore[no-any-return]
+
+
+_DECODERS = {"png": _png, "jpeg2000": _jpeg2000, "webp": _webp, "jpeg": _jpeg, "tiff": _tiff}
+
+
+def _plain(error: Exception) -> str:
+    text = str(error).strip() or type(error).__name__
+    return text.splitlines()[0]

@@ -1,0 +1,162 @@
+"""NVIDIA nvImageCodec on the host: JPEG, TIFF and BMP, whole or a region, a chunk of pictures in one call without the GIL."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer
+
+Region = tuple[int, int, int, int]
+
+# Both libraries read these when they are loaded. What they would print is told by `CodecError` instead.
+_QUIET = {"PYNVIMGCODEC_VERBOSITY": "0", "OPENCV_LOG_LEVEL": "OFF"}
+
+_loading = threading.Lock()
+_thread = threading.local()
+_abandoned: list[Any] = []
+_module: Any = None
+_missing = False
+
+
+def available() -> bool:
+    """Whether the library can be imported and decodes on the host."""
+    return _load() is not None
+
+
+def decode(
+    buffers: Sequence[Buffer],
+    regions: Sequence[Region | None],
+    output_type: str,
+    *,
+    adjust_orientation: bool = True,
+    use_fast_idct: bool = False,
+) -> list[npt.NDArray[Any] | None]:
+    """Decode a chunk in the calling thread.
+
+    Parameters
+    ----------
+    buffers
+        Encoded pictures.
+    regions
+        For each picture `None` or ``(y0, x0, y1, x1)`` within it, in displayed coordinates where
+        `adjust_orientation` is true.
+    output_type
+        ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA`` (as the file has it).
+    adjust_orientation
+        Whether to apply the EXIF orientation.
+    use_fast_idct
+        Whether JPEG uses libjpeg-turbo's faster, less exact inverse transform.
+
+    Returns
+    -------
+    list
+        HWC arrays at the file's own depth, `None` for a picture that could not be decoded.
+    """
+    library = _load()
+    results: list[npt.NDArray[Any] | None] = [None] * len(buffers)
+    streams, places = [], []
+    for place, (data, region) in enumerate(zip(buffers, regions, strict=True)):
+        try:
+            stream = library.CodeStream(data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
+            if region is not None:
+                stream = stream.get_sub_code_stream(region=library.Region(*region))
+        except (RuntimeError, ValueError):
+            # A header that this library refuses counts as a picture that cannot be decoded.
+            continue
+        streams.append(stream)
+        places.append(place)
+    if not streams:
+        return results
+    images = _decoder(use_fast_idct).decode(streams, params=_parameters(output_type, adjust_orientation))
+    for place, image in zip(places, images, strict=True):
+        if image is not None:
+            array = np.asarray(image)
+            results[place] = array if array.ndim == 3 else array[..., None]
+    return results
+
+
+def _load() -> Any:
+    global _module, _missing
+    if _module is None and not _missing:
+        with _loading:
+            if _module is None and not _missing:
+                try:
+                    with _quietly():
+                        from nvidia import nvimgcodec
+
+                        # Its extensions are loaded by the first decoder.
+                        _new_decoder(nvimgcodec, False)
+                    _module = nvimgcodec
+                except (ImportError, OSError, RuntimeError, AttributeError):
+                    # No wheel for this platform, or one too old to decode on the host.
+                    _missing = True
+    return _module
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    ours = {name: value for name, value in _QUIET.items() if name not in os.environ}
+    os.environ.update(ours)
+    try:
+        yield
+    finally:
+        for name in ours:
+            os.environ.pop(name, None)
+
+
+def _new_decoder(library: Any, use_fast_idct: bool) -> Any:
+    return library.Decoder(
+        device_id=library.NVIMGCODEC_DEVICE_CPU_ONLY,
+        backends=[library.Backend(library.CPU_ONLY)],
+        max_num_cpu_threads=1,
+        options=":fast_idct=1" if use_fast_idct else "",
+    )
+
+
+def _decoder(use_fast_idct: bool) -> Any:
+    """The calling thread's decoder: one must not be used by two threads at a time."""
+    name = "fast" if use_fast_idct else "exact"
+    decoder = getattr(_thread, name, None)
+    if decoder is None:
+        decoder = _new_decoder(_module, use_fast_idct)
+        setattr(_thread, name, decoder)
+    return decoder
+
+
+def _parameters(output_type: str, adjust_orientation: bool) -> Any:
+    key = (output_type, adjust_orientation)
+    if key not in _known_parameters:
+        color, sample = {
+            "RGB": ("SRGB", "I_RGB"),
+            "BGR": ("SRGB", "I_BGR"),
+            "GRAY": ("GRAY", "I_Y"),
+            "ANY_DATA": ("UNCHANGED", "I_UNCHANGED"),
+        }[output_type]
+        _known_parameters[key] = _module.DecodeParams(
+            apply_exif_orientation=adjust_orientation,
+            color_spec=getattr(_module.ColorSpec, color),
+            allow_any_depth=True,
+            sample_format=getattr(_module.SampleFormat, sample),
+        )
+    return _known_parameters[key]
+
+
+_known_parameters: dict[tuple[str, bool], Any] = {}
+
+
+def _after_fork() -> None:
+    """A child must neither use nor destroy decoders of its parent: their threads are not there."""
+    global _thread
+    _abandoned.append(_thread.__dict__.copy())
+    _thread = threading.local()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

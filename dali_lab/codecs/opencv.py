@@ -1,0 +1,66 @@
+"""OpenCV: encoding, and JPEG, BMP and TIFF where nvImageCodec has no wheel."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo
+
+_module: Any = None
+
+
+def module() -> Any:
+    """OpenCV, with its own threads and its messages off.
+
+    Raises
+    ------
+    CodecError
+        If it is not installed.
+    """
+    global _module
+    if _module is None:
+        ours = "OPENCV_LOG_LEVEL" not in os.environ
+        if ours:
+            os.environ["OPENCV_LOG_LEVEL"] = "OFF"
+        try:
+            import cv2
+        except ImportError:
+            raise CodecError("this needs OpenCV (package 'opencv-python-headless'), which is not installed") from None
+        finally:
+            if ours:
+                os.environ.pop("OPENCV_LOG_LEVEL", None)
+        cv2.setNumThreads(0)
+        _module = cv2
+    return _module
+
+
+def decode(data: Buffer, info: ImageInfo, output_type: str) -> npt.NDArray[Any]:
+    """HWC pixels as stored (before the orientation), ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``.
+
+    Raises
+    ------
+    CodecError
+        If OpenCV does not decode it.
+    """
+    cv2 = module()
+    if output_type == "GRAY":
+        flags = cv2.IMREAD_GRAYSCALE
+    elif output_type == "ANY_DATA":
+        flags = cv2.IMREAD_UNCHANGED
+    else:
+        flags = cv2.IMREAD_COLOR
+    try:
+        array = cv2.imdecode(np.frombuffer(data, np.uint8), flags | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION)
+    except cv2.error as error:
+        raise CodecError(str(error).strip().splitlines()[-1]) from None
+    if array is None:
+        raise CodecError("OpenCV does not decode it")
+    if array.ndim == 2:
+        return array[..., None]  # type: ignore[no-any-return]
+    if output_type == "BGR":
+        return array  # type: ignore[no-any-return]
+    return array[..., [2, 1, 0, 3][: array.shape[2]]] if array.shape[2] >= 3 else array  # type: ignore[no-any-return]

@@ -1,0 +1,59 @@
+"""PNM pictures (PBM, PGM and PPM, as text or binary), decoded with NumPy alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, pnm_header
+
+
+def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+    """The picture as HWC; bitmaps (P1 and P4) become 0 and 255, other values stay as stored.
+
+    Raises
+    ------
+    CodecError
+        If there are fewer pixels than the header says, or text that is no number.
+    """
+    view = memoryview(data).cast("B")
+    kind, width, height, largest, start = pnm_header(view)
+    shape = (height, width, info.channels)
+    count = height * width * info.channels
+    body = view[start - 1 :] if kind < 4 else view[start:]
+    if kind == 4:
+        stride = (width + 7) // 8
+        bits = np.frombuffer(_enough(body, stride * height), np.uint8).reshape(height, stride)
+        return np.where(np.unpackbits(bits, axis=1)[:, :width], np.uint8(0), np.uint8(255))[..., None]
+    if kind >= 5:
+        stored = np.dtype(">u2") if largest > 255 else np.dtype(np.uint8)
+        pixels = np.frombuffer(_enough(body, count * stored.itemsize), stored)
+        return pixels.astype(info.dtype, copy=False).reshape(shape)
+    text = _without_comments(bytes(body))
+    if kind == 1:
+        digits = np.frombuffer(text, np.uint8)
+        digits = digits[(digits == 0x30) | (digits == 0x31)][:count]
+        values = np.where(digits == 0x31, 0, 255)
+    else:
+        try:
+            values = np.array(text.split(maxsplit=count)[:count], np.int64)
+        except ValueError:
+            raise CodecError("bad PNM pixels: a number was expected") from None
+        values = np.clip(values, 0, largest)
+    if values.size < count:
+        raise CodecError(f"truncated PNM: {values.size} of {count} values")
+    return values.astype(info.dtype).reshape(shape)
+
+
+def _enough(body: memoryview, wanted: int) -> memoryview:
+    if len(body) < wanted:
+        raise CodecError(f"truncated PNM: {len(body)} of {wanted} bytes of pixels")
+    return body[:wanted]
+
+
+def _without_comments(text: bytes) -> bytes:
+    if b"#" not in text:
+        return text
+    return b"\n".join(line.split(b"#", 1)[0] for line in text.splitlines())

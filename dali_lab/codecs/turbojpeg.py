@@ -1,0 +1,44 @@
+"""simplejpeg: whole upright JPEG pictures, a seventh faster than nvImageCodec and with the same pixels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer
+
+_decode: Any = None
+_missing = False
+
+
+def available() -> bool:
+    """Whether simplejpeg is installed."""
+    global _decode, _missing
+    if _decode is None and not _missing:
+        try:
+            from simplejpeg import decode_jpeg
+
+            _decode = decode_jpeg
+        except ImportError:
+            _missing = True
+    return _decode is not None
+
+
+def decode(data: Buffer, output_type: str, use_fast_idct: bool = False) -> npt.NDArray[np.uint8] | None:
+    """HWC pixels as ``RGB``, ``BGR`` or ``GRAY``, or `None` if libjpeg-turbo has anything to say against the file."""
+    try:
+        return _decode(data, output_type, fastdct=use_fast_idct)  # type: ignore[no-any-return]
+    except ValueError:
+        return None
+
+
+def complaint(data: Buffer) -> str:
+    """What libjpeg-turbo says about a damaged file, or an empty string."""
+    if available():
+        try:
+            _decode(data, "RGB")
+        except ValueError as error:
+            return str(error)
+    return ""
