@@ -1,4 +1,4 @@
-"""From a picture as stored to what was asked for: orientation, region, colours and dtype, with NVIDIA DALI's arithmetic."""
+"""From a picture as stored to what was asked for: orientation, colours and dtype, with NVIDIA DALI's arithmetic."""
 
 from __future__ import annotations
 
@@ -65,11 +65,17 @@ def _gray(rgb: Array, name: str) -> Array:
     return (total >> wide(15)).astype(rgb.dtype)[..., None]
 
 
-def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike, bits: int) -> Array:
+def gray_from_cmyk(rgb: Array) -> Array:
+    """Luma of RGB that came from a CMYK JPEG: summed in float32 and cut off, as NVIDIA DALI does."""
+    total = rgb[..., 0] * np.float32(0.299) + rgb[..., 1] * np.float32(0.587) + rgb[..., 2] * np.float32(0.114)
+    return total.astype(np.uint8)[..., None]
+
+
+def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike) -> Array:
     """Values of `array` in the range of `dtype`, C-contiguous; RGB becomes YCbCr where that is `output_type`.
 
-    Integers are scaled by the ratio of their largest values and rounded to the nearest even; real numbers
-    lie between 0 and 1. The YCbCr is that of ITU-R BT.601, 16 to 235 for Y.
+    Integers are scaled by the ratio of their types' largest values and rounded, halves away from zero;
+    real numbers lie between 0 and 1. The YCbCr is that of ITU-R BT.601, 16 to 235 for Y.
 
     Parameters
     ----------
@@ -79,60 +85,64 @@ def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike, bits: int) ->
         As asked for.
     dtype
         Of the result.
-    bits
-        Significant bits of `array`, as many as its dtype has or fewer.
     """
     wanted = np.dtype(dtype)
-    full = array.dtype.itemsize * 8
     if output_type == "YCbCr":
-        return _ycbcr(array, wanted, bits)
-    if array.dtype == wanted and (bits >= full or wanted.kind == "f"):
+        return _ycbcr(array, wanted)
+    if array.dtype == wanted:
         return np.ascontiguousarray(array)
-    if array.dtype == np.uint8 and wanted == np.uint16 and bits == full:
+    if array.dtype == np.uint8 and wanted == np.uint16:
         return np.multiply(array, np.uint16(257), order="C", dtype=np.uint16)
-    return _saturated(array, _largest(wanted) / _largest(array.dtype, bits), wanted)
+    precise = array.dtype in _WIDE or wanted in _WIDE
+    values = np.multiply(
+        array, _scale(array.dtype, wanted, precise), order="C", dtype=np.float64 if precise else np.float32
+    )
+    return _saturated(values, wanted)
 
 
-def _largest(dtype: np.dtype[Any], bits: int | None = None) -> float:
-    if dtype.kind == "f":
-        return 1.0
-    width = dtype.itemsize * 8 if bits is None else min(bits, dtype.itemsize * 8)
-    return float((1 << (width - (dtype.kind == "i"))) - 1)
+_WIDE = (np.dtype(np.int32), np.dtype(np.uint32), np.dtype(np.float64))
 
 
-def _saturated(array: Array, factor: float, wanted: np.dtype[Any]) -> Array:
-    exact = np.float64 if array.dtype.itemsize > 2 and array.dtype.kind != "f" or wanted.itemsize > 4 else np.float32
-    values = np.multiply(array, exact(factor), order="C", dtype=exact)
+def _largest(dtype: np.dtype[Any]) -> float:
+    return 1.0 if dtype.kind == "f" else float(np.iinfo(dtype).max)
+
+
+def _scale(stored: np.dtype[Any], wanted: np.dtype[Any], precise: bool = False) -> np.floating[Any]:
+    return (np.float64 if precise else np.float32)(_largest(wanted) / _largest(stored))
+
+
+def _saturated(values: Array, wanted: np.dtype[Any]) -> Array:
+    """Round halves away from zero and clamp, in place; real types take the values as they are."""
     if wanted.kind == "f":
         return values.astype(wanted, copy=False)
+    # The number below one half, so that what is just below a half is not carried over it by the addition.
+    half = np.nextafter(values.dtype.type(0.5), values.dtype.type(0))
+    values += np.copysign(half, values)
     limits = np.iinfo(wanted)
-    np.rint(values, out=values)
-    # NaN, which a real-valued file may hold, becomes zero.
-    np.nan_to_num(values, copy=False, nan=0.0, posinf=float(limits.max), neginf=float(limits.min))
+    # NaN, which a file of real numbers may hold, becomes zero.
+    np.nan_to_num(values, copy=False, nan=0.0)
     return np.clip(values, limits.min, limits.max, out=values).astype(wanted)
 
 
-# Rows Y, Cb and Cr of ITU-R BT.601 for values of full range.
+_LUMA = (0.299, 0.587, 0.114)
+# Rows Y, Cb and Cr of ITU-R BT.601: luma over 219 steps of 255, colour differences over 224.
 _BT601 = np.array(
     [
-        [0.25678824, 0.50412941, 0.09790588],
-        [-0.14822290, -0.29099279, 0.43921569],
-        [0.43921569, -0.36778831, -0.07142737],
+        [w * 219 / 255 for w in _LUMA],
+        [-0.299 / 1.772 * 224 / 255, -0.587 / 1.772 * 224 / 255, 0.5 * 224 / 255],
+        [0.5 * 224 / 255, -0.587 / 1.402 * 224 / 255, -0.114 / 1.402 * 224 / 255],
     ],
     np.float32,
 )
 
 
-def _ycbcr(rgb: Array, wanted: np.dtype[Any], bits: int) -> Array:
-    bytes_only = rgb.dtype == np.uint8 and wanted == np.uint8
-    # Bytes are offset by 16 and 128 of 255, other types by 1/16 and 1/2 of their range.
-    offsets = (16.0, 128.0, 128.0) if bytes_only else (0.0625, 0.5, 0.5)
-    values = rgb.astype(np.float32)
-    if not bytes_only:
-        values *= np.float32(1 / _largest(rgb.dtype, bits))
+def _ycbcr(rgb: Array, wanted: np.dtype[Any]) -> Array:
+    """Scale, matrix and offset in the order in which NVIDIA DALI rounds them, so that float32 agrees to the bit."""
+    weights = _BT601 * _scale(rgb.dtype, wanted)
+    steps = 1.0 if wanted.kind == "f" else _largest(wanted) + 1
+    channels = rgb.astype(np.float32)
     out = np.empty(rgb.shape, np.float32)
-    for row, offset in enumerate(offsets):
-        weights = _BT601[row]
-        out[..., row] = values[..., 0] * weights[0] + values[..., 1] * weights[1] + values[..., 2] * weights[2]
-        out[..., row] += np.float32(offset)
-    return _saturated(out, 1.0 if bytes_only else _largest(wanted), wanted)
+    for row, offset in enumerate((0.0625, 0.5, 0.5)):
+        red, green, blue = (channels[..., c] * weights[row, c] for c in range(3))
+        np.add(red + green + blue, np.float32(offset * steps), out=out[..., row])
+    return _saturated(out, wanted)

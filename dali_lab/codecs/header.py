@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Buffer = bytes | bytearray | memoryview | npt.NDArray[np.uint8]
+#: Encoded bytes: ``bytes``, ``bytearray``, ``memoryview`` or a ``uint8`` array.
+Buffer = Any
 
 
 class CodecError(ValueError):
@@ -66,7 +67,7 @@ def peek(data: Buffer) -> ImageInfo:
     """
     view = data if type(data) is bytes else memoryview(data).cast("B")
     try:
-        info = _parser(view)(view)
+        info: ImageInfo = _parser(view)(view)
     except IndexError:
         raise CodecError(f"truncated header: {len(view)} bytes end before the size of the picture is known") from None
     if info.height <= 0 or info.width <= 0:
@@ -222,7 +223,9 @@ def _jpeg(view: Any) -> ImageInfo:
             transform = view[at + 15]
         at += 2 + max(length, 2)
     if frame is None:
-        raise CodecError("truncated JPEG: it ends before the size of the picture" if at + 4 > size else "JPEG without a frame")
+        raise CodecError(
+            "truncated JPEG: it ends before the size of the picture" if at + 4 > size else "JPEG without a frame"
+        )
     height, width, channels, bits = frame
     if channels == 4:
         color = "ycck" if transform == 2 else "cmyk"
@@ -404,9 +407,7 @@ def _codestream(view: Any) -> ImageInfo:
     channels, depth = _be16(view, 40), view[42]
     bits = (depth & 0x7F) + 1
     dtype = ("int" if depth & 0x80 else "uint") + ("8" if bits <= 8 else "16" if bits <= 16 else "32")
-    return ImageInfo(
-        height, width, channels, dtype, "jpeg2000", 1, bits, "gray" if channels < 3 else "rgb"
-    )
+    return ImageInfo(height, width, channels, dtype, "jpeg2000", 1, bits, "gray" if channels < 3 else "rgb")
 
 
 def pnm_header(view: Any) -> tuple[int, int, int, int, int]:

@@ -73,7 +73,6 @@ def decode(
     later: list[tuple[int, Buffer, ImageInfo, Region | None]] = []
     color = "RGB" if wanted == "YCbCr" else wanted
     whole_jpeg = turbojpeg.available()
-    as_decoded = wanted != "YCbCr" and np.dtype(dtype) == np.uint8
 
     for index, data in enumerate(buffers):
         try:
@@ -84,15 +83,13 @@ def decode(
                 array = None
                 if whole_jpeg and region is None and _is_plain_jpeg(info, adjust_orientation):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
-                    array = turbojpeg.decode(data, "GRAY" if color == "ANY_DATA" and info.channels == 1 else _rgb(color))
+                    array = turbojpeg.decode(data, _jpeg_color(color, info), use_fast_idct)
                 if array is None:
                     later.append((index, data, info, region))
                     continue
             else:
                 array = _decode_stored(data, info, color, region, adjust_orientation)
-            arrays[index] = array if as_decoded and array.dtype == np.uint8 and array.flags.c_contiguous else (
-                convert.to_dtype(array, wanted, dtype, _bits(info, array))
-            )
+            arrays[index] = convert.to_dtype(array, wanted, dtype)
         except CodecError as error:
             failures.append((index, str(error)))
         except MemoryError:
@@ -137,8 +134,10 @@ def output_name(output_type: str | int) -> str:
     raise ValueError(f"unknown output type {output_type!r}: choose one of {', '.join(convert.OUTPUT_TYPES)}")
 
 
-def _rgb(color: str) -> str:
-    return "RGB" if color == "ANY_DATA" else color
+def _jpeg_color(color: str, info: ImageInfo) -> str:
+    if color == "ANY_DATA":
+        return "GRAY" if info.channels == 1 else "RGB"
+    return color
 
 
 def _is_plain_jpeg(info: ImageInfo, adjust_orientation: bool) -> bool:
@@ -170,12 +169,6 @@ def _checked(region: Any, info: ImageInfo, adjust_orientation: bool) -> Region |
     return None if (y0, x0, y1, x1) == (0, 0, height, width) else (y0, x0, y1, x1)
 
 
-def _bits(info: ImageInfo, array: Array) -> int:
-    """Significant bits of decoded values: a file's own where they fill less than their bytes."""
-    full = array.dtype.itemsize * 8
-    return info.bits if info.format == "jpeg2000" and info.bits < full else full
-
-
 def _decode_stored(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
     """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
     array = pnm.decode(data, info) if info.format == "pnm" else imagecodecs_backend.decode(data, info)
@@ -184,7 +177,9 @@ def _decode_stored(data: Buffer, info: ImageInfo, color: str, region: Region | N
 
 def _finish(array: Array, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
     if array.shape[:2] != (info.height, info.width):
-        raise CodecError(f"its header says {info.height} x {info.width}, but it holds {array.shape[0]} x {array.shape[1]}")
+        raise CodecError(
+            f"its header says {info.height} x {info.width}, but it holds {array.shape[0]} x {array.shape[1]}"
+        )
     if adjust_orientation:
         array = convert.upright(array, info.orientation)
     if region is not None:
@@ -203,31 +198,59 @@ def _decode_batched(
     use_fast_idct: bool,
 ) -> None:
     color = "RGB" if wanted == "YCbCr" else wanted
+    decoded: list[Array | None] = [None] * len(items)
     if nvimgcodec.available():
-        decoded = nvimgcodec.decode(
-            [item[1] for item in items],
-            [item[3] for item in items],
-            color,
-            adjust_orientation=adjust_orientation,
-            use_fast_idct=use_fast_idct,
-        )
-    else:
-        decoded = [None] * len(items)
-    for (index, data, info, region), first in zip(items, decoded, strict=True):
+        by_color: dict[str, list[int]] = {}
+        for place, item in enumerate(items):
+            name = _batched_color(item[2], color)
+            if name is not None:
+                by_color.setdefault(name, []).append(place)
+        for name, places in by_color.items():
+            chunk = nvimgcodec.decode(
+                [items[place][1] for place in places],
+                [items[place][3] for place in places],
+                name,
+                adjust_orientation=adjust_orientation,
+                use_fast_idct=use_fast_idct,
+            )
+            for place, array in zip(places, chunk, strict=True):
+                decoded[place] = array
+    for place, (index, data, info, region) in enumerate(items):
         try:
-            array = first
+            array = decoded[place]
             if array is None:
                 array = _second_try(data, info, color, region, adjust_orientation)
-            arrays[index] = convert.to_dtype(array, wanted, dtype, _bits(info, array))
+            elif color == "GRAY" and array.shape[2] == 3:
+                array = convert.gray_from_cmyk(array)
+            arrays[index] = convert.to_dtype(array, wanted, dtype)
         except CodecError as error:
             failures.append((index, str(error)))
         except MemoryError:
             failures.append((index, "out of memory"))
 
 
+def _batched_color(info: ImageInfo, color: str) -> str | None:
+    """What to ask nvImageCodec for, or `None` where another backend gives what NVIDIA DALI does."""
+    if info.color in ("cmyk", "ycck") and info.format == "jpeg":
+        return {"GRAY": "RGB", "ANY_DATA": None}.get(color, color)
+    if info.channels == 2 or (color == "ANY_DATA" and info.channels == 4 and info.color == "rgb"):
+        return None
+    return color
+
+
 def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
-    """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason."""
-    raise CodecError(_reason(data, info))
+    """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason why not."""
+    if info.format == "bmp" or (info.format == "jpeg" and color != "ANY_DATA"):
+        if nvimgcodec.available():
+            raise CodecError(_reason(data, info))
+        array = opencv.decode(data, info, color)
+        color = "ANY_DATA"
+    else:
+        try:
+            array = imagecodecs_backend.decode(data, info)
+        except CodecError as error:
+            raise CodecError(f"{_reason(data, info)}: {error}") from None
+    return _finish(array, info, color, region, adjust_orientation)
 
 
 def _reason(data: Buffer, info: ImageInfo) -> str:

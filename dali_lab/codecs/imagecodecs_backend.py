@@ -1,4 +1,4 @@
-"""imagecodecs: PNG, JPEG 2000 and WebP through decoders that survive damaged files, and what nvImageCodec leaves out."""
+"""imagecodecs: PNG, JPEG 2000 and WebP through decoders that survive damaged files, and what others leave out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA nvImageCodec on the host: JPEG, TIFF and BMP, whole or a region, a chunk of pictures in one call without the GIL."""
+"""NVIDIA nvImageCodec on the host: JPEG, TIFF and BMP, whole or in part, a chunk in one call without the GIL."""
 
 from __future__ import annotations
 

@@ -13,6 +13,9 @@ from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, pnm_header
 def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     """The picture as HWC; bitmaps (P1 and P4) become 0 and 255, other values stay as stored.
 
+    Where the largest value has more than 8 bits but is not 65535, values lose their lower 8 bits: so do
+    NVIDIA DALI's, and a picture of 12 bits comes out dark there as here.
+
     Raises
     ------
     CodecError
@@ -30,7 +33,7 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     if kind >= 5:
         stored = np.dtype(">u2") if largest > 255 else np.dtype(np.uint8)
         pixels = np.frombuffer(_enough(body, count * stored.itemsize), stored)
-        return pixels.astype(info.dtype, copy=False).reshape(shape)
+        return _narrow(pixels.astype(info.dtype), largest).reshape(shape)
     text = _without_comments(bytes(body))
     if kind == 1:
         digits = np.frombuffer(text, np.uint8)
@@ -39,12 +42,16 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     else:
         try:
             values = np.array(text.split(maxsplit=count)[:count], np.int64)
-        except ValueError:
+        except (ValueError, OverflowError):
             raise CodecError("bad PNM pixels: a number was expected") from None
         values = np.clip(values, 0, largest)
     if values.size < count:
         raise CodecError(f"truncated PNM: {values.size} of {count} values")
-    return values.astype(info.dtype).reshape(shape)
+    return _narrow(values.astype(info.dtype), largest).reshape(shape)
+
+
+def _narrow(values: npt.NDArray[Any], largest: int) -> npt.NDArray[Any]:
+    return (values >> 8).astype(np.uint8) if 255 < largest < 65535 else values
 
 
 def _enough(body: memoryview, wanted: int) -> memoryview:
