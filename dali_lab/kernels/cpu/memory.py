@@ -6,12 +6,28 @@ call serves samples of different sizes without a Python object for each of them.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_SHARED_PARTS = ("memory.py", "convert.py", "resample_rows.py")
+"""Files with parts that kernels of other files compile in: Numba looks for changes in a kernel's own file only."""
+
+
+def _parts_digest() -> str:
+    """A name for the present text of the shared parts."""
+    digest = hashlib.sha256()
+    for name in _SHARED_PARTS:
+        try:
+            digest.update(Path(__file__).with_name(name).read_bytes())
+        except OSError:
+            continue
+    return digest.hexdigest()[:12]
 
 
 def _choose_cache_folder() -> None:
@@ -19,7 +35,7 @@ def _choose_cache_folder() -> None:
     if "NUMBA_CACHE_DIR" in os.environ:
         return
     base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "dali-lab" / "kernels"
+    folder = Path(base) / "dali-lab" / "kernels" / _parts_digest()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -32,7 +48,7 @@ _choose_cache_folder()
 import numba  # noqa: E402  (the cache folder must be known before Numba is imported)
 import numpy as np  # noqa: E402
 from numba import types as nb_types  # noqa: E402
-from numba.extending import intrinsic  # noqa: E402
+from numba.extending import intrinsic, overload  # noqa: E402
 
 
 @intrinsic
@@ -63,27 +79,53 @@ def array_at(address: int, shape: Any, like: Any) -> Any:
     return numba.carray(_address_to_pointer(address, like), shape)
 
 
+def part(function: F) -> F:
+    """Compile `function` as a part of kernels, callable from them."""
+    return cast(F, numba.njit(error_model="numpy")(function))
+
+
+def inline_part(function: F) -> F:
+    """Like :func:`part`, copied into its callers before their types are known."""
+    return cast(F, numba.njit(inline="always", error_model="numpy")(function))
+
+
+def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
+    """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
+    return cast("Callable[[F], F]", overload(stub, inline="always"))
+
+
 def kernel(function: F) -> F:
     """Compile `function` as a CPU kernel: no GIL, cached on disk, IEEE arithmetic as written.
 
     Fast-math stays off so that a result never depends on how the loop was vectorised; kernels that may
     reorder sums say so with :func:`fast_kernel`.
     """
-    return numba.njit(nogil=True, cache=True, error_model="numpy")(function)  # type: ignore[no-any-return]
+    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
 
 
 def fast_kernel(function: F) -> F:
     """Like :func:`kernel`, with sums that may be reordered and multiplies that may be contracted."""
-    return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "arcp"})(  # type: ignore[no-any-return]
-        function
-    )
+    fast = {"reassoc", "contract", "nsz", "arcp"}
+    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fast)(function))
 
 
 def like(dtype: Any) -> np.ndarray[Any, Any]:
-    """The empty array that stands for `dtype` in a kernel call."""
-    return _LIKE.setdefault(np.dtype(dtype), np.empty(0, dtype))
+    """The empty array that stands for `dtype` in a kernel call.
+
+    Numba has no float16: it is its bits, and a ``uint16`` array of two dimensions stands for it
+    (:mod:`dali_lab.kernels.cpu.convert` tells it from the integer by that).
+    """
+    dtype = np.dtype(dtype)
+    if dtype not in _LIKE:
+        _LIKE[dtype] = np.empty((0, 0), np.uint16) if dtype == np.float16 else np.empty(0, dtype)
+    return _LIKE[dtype]
+
+
+def like_size(item_size: int) -> np.ndarray[Any, Any]:
+    """The empty array for kernels that only move elements of `item_size` bytes (1, 2, 4 or 8)."""
+    return like(f"u{item_size}")
 
 
 _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-__all__ = ["array_at", "fast_kernel", "kernel", "like"]
+__all__ = ["array_at", "fast_kernel", "inline_part", "kernel", "like", "like_size", "part", "variants"]

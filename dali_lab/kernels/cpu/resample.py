@@ -1,0 +1,112 @@
+"""Resizing: any filter, region and scale per sample, in one call for a whole chunk."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types as nb_types
+
+from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, variants
+from dali_lab.kernels.cpu.resample_rows import (
+    CUBIC,
+    GAUSSIAN,
+    LANCZOS3,
+    LINEAR,
+    NN,
+    ROWS,
+    TRIANGULAR,
+    plan_rows,
+    resample_four_rows,
+    start_frame,
+)
+
+Array = np.ndarray[Any, Any]
+
+
+def _finish(value: Any, like: Any) -> Any:
+    """A finished float32 sum as an element of the output."""
+    raise NotImplementedError
+
+
+@variants(_finish)
+def _finish_typed(value: Any, like: Any) -> Any:
+    if not isinstance(like.dtype, nb_types.Integer) or like.ndim == 2:
+
+        def convert(value: Any, like: Any) -> Any:
+            return saturate(value, like)
+
+        return convert
+    low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
+
+    def round_even(value: Any, like: Any) -> Any:
+        return np.int32(min(max(np.rint(value), low), high))
+
+    return round_even
+
+
+@kernel
+def _resize(
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool, like_src: Array, like_dst: Array,
+) -> None:  # fmt: skip
+    for i in range(src.shape[0]):
+        frames, height = src_shapes[i, 0], src_shapes[i, 1]
+        width, channels = src_shapes[i, 2], src_shapes[i, 3]
+        out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]
+        if min(frames, height, width, channels) == 0 or min(out_height, out_width) == 0:
+            continue
+        source = array_at(src[i], (frames * height * width * channels,), like_src)
+        target = array_at(dst[i], (frames * out_height * out_width * channels,), like_dst)
+        plan = plan_rows(height, width, channels, out_height, out_width, roi[i], minify[i], magnify[i], antialias)
+        count = out_width * channels
+        rows = np.empty(ROWS * (count + 4), np.float32)
+        for frame in range(frames):
+            start_frame(plan)
+            for y in range(0, out_height, ROWS):
+                ready = resample_four_rows(source, like_src, frame * height * width * channels, y, plan, rows)
+                for r in range(ready):
+                    row = rows[r * (count + 4) : r * (count + 4) + count]
+                    start = (frame * out_height + y + r) * count
+                    goal = target[start : start + count]
+                    for j in range(count):
+                        goal[j] = _finish(row[j], like_dst)
+
+
+def resize(
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array, mag_filter: Array,
+    antialias: bool, src_dtype: Any, dst_dtype: Any,
+) -> None:  # fmt: skip
+    """Resize frames, each sample with its own sizes, region and filters.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    src_shapes, dst_shapes
+        ``int64[N, 4]``: frames, height, width, channels. The frames and the channels of both are the same. Any
+        layout of images comes down to this: FHWC as it is, HW with one channel, CHW as C frames of one channel.
+    roi
+        ``float32[N, 4]``: ``(y0, x0, y1, x1)`` in source pixels; the whole image is ``(0, 0, height, width)``.
+        Ends before starts flip; parts outside the image repeat its edge.
+    min_filter, mag_filter
+        ``int64[N]``: codes of the filters (:data:`NN` and the others) where an axis shrinks, and where it does not.
+    antialias
+        Whether shrinking widens the filter; a triangular filter then stands for the linear one.
+    src_dtype, dst_dtype
+        uint8, int8, int16, uint16, float16 or float32 each; NVIDIA DALI has uint8, int16, uint16 and float32, to
+        the same type or float32.
+
+    Notes
+    -----
+    Equal to NVIDIA DALI for uint8, but for sums that end in exactly one half (see
+    :mod:`~dali_lab.kernels.cpu.resample_rows`) and for regions where DALI errs; float32 within 1e-3 of 255.
+    """
+    _resize(
+        src, dst, src_shapes, dst_shapes, np.ascontiguousarray(roi, np.float32), min_filter, mag_filter, antialias,
+        like(src_dtype), like(dst_dtype),
+    )  # fmt: skip
+
+
+__all__ = ["CUBIC", "GAUSSIAN", "LANCZOS3", "LINEAR", "NN", "TRIANGULAR", "resize"]

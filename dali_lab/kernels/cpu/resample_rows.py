@@ -1,0 +1,452 @@
+"""The parts of separable resampling: NVIDIA DALI's filters, its order of passes, and one output row at a time.
+
+What DALI 2.4 does on the CPU, and so what is done here:
+
+* An axis is a map ``source = origin + (x + 0.5) * scale``, with ``scale = (roi_end - roi_start) / out_size`` in
+  float32; a negative scale flips. The minifying filter is taken where ``out_size < abs(roi_end - roi_start)``.
+* A filter is a table (3, 65, 129 or 193 float32 values) read with linear interpolation and stretched to its
+  radius. The taps of one output are ``ceil`` of the window's start and the ``support`` samples that follow;
+  their weights are divided by their sum. Taps outside the image repeat its edge.
+* Two passes, the intermediate image in float32. The order is the cheaper of the two by
+  ``3 * size + work``, ties go to horizontal first.
+* Sums run over the taps in ascending order, in float32, with products rounded before they are added.
+  An integer output is rounded and clamped. A sum that ends in exactly one half goes to the even neighbour in most
+  columns and away from zero in the first and the last few: which ones depends on how DALI was compiled. Here it
+  always goes to the even one.
+* Nearest neighbour takes ``floor(source)``, where the row coordinate is accumulated (``y += scale``).
+
+Where this does better: a region that lies outside the image repeats the edge (DALI reads out of bounds), and
+nearest neighbour along one axis with another filter along the other keeps to the region (DALI shifts it twice).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from dali_lab.kernels.cpu.convert import widen
+from dali_lab.kernels.cpu.memory import part
+
+NN, LINEAR, CUBIC, LANCZOS3, TRIANGULAR, GAUSSIAN = range(6)
+"""Codes of the interpolation types, with the values of ``types.INTERP_*``."""
+
+Array = np.ndarray[Any, Any]
+
+_f32 = np.float32
+
+
+def _filter_tables() -> Array:
+    """The four sampled windows in one array: triangle, Gaussian, Lanczos, cubic."""
+
+    def positions(count: int, width: Any) -> Array:
+        index = np.arange(count, dtype=np.float32)
+        return _f32(width) * (index - _f32((count - 1) * 0.5)) / _f32(count - 1)
+
+    gaussian = np.exp(-np.square(positions(_GAUSSIAN_SIZE, 4)))
+    x = positions(_LANCZOS_SIZE, 6).astype(np.float64)
+    lanczos = np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    x = np.abs(positions(_CUBIC_SIZE, 4))
+    cubic = np.where(
+        x > 1,
+        _f32(-0.5) * x**3 + _f32(2.5) * x**2 - _f32(4) * x + _f32(2),
+        _f32(1.5) * x**3 - _f32(2.5) * x**2 + _f32(1),
+    )
+    cubic[[0, -1]] = 0
+    return np.concatenate([np.array([0, 1, 0]), gaussian, lanczos, cubic]).astype(np.float32)
+
+
+_TRIANGLE_SIZE, _GAUSSIAN_SIZE, _LANCZOS_SIZE, _CUBIC_SIZE = 3, 65, 193, 129
+_GAUSSIAN_BASE = _TRIANGLE_SIZE
+_LANCZOS_BASE = _GAUSSIAN_BASE + _GAUSSIAN_SIZE
+_CUBIC_BASE = _LANCZOS_BASE + _LANCZOS_SIZE
+_TABLES = _filter_tables()
+
+
+@part
+def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
+    """Where a filter's table is and how it is stretched: (base, count, scale, anchor, support)."""
+    ratio = np.float32(1)
+    if antialias and in_size > np.float32(out_size):
+        ratio = in_size / np.float32(out_size)
+    if ftype == LINEAR or ftype == TRIANGULAR:
+        base, count, anchor = 0, _TRIANGLE_SIZE, np.float32(1)
+        width = np.float32(2) * (ratio if ftype == TRIANGULAR else np.float32(1))
+        old_scale = np.float32(1)
+        width = max(np.float32(1), width)
+    elif ftype == GAUSSIAN:
+        base, count, anchor = _GAUSSIAN_BASE, _GAUSSIAN_SIZE, np.float32(32)
+        sigma = np.float32(np.float64(ratio * np.float32(0.5)) / np.sqrt(2.0))
+        width = max(np.float32(1), np.float32(4 * np.sqrt(2.0)) * sigma)
+        old_scale = np.float32(1)
+    elif ftype == CUBIC:
+        base, count, anchor = _CUBIC_BASE, _CUBIC_SIZE, np.float32(2)
+        width = np.float32(2) * max(np.float32(2), np.float32(2) * ratio)
+        old_scale = np.float32(32)
+    elif ftype == LANCZOS3:
+        base, count, anchor = _LANCZOS_BASE, _LANCZOS_SIZE, np.float32(3)
+        width = np.float32(2) * max(np.float32(3), np.float32(3) * ratio)
+        old_scale = np.float32(32)
+    else:
+        return 0, 0, np.float32(0), np.float32(0), 0
+    scale = np.float32(count - 1) / width
+    anchor = anchor * old_scale / scale
+    support = int(np.ceil(np.float32(count - 1) / scale))
+    return base, count, scale, anchor, support
+
+
+@part
+def _taps(
+    first: Array, weights: Array, origin: Any, step: Any, base: int, count: int, scale: Any, anchor: Any, n: int
+) -> None:
+    """Fill the first tap and the weights of each output along one axis."""
+    origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
+    for x in range(first.shape[0]):
+        start = np.float32(x) * step + origin
+        tap = np.ceil(start)
+        first[x] = np.int64(tap)
+        offset = tap - start
+        total = np.float32(0)
+        for k in range(n):
+            position = (offset + np.float32(k)) * scale
+            value = np.float32(0)
+            if position > np.float32(-1) and position < np.float32(count):
+                left = np.int64(np.floor(position))
+                fraction = position - np.float32(left)
+                low = _TABLES[base + left] if left >= 0 else np.float32(0)
+                high = _TABLES[base + left + 1] if left + 1 < count else np.float32(0)
+                value = low + fraction * (high - low)
+            weights[x * n + k] = value
+            total += value
+        if total != 0:
+            for k in range(n):
+                weights[x * n + k] /= total
+
+
+@part
+def _nearest_taps(first: Array, weights: Array, origin: Any, step: Any, size: int, accumulate: bool) -> None:
+    """One tap of weight 1 for each output: the sample that holds its centre."""
+    position = origin + np.float32(0.5) * step
+    for x in range(first.shape[0]):
+        if not accumulate:
+            position = origin + (np.float32(x) + np.float32(0.5)) * step
+        first[x] = min(max(np.int64(np.floor(position)), 0), size - 1)
+        weights[x] = 1
+        position += step
+
+
+def _dot4(rows: int) -> Any:
+    """Make ``out[r, 0:4] = sum_k weights[k] * lines[r, k * stride + (0..3)]`` for `rows` rows at once.
+
+    The compiler does not find these vectors by itself: neither three interleaved channels nor a sum that may not
+    be reordered vectorise. Four lanes are read and written whatever the number of channels, so buffers have
+    four floats to spare and pixels are written in ascending order. Addresses are those of float32 values,
+    `line_pitch` and `out_pitch` the bytes between rows, `stride` the floats between taps.
+    """
+
+    @intrinsic
+    def dot4(
+        typingctx: Any,
+        lines: Any,
+        line_pitch: Any,
+        weights: Any,
+        stride: Any,
+        count: Any,
+        out: Any,
+        out_pitch: Any,
+    ) -> Any:
+        signature = nb_types.void(*[nb_types.int64] * 7)
+
+        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            lines, line_pitch, weights, stride, count, out, out_pitch = args
+            vector = ir.VectorType(ir.FloatType(), 4)
+            i32 = ir.IntType(32)
+
+            def splat(value: Any) -> Any:
+                one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, i32(0))
+                lanes = ir.Constant(ir.VectorType(i32, 4), [0, 0, 0, 0])
+                return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
+
+            def at(address: Any, kind: Any) -> Any:
+                return builder.inttoptr(address, kind.as_pointer())
+
+            totals = [cgutils.alloca_once(builder, vector) for _ in range(rows)]
+            for total in totals:
+                builder.store(ir.Constant(vector, [0.0] * 4), total)
+            step = builder.shl(stride, stride.type(2))
+            source = cgutils.alloca_once_value(builder, lines)  # type: ignore[no-untyped-call]
+            with cgutils.for_range(builder, count) as loop:
+                row = builder.load(source)
+                builder.store(builder.add(row, step), source)
+                offset = builder.shl(loop.index, loop.index.type(2))
+                weight = splat(builder.load(at(builder.add(weights, offset), ir.FloatType()), align=4))
+                for total in totals:
+                    pixel = builder.load(at(row, vector), align=4)
+                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, pixel)), total)
+                    row = builder.add(row, line_pitch)
+            for total in totals:
+                builder.store(builder.load(total), at(out, vector), align=4)
+                out = builder.add(out, out_pitch)
+            return context.get_dummy_value()
+
+        return signature, codegen
+
+    return dot4
+
+
+_dot4_of_1 = _dot4(1)
+_dot4_of_4 = _dot4(4)
+
+ROWS = 4
+"""How many rows are resampled together: their taps and weights are the same, so are read once."""
+
+
+@part
+def _across(
+    lines: Array, pitch: int, rows: int, low: int, width: int, channels: int, first: Array, weights: Array, n: int,
+    out: Array, out_base: int, out_pitch: int,
+) -> None:  # fmt: skip
+    """Resample `rows` (1 or 4) float32 lines along x; element 0 of a line is column `low` of `width` columns."""
+    base = lines.ctypes.data
+    taps = weights.ctypes.data
+    target = out.ctypes.data + 4 * out_base
+    edge_pitch = n * channels + 4
+    edge = np.empty(rows * edge_pitch, np.float32)
+    for x in range(first.shape[0]):
+        start = first[x]
+        if start >= 0 and start + n <= width:
+            source = base + 4 * (start - low) * channels
+            source_pitch = 4 * pitch
+        else:
+            for k in range(n):
+                column = min(max(start + k, 0), width - 1) - low
+                for r in range(rows):
+                    for c in range(channels):
+                        edge[r * edge_pitch + k * channels + c] = lines[r * pitch + column * channels + c]
+            source = edge.ctypes.data
+            source_pitch = 4 * edge_pitch
+        for c in range(0, channels, 4):
+            goal = target + 4 * (x * channels + c)
+            if rows == 1:
+                _dot4_of_1(source + 4 * c, source_pitch, taps + 4 * x * n, channels, n, goal, 4 * out_pitch)
+            else:
+                _dot4_of_4(source + 4 * c, source_pitch, taps + 4 * x * n, channels, n, goal, 4 * out_pitch)
+
+
+@part
+def _down(
+    source: Array,
+    like: Array,
+    offsets: Array,
+    weights: Array,
+    w0: int,
+    n: int,
+    target: Array,
+    base: int,
+    count: int,
+) -> None:
+    """Weighted sum of `n` rows of `source` that start at `offsets`, taps in order."""
+    out = target[base : base + count]
+    k = 0
+    while k < n:
+        left = n - k
+        a = source[offsets[k] : offsets[k] + count]
+        wa = weights[w0 + k]
+        if left >= 4:
+            b = source[offsets[k + 1] : offsets[k + 1] + count]
+            c = source[offsets[k + 2] : offsets[k + 2] + count]
+            d = source[offsets[k + 3] : offsets[k + 3] + count]
+            wb = weights[w0 + k + 1]
+            wc = weights[w0 + k + 2]
+            wd = weights[w0 + k + 3]
+            if k == 0:
+                for j in range(count):
+                    total = wa * np.float32(widen(a[j], like)) + wb * np.float32(widen(b[j], like))
+                    out[j] = total + wc * np.float32(widen(c[j], like)) + wd * np.float32(widen(d[j], like))
+            else:
+                for j in range(count):
+                    total = out[j] + wa * np.float32(widen(a[j], like)) + wb * np.float32(widen(b[j], like))
+                    out[j] = total + wc * np.float32(widen(c[j], like)) + wd * np.float32(widen(d[j], like))
+            k += 4
+        elif left >= 2:
+            b = source[offsets[k + 1] : offsets[k + 1] + count]
+            wb = weights[w0 + k + 1]
+            if k == 0:
+                for j in range(count):
+                    out[j] = wa * np.float32(widen(a[j], like)) + wb * np.float32(widen(b[j], like))
+            else:
+                for j in range(count):
+                    out[j] = out[j] + wa * np.float32(widen(a[j], like)) + wb * np.float32(widen(b[j], like))
+            k += 2
+        else:
+            if k == 0:
+                for j in range(count):
+                    out[j] = wa * np.float32(widen(a[j], like))
+            else:
+                for j in range(count):
+                    out[j] = out[j] + wa * np.float32(widen(a[j], like))
+            k += 1
+
+
+@part
+def _widen_row(source: Array, like: Array, offset: int, target: Array, base: int, count: int) -> None:
+    """Copy `count` elements to float32."""
+    row = source[offset : offset + count]
+    out = target[base : base + count]
+    for j in range(count):
+        out[j] = np.float32(widen(row[j], like))
+
+
+@part
+def _extent(lo: Any, hi: Any, anchor: Any, support: int, size: int) -> Any:
+    """The part of an axis that a region and its filter reach, clipped to the image."""
+    if lo > hi:
+        lo, hi = hi, lo
+    start = np.floor(lo - anchor)
+    stop = np.floor(hi - anchor + np.float32(support))
+    first = min(max(np.int64(min(np.float32(size), start)), 0), size - 1)
+    last = min(max(np.int64(min(np.float32(size), stop)), 0), size)
+    return first, max(first + 1, last)
+
+
+@part
+def _plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify: int, antialias: bool) -> Any:
+    """Filter and reach of one axis: (type, base, count, scale, anchor, support, first, last)."""
+    in_size = abs(hi - lo)
+    ftype = minify if np.float32(out_size) < in_size else magnify
+    if ftype == LINEAR and antialias and np.float32(out_size) < in_size:
+        ftype = TRIANGULAR
+    elif ftype == TRIANGULAR and not antialias:
+        ftype = LINEAR
+    base, count, scale, anchor, support = _window(ftype, antialias, in_size, out_size)
+    first, last = _extent(lo, hi, anchor, max(support, 1), size)
+    return ftype, base, count, scale, anchor, support, first, last
+
+
+@part
+def plan_rows(
+    height: int, width: int, channels: int, out_height: int, out_width: int, roi: Array, minify: int, magnify: int,
+    antialias: bool,
+) -> Any:  # fmt: skip
+    """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
+
+    Parameters
+    ----------
+    roi
+        ``(y0, x0, y1, x1)`` in float32 pixels of the source; ends before starts flip.
+    minify, magnify
+        Interpolation codes for an axis that shrinks and one that does not.
+
+    Returns
+    -------
+    tuple
+        What :func:`resample_four_rows` takes as `plan`.
+    """
+    y_type, y_base, y_count, y_scale, y_anchor, y_n, y_lo, y_hi = _plan_axis(
+        height, out_height, roi[0], roi[2], minify, magnify, antialias
+    )
+    x_type, x_base, x_count, x_scale, x_anchor, x_n, x_lo, x_hi = _plan_axis(
+        width, out_width, roi[1], roi[3], minify, magnify, antialias
+    )
+    y_step = (roi[2] - roi[0]) / np.float32(out_height)
+    x_step = (roi[3] - roi[1]) / np.float32(out_width)
+    y_n = max(y_n, 1)
+    x_n = max(x_n, 1)
+
+    area = out_height * out_width
+    tall = (x_hi - x_lo) * out_height
+    wide = (y_hi - y_lo) * out_width
+    vertical_first = np.float32(3) * np.float32(tall) + np.float32(tall * y_n + area * x_n) < np.float32(
+        3
+    ) * np.float32(wide) + np.float32(wide * x_n + area * y_n)
+
+    y_first = np.empty(out_height, np.int64)
+    y_weights = np.empty(out_height * y_n, np.float32)
+    if y_type == NN:
+        _nearest_taps(y_first, y_weights, roi[0], y_step, height, True)
+    else:
+        _taps(y_first, y_weights, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
+    x_first = np.empty(out_width, np.int64)
+    x_weights = np.empty(out_width * x_n, np.float32)
+    if x_type == NN:
+        _nearest_taps(x_first, x_weights, roi[1], x_step, width, False)
+    else:
+        _taps(x_first, x_weights, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
+
+    leftmost, rightmost = x_first[0], x_first[out_width - 1]
+    if leftmost > rightmost:
+        leftmost, rightmost = rightmost, leftmost
+    low = min(max(leftmost, 0), width - 1)
+    high = max(low + 1, min(rightmost + x_n, width))
+    line_pitch = (high - low) * channels + 4
+    row_pitch = out_width * channels + 4
+    # Rows are resampled four at a time, unless the taps leave so many rows out that most would be wasted.
+    group = ROWS if abs(y_step) <= np.float32(y_n) else 1
+    groups = (y_n + group - 1) // group + 1
+    lines = np.empty(ROWS * line_pitch, np.float32)
+    ring = np.empty(1 if vertical_first else groups * group * row_pitch, np.float32)
+    tags = np.full(groups, -1, np.int64)
+    offsets = np.empty(y_n, np.int64)
+    return (
+        (height, width, channels, low, high, line_pitch, row_pitch, y_n, x_n, group, groups),
+        (y_first, x_first, tags, offsets),
+        (y_weights, x_weights, lines, ring),
+        vertical_first,
+    )
+
+
+@part
+def start_frame(plan: Any) -> None:
+    """Forget the rows that were kept from another frame."""
+    plan[1][2][:] = -1
+
+
+@part
+def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Any, out: Array) -> Any:
+    """Compute output rows `y` to ``y + 3`` in float32, or as many as there are; return their number.
+
+    Parameters
+    ----------
+    source, like, base
+        The flat source, what stands for its dtype, and the element where the frame (all of it, not the region) begins.
+    out
+        Four rows of ``out_width * channels + 4`` floats each: the last four of a row are scratch.
+    """
+    sizes, indices, floats, vertical_first = plan
+    height, width, channels, low, high, line_pitch, row_pitch, y_n, x_n, group, groups = sizes
+    y_first, x_first, tags, offsets = indices
+    y_weights, x_weights, lines, ring = floats
+    count = (high - low) * channels
+    rows = min(ROWS, y_first.shape[0] - y)
+    for r in range(rows):
+        start = y_first[y + r]
+        if vertical_first:
+            for k in range(y_n):
+                row = min(max(start + k, 0), height - 1)
+                offsets[k] = base + (row * width + low) * channels
+            _down(source, like, offsets, y_weights, (y + r) * y_n, y_n, lines, r * line_pitch, count)
+        else:
+            for k in range(y_n):
+                row = min(max(start + k, 0), height - 1)
+                number = row // group
+                slot = number % groups
+                offsets[k] = (slot * group + row - number * group) * row_pitch
+                if tags[slot] != number:
+                    tags[slot] = number
+                    for g in range(min(group, height - number * group)):
+                        at = base + ((number * group + g) * width + low) * channels
+                        _widen_row(source, like, at, lines, g * line_pitch, count)
+                    _across(
+                        lines, line_pitch, group, low, width, channels, x_first, x_weights, x_n,
+                        ring, slot * group * row_pitch, row_pitch,
+                    )  # fmt: skip
+            _down(ring, ring, offsets, y_weights, (y + r) * y_n, y_n, out, r * row_pitch, row_pitch - 4)
+    if vertical_first:
+        _across(
+            lines, line_pitch, ROWS, low, width, channels, x_first, x_weights, x_n, out, 0, row_pitch
+        )  # fmt: skip
+    return rows
