@@ -1,0 +1,1 @@
+"""Operators that turn encoded bytes into samples."""

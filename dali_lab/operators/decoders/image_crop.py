@@ -1,0 +1,48 @@
+"""Decodes a window of each picture, placed by size and position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
+from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
+from dali_lab.schema import Call, Case, ErrorCase, register
+from dali_lab.schema.operator import PerSample
+
+
+@register
+class ImageCrop(ImageDecoder):
+    """Decodes a window of each picture; only the window is decoded where the format allows it."""
+
+    name = "decoders.image_crop"
+    title = "Decode and crop"
+    arguments = (*CROP, ROUNDING, *DECODING)
+    needs_sizes = True
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_crop(values, connected)
+
+    def regions(self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]) -> npt.NDArray[np.int64]:
+        windows, _ = within(call, crop_windows(call, sizes, "HW"), sizes)
+        return np.concatenate([windows.start, windows.start + windows.shape], axis=1)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        from dali_lab.types import GRAY
+
+        files = (sample_files(),)
+        yield Case(files, {"crop": (20, 16)})
+        yield Case(files, {"crop_h": 11.0, "crop_w": 13.0, "crop_pos_x": 0.13, "crop_pos_y": 0.77})
+        yield Case(files, {"crop": (20, 16), "output_type": GRAY, "rounding": "truncate"})
+        yield Case(files, {"crop": (15, 15), "crop_pos_x": PerSample([np.float32(0), np.float32(0.3), np.float32(1)])})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((sample_files(),), {"crop": (200, 16)}, words=("sample 0", "leaves the sample"))
+        yield ErrorCase((sample_files(),), {"crop": (20, 16), "crop_h": 5}, words=("crop_h",))

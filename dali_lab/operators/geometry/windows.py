@@ -1,0 +1,309 @@
+"""Windows on samples: where a crop or a slice begins and ends, by NVIDIA DALI's rules, and its arguments."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import Arg, Call, Operator
+
+Table = npt.NDArray[np.int64]
+
+ROUNDING = Arg("rounding", "string", "round", "How a fractional start of the window becomes a pixel.", choices=("round", "truncate"))
+OUT_OF_BOUNDS = Arg(
+    "out_of_bounds_policy",
+    "string",
+    "error",
+    "What to do when the window leaves the sample: raise an error, pad with `fill_values`, or keep only what is inside.",
+    choices=("error", "pad", "trim_to_shape"),
+)
+FILL_VALUES = Arg(
+    "fill_values", "float", (0.0,), "Padding, one value or one for each channel.", vector=True, soft_minimum=0, soft_maximum=255
+)
+
+CROP = (
+    Arg(
+        "crop",
+        "float",
+        None,
+        "Size of the window: height and width, for volumes depth, height and width. Zero keeps an axis whole.",
+        vector=True,
+        tensor=True,
+        unit="px",
+        soft_minimum=1,
+        soft_maximum=1024,
+        step=1,
+        important=True,
+    ),
+    *(
+        Arg(f"crop_{axis}", "float", 0.0, f"{word} of the window; zero keeps the axis whole.", tensor=True, unit="px", soft_minimum=0, soft_maximum=1024, step=1)
+        for axis, word in (("d", "Depth"), ("h", "Height"), ("w", "Width"))
+    ),
+    *(
+        Arg(
+            f"crop_pos_{axis}",
+            "float",
+            0.5,
+            f"Place of the window along the {word}: 0 puts it at the start, 1 at the end.",
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+            step=0.01,
+        )
+        for axis, word in (("x", "width"), ("y", "height"), ("z", "depth"))
+    ),
+)
+
+SLICE = (
+    Arg("axes", "int", (1, 0), "Axes that the other arguments speak of; negative ones count from the back.", vector=True, tensor=True),
+    Arg("axis_names", "layout", "WH", "The same by layout letters; wins over `axes`."),
+    Arg("start", "int", None, "First element along each axis.", vector=True, tensor=True, unit="px"),
+    Arg("rel_start", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg("end", "int", None, "Element after the last one.", vector=True, tensor=True, unit="px"),
+    Arg("rel_end", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg("shape", "int", None, "Extent of the slice.", vector=True, tensor=True, unit="px"),
+    Arg("rel_shape", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg("normalized_anchor", "bool", True, "The `anchor` input, if of floats, is a share of the extent."),
+    Arg("normalized_shape", "bool", True, "The `shape` input, if of floats, is a share of the extent."),
+)
+
+
+class Windows(NamedTuple):
+    """Start and extent of a window on each sample, ``int64[N, ndim]`` each."""
+
+    start: Table
+    shape: Table
+
+
+def verify_crop(values: Any, connected: Any) -> None:
+    """Raise :class:`ArgumentError` where crop arguments contradict each other."""
+
+    def given(name: str) -> bool:
+        return name in connected or values.get(name) is not None
+
+    if given("crop"):
+        for name in ("crop_h", "crop_w", "crop_d"):
+            if given(name):
+                raise ArgumentError("given together with 'crop'; give one or the other", argument=name)
+        crop = values.get("crop")
+        if crop is not None and len(crop) not in (2, 3):
+            raise ArgumentError(f"takes 2 values (height, width) or 3 for volumes, got {len(crop)}", argument="crop")
+    elif given("crop_h") != given("crop_w"):
+        missing = "crop_w" if given("crop_h") else "crop_h"
+        raise ArgumentError("'crop_h' and 'crop_w' must be given together", argument=missing)
+
+
+def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
+    """The window of each sample for the crop arguments.
+
+    Positions follow ``start = round(pos * (extent − size))``, sizes are truncated to whole pixels.
+    """
+    operator = call.operator
+    start = np.zeros_like(shapes)
+    size = shapes.copy()
+    letters = [letter for letter in "DHW" if letter in layout]
+    columns: dict[str, npt.NDArray[Any]] = {}
+    if operator.has("crop"):
+        count = _length(call, "crop")
+        table = call.vectors("crop", count)
+        named = letters[-count:] if count <= len(letters) else None
+        if named is None or (count == 2 and len(letters) == 3):
+            raise call.problem(f"takes {len(letters)} values for layout {layout}, got {count}", argument="crop")
+        columns = {letter: table[:, index] for index, letter in enumerate(named)}
+    else:
+        columns = {
+            letter: call.numbers(f"crop_{letter.lower()}") for letter in letters if operator.has(f"crop_{letter.lower()}")
+        }
+    truncate = operator.values.get("rounding") == "truncate"
+    for letter, column in columns.items():
+        axis = layout.index(letter)
+        wanted = column.astype(np.int64)
+        size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
+        position = call.numbers({"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z"}[letter])
+        outside = ~((position >= 0) & (position <= 1))
+        if outside.any():
+            index = int(outside.argmax())
+            name = {"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z"}[letter]
+            raise call.problem(f"{position[index]:g} is not in [0, 1]", argument=name, sample=index)
+        anchor = position * (shapes[:, axis] - size[:, axis]).astype(np.float32)
+        start[:, axis] = np.trunc(anchor) if truncate else _round(anchor)
+    return Windows(start, size)
+
+
+def slice_windows(call: Call, shapes: Table, layout: str, anchor: Batch | None = None, extent: Batch | None = None) -> Windows:
+    """The window of each sample for the arguments of a slice, positional or named."""
+    start = np.zeros_like(shapes)
+    stop = shapes.copy()
+    count, ndim = shapes.shape
+    if anchor is not None:
+        first, last = _positional(call, shapes, layout, anchor, extent)
+    else:
+        first, last = _named(call, shapes, layout)
+    length = max((table.shape[1] for table in (first, last) if table is not None), default=0)
+    axes = slice_axes(call, layout, ndim, length)
+    extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
+    if first is not None:
+        begin = np.where(np.isnan(first), 0.0, first)
+        np.put_along_axis(start, axes, _round(begin).astype(np.int64), axis=1)
+    if last is not None:
+        end = np.where(np.isnan(last), extents, last)
+        np.put_along_axis(stop, axes, _round(end).astype(np.int64), axis=1)
+    size = stop - start
+    if (size < 0).any():
+        index = int((size < 0).any(axis=1).argmax())
+        raise call.problem(
+            f"the slice ends before it starts: {start[index].tolist()} to {stop[index].tolist()}", sample=index
+        )
+    return Windows(start, size)
+
+
+def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
+    """The axes that slice arguments speak of, ``int64[N, length]``."""
+    operator = call.operator
+    by_name = operator.has("axis_names") and ("axis_names" in operator.given or "axes" not in operator.given)
+    if by_name and (layout or "axis_names" in operator.given):
+        names = operator.value("axis_names")
+        if length and len(names) != length and "axis_names" not in operator.given:
+            raise call.problem(f"there are {length} coordinates for the axes {names!r}", argument="axis_names")
+        missing = [name for name in names if name not in layout]
+        if missing:
+            raise call.problem(f"there is no axis {missing[0]!r} in layout {layout!r}", argument="axis_names")
+        axes = np.array([[layout.index(name) for name in names]], np.int64)
+    else:
+        axes = call.vectors("axes", _length(call, "axes"), np.int64)
+        if (axes < -ndim).any() or (axes >= ndim).any():
+            raise call.problem(f"{axes[0].tolist()} lies outside the {ndim} dimensions", argument="axes")
+        axes = axes % ndim
+    if length and axes.shape[1] != length:
+        raise call.problem(f"there are {length} coordinates for {axes.shape[1]} axes", argument="axes")
+    return np.ascontiguousarray(np.broadcast_to(axes, (call.count, axes.shape[1])))
+
+
+def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
+    """Apply `out_of_bounds_policy`; says whether anything must be padded."""
+    policy = call.operator.values.get("out_of_bounds_policy", "error")
+    start, size = windows
+    outside = ((start < 0) | (start + size > shapes)).any(axis=1)
+    if not outside.any():
+        return windows, False
+    if policy == "error":
+        index = int(outside.argmax())
+        raise call.problem(
+            f"the window from {start[index].tolist()} to {(start + size)[index].tolist()} leaves the sample of shape"
+            f" {shapes[index].tolist()}; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it",
+            sample=index,
+        )
+    if policy == "trim_to_shape":
+        low = np.clip(start, 0, shapes)
+        high = np.clip(start + size, 0, shapes)
+        return Windows(low, np.maximum(high - low, 0)), False
+    return windows, True
+
+
+def _length(call: Call, name: str) -> int:
+    batch = call.batches.get(name)
+    if batch is not None:
+        return int(batch.shapes[0].prod()) if len(batch) else 0
+    value = call.operator.values[name]
+    return len(value)
+
+
+def _round(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Half away from zero, as C does."""
+    return np.where(values < 0, np.ceil(values - 0.5), np.floor(values + 0.5))
+
+
+def _positional(
+    call: Call, shapes: Table, layout: str, anchor: Batch, extent: Batch | None
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any] | None]:
+    first = _rows(call, anchor, "anchor").astype(np.float64)
+    axes = slice_axes(call, layout, shapes.shape[1], first.shape[1])
+    extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
+    if _is_float(anchor) and call.operator.values.get("normalized_anchor", True):
+        first = first * extents
+    if extent is None:
+        return first, None
+    size = _rows(call, extent, "shape").astype(np.float64)
+    if _is_float(extent) and call.operator.values.get("normalized_shape", True):
+        size = size * extents
+    return first, first + size
+
+
+def _rows(call: Call, batch: Batch, name: str) -> npt.NDArray[Any]:
+    if not batch.is_uniform():
+        raise call.problem(f"the input '{name}' must have as many elements in each sample")
+    return batch.stacked().reshape(len(batch), -1)
+
+
+def _is_float(batch: Batch) -> bool:
+    return batch.dtype.name.startswith("FLOAT")
+
+
+def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
+    operator = call.operator
+    names = [name for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape") if operator.has(name)]
+    if not names:
+        return None, None
+    length = max(_length(call, name) for name in names)
+    axes = slice_axes(call, layout, shapes.shape[1], length)
+    extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
+
+    def table(absolute: str, relative: str) -> npt.NDArray[Any] | None:
+        if operator.has(absolute):
+            return call.vectors(absolute, length, np.int64).astype(np.float64)
+        if operator.has(relative):
+            return call.vectors(relative, length).astype(np.float64) * extents
+        return None
+
+    first = table("start", "rel_start")
+    last = table("end", "rel_end")
+    size = table("shape", "rel_shape")
+    if size is not None:
+        last = size if first is None else first + size
+    return first, last
+
+
+def verify_slice(values: Any, connected: Any, inputs: int) -> None:
+    """Raise :class:`ArgumentError` where slice arguments contradict each other."""
+
+    def given(name: str) -> bool:
+        return name in connected or values.get(name) is not None
+
+    for left, right in (
+        ("start", "rel_start"),
+        ("end", "rel_end"),
+        ("shape", "rel_shape"),
+        ("end", "shape"),
+        ("end", "rel_shape"),
+        ("rel_end", "shape"),
+        ("rel_end", "rel_shape"),
+    ):
+        if given(left) and given(right):
+            raise ArgumentError(f"given together with '{left}'; give one or the other", argument=right)
+    if inputs > 1:
+        for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape"):
+            if given(name):
+                raise ArgumentError("given together with an 'anchor' input; give one or the other", argument=name)
+
+
+class Windowed(Operator):
+    """What operators that cut windows share: filling arguments and checks."""
+
+    def fill_values(self, channels: int) -> npt.NDArray[np.float32]:
+        """Fill value of each channel, ``float32[channels]``.
+
+        Raises
+        ------
+        ArgumentError
+            If there are neither 1 nor `channels` values.
+        """
+        values = np.asarray(self.value("fill_values"), np.float32).reshape(-1)
+        if values.size == 1:
+            return np.full(max(channels, 1), values[0], np.float32)
+        if values.size != channels:
+            raise self.fail(f"takes 1 or {channels} values, got {values.size}", "fill_values")
+        return values
