@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from dali_lab.types import ScalarConstant
@@ -27,8 +28,8 @@ class OpCall:
         As in :class:`dali_lab.graph.Node`, with data nodes in place of edges.
     name
         The name that was asked for, or `None`.
-    pipeline
-        The pipeline that was current.
+    owner
+        The pipeline that was current, or `None`.
     origin
         ``file:line`` of the user's call.
     number
@@ -42,11 +43,20 @@ class OpCall:
     connections: Mapping[str, DataNode]
     name: str | None
     outputs: int
-    pipeline: Pipeline | None = None
+    owner: InitVar[Pipeline | None] = None
     origin: str = ""
     preserve: bool = False
     suggested: str = ""
     number: int = field(default_factory=lambda: next(_calls))
+
+    def __post_init__(self, owner: Pipeline | None) -> None:
+        # A weak reference: a pipeline holds its nodes, and must go as soon as its last user drops it.
+        self._pipeline = weakref.ref(owner) if owner is not None else None
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline that was current, if it still exists."""
+        return self._pipeline() if self._pipeline is not None else None
 
 
 class _NewAxis:

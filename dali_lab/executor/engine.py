@@ -76,7 +76,9 @@ class BatchRun:
         self.failures: list[tuple[str, int, int, BaseException]] = []
         self.seconds: dict[str, float] = defaultdict(float)
         self.drawn_before: dict[str, int] = {}
+        self.drawn_after: dict[str, int] = {}
         self.missing: dict[Edge, set[int]] = {}
+        self.memory: dict[Edge, tuple[int, int]] = {}
         self.stage = -1
         self.pending = 0
         self.parts: dict[Edge, list[Batch | None]] = {}
@@ -87,6 +89,13 @@ class BatchRun:
         self.finished = threading.Event()
         self.cancelled = False
         self.callback: Callable[[BatchRun], None] | None = None
+
+    def count_memory(self, edge: Edge, batch: Batch) -> None:
+        """Add a chunk to what is known of an output's size."""
+        most = int(batch.sizes.max()) * batch.itemsize if len(batch) else 0
+        with self.engine._lock:
+            total, largest = self.memory.get(edge, (0, 0))
+            self.memory[edge] = (total + batch.nbytes, max(largest, most))
 
     def cancel(self) -> None:
         """Stop as soon as the calls that run now return."""
@@ -124,6 +133,8 @@ class Engine:
         Samples in a chunk; by default chosen from the batch size and the number of threads.
     keep_going
         Let other samples and nodes go on when one fails, for previews.
+    memory
+        Note how large the outputs of each node are.
     progress
         Called with each finished step, for long work.
     """
@@ -136,6 +147,7 @@ class Engine:
         *,
         chunk: int | None = None,
         keep_going: bool = False,
+        memory: bool = False,
         pool: ThreadPool | None = None,
         progress: Callable[[BatchRun, str, int], None] | None = None,
     ) -> None:
@@ -148,6 +160,7 @@ class Engine:
         self.drawn: dict[str, int] = defaultdict(int)
         self.seconds: dict[str, float] = defaultdict(float)
         self.samples: dict[str, int] = defaultdict(int)
+        self.memory: dict[Edge, tuple[int, int]] | None = {} if memory else None
         self._own_pool = pool is None
         self._pool = pool or ThreadPool(self.threads)
         self._lock = threading.RLock()
@@ -179,8 +192,8 @@ class Engine:
             self._advance(run)
         return run
 
-    def close(self) -> None:
-        """Cancel what is in flight and end the threads. Can be called again."""
+    def close(self, timeout: float | None = None) -> None:
+        """Cancel what is in flight and end the threads, waiting at most `timeout` seconds. Can be called again."""
         with self._lock:
             if self._closed:
                 return
@@ -189,12 +202,13 @@ class Engine:
             for run in runs:
                 run.cancel()
         if self._own_pool:
-            self._pool.close()
+            self._pool.close(timeout)
         for run in runs:
             if not run.finished.is_set():
                 run.failures.append(("", 0, run.size, Cancelled()))
                 run.finished.set()
-        self.plan.close()
+        if timeout is None:
+            self.plan.close()
 
     def _advance(self, run: BatchRun) -> None:
         """Admit the next stage of `run` when the batch before it has been admitted there; lock held."""
@@ -203,8 +217,10 @@ class Engine:
             if following >= len(self.plan.stages) or (run.failures and not self.keep_going) or run.cancelled:
                 self._finish(run)
                 return
-            if run.previous is not None and run.previous.stage < following and not run.previous.finished.is_set():
-                return
+            before = run.previous
+            if before is not None and not before.finished.is_set():
+                if before.stage < following or (before.stage == following and self.plan.stages[following].in_order):
+                    return
             run.stage = following
             self._admit(run, self.plan.stages[following])
             if run.next is not None and run.next.pending == 0:
@@ -215,6 +231,7 @@ class Engine:
         for step in stage.steps:
             run.drawn_before[step.node.id] = self.drawn[step.node.id]
             self.drawn[step.node.id] += count
+            run.drawn_after[step.node.id] = self.drawn[step.node.id]
         chunk = count if stage.whole else self.chunk or max(1, min(64, -(-count // (4 * self.threads))))
         run.bounds = [(start, min(start + chunk, count)) for start in range(0, count, chunk)] if count else []
         run.parts = {edge: [None] * len(run.bounds) for edge in stage.exports}
@@ -230,8 +247,9 @@ class Engine:
         if stage.scope == 0:
             return run.size
         for step in stage.steps:
-            for edge in map(bare, step.node.edges()):
-                if edge in run.values and not step.operator.joins_scopes:
+            edges = [step.node.connections["predicate"]] if step.operator.joins_scopes else step.node.edges()
+            for edge in map(bare, edges):
+                if edge in run.values:
                     return len(run.values[edge])
         return run.size
 
@@ -267,6 +285,10 @@ class Engine:
     def _finish(self, run: BatchRun) -> None:
         if run.cancelled and not run.failures:
             run.failures.append(("", 0, run.size, Cancelled()))
+        if self.memory is not None:
+            for edge, (total, largest) in run.memory.items():
+                known = self.memory.get(edge, (0, 0))
+                self.memory[edge] = (max(known[0], total), max(known[1], largest))
         for node, seconds in run.seconds.items():
             self.seconds[node] += seconds
             self.samples[node] += run.size
@@ -315,6 +337,8 @@ class Engine:
             run.seconds[step.node.id] += time.perf_counter() - began
             for output, batch in enumerate(results):
                 local[Edge(step.node.id, output)] = batch
+                if self.memory is not None:
+                    run.count_memory(Edge(step.node.id, output), batch)
             if self.progress is not None:
                 self.progress(run, step.node.id, stop - start)
         for edge in stage.exports:

@@ -42,6 +42,11 @@ class Stage:
     scope: int
     exports: list[Edge] = field(default_factory=list)
 
+    @property
+    def in_order(self) -> bool:
+        """Whether a batch must have left before the next one may enter."""
+        return any(step.operator.in_order for step in self.steps)
+
 
 @dataclass
 class Plan:
@@ -135,9 +140,10 @@ def make_plan(
         order = [name for name in graph.order() if name in keep]
     steps: dict[str, Step] = {}
     scopes: dict[Edge, int] = {}
+    groups = _ScopeNumbers()
     levels: dict[str, int] = {}
-    grouped: dict[tuple[int, bool, int], list[Step]] = {}
-    for name in order:
+    grouped: dict[tuple[int, int, int], list[Step]] = {}
+    for place, name in enumerate(order, 1):
         node = graph.nodes[name]
         operator = operators[name] if operators and name in operators else make_operator(node)
         edges = [bare(edge) for edge in node.edges()]
@@ -153,14 +159,14 @@ def make_plan(
             level = max(level, levels[edge.node] + (1 if made_whole and not operator.whole_batch else 0))
         levels[name] = level
         for index in range(count):
-            made_scope = operator.scope_of_output(index, name)
-            scopes[Edge(name, index)] = scope if made_scope is None else made_scope
-        grouped.setdefault((level, operator.whole_batch, scope), []).append(step)
+            cut = operator.cut_of_output(index)
+            scopes[Edge(name, index)] = scope if cut is None else groups.number(bare(node.connections["predicate"]), cut)
+        # Each node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
+        grouped.setdefault((level, place if operator.whole_batch else 0, scope), []).append(step)
     stages = [
-        Stage(group, whole, scope)
+        Stage(group, whole > 0, scope)
         for (_, whole, scope), group in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1]))
     ]
-    stages = _split_whole(stages)
     _find_exports(stages, wanted)
     return Plan(graph, stages, wanted, [steps[n] for n in order if steps[n].operator.source], given)
 
@@ -185,7 +191,7 @@ def _scope_of(operator: Operator, node: Node, edges: Sequence[Edge], scopes: Map
         return 0
     found = [scopes.get(edge, 0) for edge in edges]
     if operator.joins_scopes:
-        return scopes.get(edges[-1], 0)
+        return scopes.get(bare(node.connections["predicate"]), 0)
     if len(set(found)) > 1:
         raise GraphError(
             "its inputs come from different branches of a conditional", node=node.id, operator=node.op, origin=node.origin
@@ -193,15 +199,14 @@ def _scope_of(operator: Operator, node: Node, edges: Sequence[Edge], scopes: Map
     return found[0]
 
 
-def _split_whole(stages: list[Stage]) -> list[Stage]:
-    """One stage for each node that needs the whole batch, so that independent ones run side by side."""
-    result = []
-    for stage in stages:
-        if stage.whole:
-            result.extend(Stage([step], True, stage.scope) for step in stage.steps)
-        else:
-            result.append(stage)
-    return result
+class _ScopeNumbers:
+    """Numbers for the groups of samples that conditionals make: the same for all splits by one predicate."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[Edge, int], int] = {}
+
+    def number(self, predicate: Edge, cut: int) -> int:
+        return self._numbers.setdefault((predicate, cut), len(self._numbers) + 1)
 
 
 def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:

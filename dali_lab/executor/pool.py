@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
 import heapq
 import itertools
 import threading
+import time
+import weakref
 from collections.abc import Callable
 
 Task = Callable[[], None]
+_pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 
 
 class ThreadPool:
@@ -24,6 +28,7 @@ class ThreadPool:
         self._threads = [
             threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True) for index in range(threads)
         ]
+        _pools.add(self)
         for thread in self._threads:
             thread.start()
 
@@ -41,15 +46,19 @@ class ThreadPool:
             heapq.heappush(self._queue, (urgency, next(self._numbers), task))
             self._ready.notify()
 
-    def close(self) -> None:
-        """Drop what has not begun, and wait for what has."""
+    def close(self, timeout: float | None = None) -> None:
+        """Drop what has not begun, and wait for what has, for `timeout` seconds if that is given."""
         with self._ready:
             self._closed = True
             self._queue.clear()
             self._ready.notify_all()
+        current = threading.current_thread()
+        if timeout is not None and current.name.startswith("dali-lab"):
+            return
+        until = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join()
+            if thread is not current:
+                thread.join(None if until is None else max(0.0, until - time.monotonic()))
 
     def _work(self) -> None:
         while True:
@@ -61,3 +70,10 @@ class ThreadPool:
                 _, _, task = heapq.heappop(self._queue)
             task()
             del task
+
+
+@atexit.register
+def _close_pools() -> None:
+    """End all threads before the interpreter goes: a kernel that returns into a finalized interpreter would crash."""
+    for pool in list(_pools):
+        pool.close()

@@ -45,6 +45,10 @@ class Operator:
         Sequences are cut into frames before `run` and joined after it.
     source
         It has no inputs and makes its samples in order; see :meth:`draw`.
+    ends
+        For a `source`: `draw` may raise :class:`StopIteration`; such sources are asked before the others.
+    in_order
+        Batches go through it one after the other, never two at once.
     exact_layout
         Leave the layout of inputs as it is, and accept any.
     beyond_dali
@@ -67,6 +71,8 @@ class Operator:
     whole_batch: ClassVar[bool] = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
+    ends: ClassVar[bool] = False
+    in_order: ClassVar[bool] = False
     joins_scopes: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""
@@ -130,11 +136,15 @@ class Operator:
     def restore(self, state: Any) -> None:
         """Go on from where :meth:`state` was taken."""
 
+    def reader_meta(self) -> dict[str, int] | None:
+        """For a reader: ``epoch_size``, ``epoch_size_padded``, ``number_of_shards``, ``shard_id``, ``pad_last_batch``, ``stick_to_shard``."""
+        return None
+
     def close(self) -> None:
         """Give up processes, files and other things that outlive a call."""
 
-    def scope_of_output(self, index: int, node: str) -> int | None:
-        """For operators that cut a batch into groups of samples: a number for the group of this output."""
+    def cut_of_output(self, index: int) -> int | None:
+        """For operators that cut a batch in two by their argument ``predicate``: which of the groups this output is."""
         return None
 
     @classmethod
