@@ -1,0 +1,114 @@
+"""Resizes images and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.resizing import FILTERS, SIZES, Resizing, extents_of, resampling, verify_resize
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import (
+    FLOAT,
+    INT32,
+    INTERP_CUBIC,
+    INTERP_GAUSSIAN,
+    INTERP_LANCZOS3,
+    INTERP_LINEAR,
+    INTERP_NN,
+    INTERP_TRIANGULAR,
+)
+
+LEVEL = "sums are formed in another order, so a value half-way between two levels may round to either"
+SUMS = "float32 sums are formed in another order"
+
+
+@register
+class Resize(Resizing):
+    """Resizes images, volumes and sequences to a given size, with any of six filters.
+
+    The filter is separable and, where an axis shrinks, widened so that nothing aliases (`antialias`).
+    """
+
+    name = "resize"
+    title = "Resize"
+    arguments = (
+        *SIZES,
+        *FILTERS,
+        Arg("save_attrs", "bool", False, "Add an output with the original size of each sample."),
+    )
+    example = """
+    >>> fn.resize(images, size=(224, 224))
+    >>> fn.resize(images, resize_shorter=256, interp_type=types.INTERP_CUBIC)
+    """
+
+    @classmethod
+    def output_count(cls, values: Mapping[str, Any]) -> int:
+        return 2 if values.get("save_attrs") else 1
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_resize(values, connected)
+
+    def run(self, call: Call, images: Batch) -> Batch | tuple[Batch, ...]:
+        extents = extents_of(images)
+        result = self.resample(call, images, resampling(call, extents, bool(self.value("subpixel_scale"))))
+        if not self.value("save_attrs"):
+            return result
+        return result, Batch.dense(extents.astype(np.int32), dtype=INT32)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for arguments in (
+            {"size": (20, 30)},
+            {"size": (64, 50)},
+            {"resize_x": 25.0},
+            {"resize_x": 25.0, "resize_y": 60.0},
+            {"resize_y": 33.0, "mode": "stretch"},
+            {"resize_shorter": 21.0},
+            {"resize_shorter": 40.0, "max_size": 50.0},
+            {"resize_longer": 26.0},
+            {"size": (30, 50), "mode": "not_larger"},
+            {"size": (30, 50), "mode": "not_smaller"},
+            {"size": (30, 50), "mode": "not_smaller", "max_size": (40, 44)},
+            {"size": (20, 30), "interp_type": INTERP_NN},
+            {"size": (70, 30), "interp_type": INTERP_CUBIC},
+            {"size": (20, 60), "interp_type": INTERP_LANCZOS3},
+            {"size": (20, 60), "interp_type": INTERP_TRIANGULAR},
+            {"size": (20, 60), "interp_type": INTERP_GAUSSIAN},
+            {"size": (20, 30), "interp_type": INTERP_LINEAR, "antialias": False},
+            {"size": (20, 60), "min_filter": INTERP_CUBIC, "mag_filter": INTERP_NN},
+            {"resize_shorter": 19.7, "subpixel_scale": False},
+            {"resize_shorter": 19.7},
+            {"size": (20, 30), "roi_start": (3.5, 4), "roi_end": (20, 15)},
+            {"size": (20, 30), "roi_start": (0.1, 0.9), "roi_end": (0.8, 0.2), "roi_relative": True},
+            {"size": (1, 1)},
+            {"size": (20, 30), "save_attrs": True},
+        ):
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(channels=1),), {"size": (25, 25)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(dtype=np.float32),), {"size": (25, 30)}, tolerance=2e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.uint16),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
+        yield Case((pictures,), {"size": (25, 30), "dtype": FLOAT}, tolerance=5e-3, reason=SUMS)
+        yield Case((samples.planar(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.volumes(),), {"size": (6, 10, 7)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"}, tolerance=1, reason=LEVEL)
+        sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
+        yield Case((pictures,), {"size": sizes}, tolerance=1, reason=LEVEL)
+        widths = PerSample([np.float32(v) for v in (10, 20.5, 33)])
+        yield Case((pictures,), {"resize_x": widths}, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(((1, 1), (1, 9), (7, 1))),), {"size": (5, 4)}, tolerance=1, reason=LEVEL)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), words=("needs a size",))
+        yield ErrorCase((samples.pictures(),), {"size": (3, 3), "resize_x": 4.0}, words=("resize_x",))
+        yield ErrorCase((samples.pictures(),), {"size": (3, 3), "mode": "not_big"}, words=("mode", "not_larger"))
+        yield ErrorCase((samples.pictures(),), {"resize_x": 9.0, "interp_type": 17}, words=("interp_type",))
+        yield ErrorCase((samples.tensors(((4, 5),) * 3),), {"resize_x": 9.0}, words=("dimensions",))
+        yield ErrorCase((samples.pictures(dtype=np.int32),), {"resize_x": 9.0}, words=("INT32",))

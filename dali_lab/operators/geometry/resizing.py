@@ -1,0 +1,305 @@
+"""Sizes and regions of a resize, by NVIDIA DALI's rules, and the arguments and the run that resizing operators share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
+
+Table = npt.NDArray[np.float64]
+LAYOUTS = ("HWC", "CHW", "DHWC", "CDHW")
+DTYPES = (UINT8, INT16, UINT16, FLOAT)
+
+_HINTS = (
+    Arg("temp_buffer_hint", "int", 0, "Kept for programs that set it.", advanced=True),
+    Arg("minibatch_size", "int", 32, "Kept for programs that set it.", advanced=True),
+)
+FILTERS = (
+    Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation; `min_filter` and `mag_filter` win over it.", tensor=True, important=True),
+    Arg("mag_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis grows.", tensor=True),
+    Arg("min_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis shrinks.", tensor=True),
+    Arg("antialias", "bool", True, "Widen the filter where an axis shrinks, so that nothing aliases."),
+    Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    *_HINTS,
+)
+
+
+def _size(name: str, doc: str, **more: Any) -> Arg:
+    return Arg(name, "float", 0.0, doc, tensor=True, unit="px", soft_minimum=0, soft_maximum=1024, step=1, **more)
+
+
+SIZES = (
+    Arg(
+        "size",
+        "float",
+        None,
+        "Size of the result: height and width, for volumes depth, height and width, or one number for all."
+        " Zero leaves an axis to `mode`, a negative size flips it.",
+        vector=True,
+        tensor=True,
+        unit="px",
+        soft_minimum=1,
+        soft_maximum=1024,
+        step=1,
+        important=True,
+    ),
+    _size("resize_x", "Width of the result; zero leaves it to `mode`.", important=True),
+    _size("resize_y", "Height of the result; zero leaves it to `mode`.", important=True),
+    _size("resize_z", "Depth of the result; zero leaves it to `mode`."),
+    _size("resize_shorter", "Length of the shorter side; the shape is kept."),
+    _size("resize_longer", "Length of the longer side; the shape is kept."),
+    Arg(
+        "mode",
+        "string",
+        "default",
+        "How sizes that are not given follow: 'default' keeps the shape, 'stretch' leaves them, 'not_larger' and"
+        " 'not_smaller' keep the shape within, or around, the given size.",
+        choices=("default", "stretch", "not_larger", "not_smaller"),
+    ),
+    Arg("max_size", "float", None, "Upper limit of the size, for all axes or for each.", vector=True, unit="px"),
+    Arg("subpixel_scale", "bool", True, "Scale by the exact ratio, though the size is rounded to whole pixels."),
+    Arg("roi_start", "float", None, "Start of the region to resize, in the order of `size`.", vector=True, tensor=True),
+    Arg("roi_end", "float", None, "End of the region; before the start, it flips the axis.", vector=True, tensor=True),
+    Arg("roi_relative", "bool", False, "The region is given in shares of the extent."),
+)
+
+
+@dataclass
+class Resampling:
+    """What to resample for each sample: region and size along D, H, W (or H, W).
+
+    Attributes
+    ----------
+    low, high
+        Region in source pixels, ``float64[N, axes]``; a high below its low flips.
+    size
+        Size of the result, ``int64[N, axes]``.
+    """
+
+    low: Table
+    high: Table
+    size: npt.NDArray[np.int64]
+
+
+def verify_resize(values: Mapping[str, Any], connected: Iterable[str]) -> None:
+    """Raise :class:`ArgumentError` where sizes contradict each other or none is given."""
+    connected = set(connected)
+
+    def given(name: str) -> bool:
+        return name in connected or values.get(name) is not None
+
+    ways = [
+        name
+        for name in ("size", "resize_shorter", "resize_longer")
+        if given(name)
+    ]
+    axes = [name for name in ("resize_x", "resize_y", "resize_z") if given(name)]
+    if len(ways) > 1 or (ways and axes):
+        names = [*ways, *axes]
+        raise ArgumentError(f"given together with '{names[0]}'; give one or the other", argument=names[-1])
+    if not ways and not axes:
+        raise ArgumentError("needs a size: 'size', 'resize_x', 'resize_y', 'resize_shorter' or 'resize_longer'")
+    if given("mode") and values.get("mode") != "default" and ways and ways[0] != "size":
+        raise ArgumentError(f"has no meaning together with '{ways[0]}'", argument="mode")
+    if given("roi_start") != given("roi_end"):
+        raise ArgumentError("'roi_start' and 'roi_end' must be given together", argument="roi_start")
+
+
+def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Resampling:
+    """Region and size for each sample from the arguments; `extents` are D, H, W or H, W, ``int64[N, axes]``."""
+    operator = call.operator
+    count, axes = extents.shape
+    mode = operator.values.get("mode") or "default"
+    if operator.has("resize_shorter") or operator.has("resize_longer"):
+        name = "resize_shorter" if operator.has("resize_shorter") else "resize_longer"
+        mode = "not_smaller" if name == "resize_shorter" else "not_larger"
+        wanted = np.repeat(call.numbers(name)[:, None].astype(np.float64), axes, axis=1)
+    elif operator.has("size"):
+        wanted = call.vectors("size", axes).astype(np.float64)
+    else:
+        names = ("resize_z", "resize_y", "resize_x")[-axes:]
+        wanted = np.stack(
+            [call.numbers(n, default=0.0).astype(np.float64) if operator.has(n) else np.zeros(count) for n in names], axis=1
+        )
+    low = np.zeros((count, axes))
+    high = extents.astype(np.float64)
+    if operator.has("roi_start"):
+        low = call.vectors("roi_start", axes).astype(np.float64)
+        high = call.vectors("roi_end", axes).astype(np.float64)
+        if operator.values.get("roi_relative"):
+            low, high = low * extents, high * extents
+    limit = operator.values.get("max_size")
+    limits = None if limit is None else np.broadcast_to(np.asarray(limit, np.float64), (count, axes))
+    exact = adjusted_sizes(wanted, np.abs(high - low), mode, limits)
+    return rounded(low, high, exact, subpixel)
+
+
+def adjusted_sizes(wanted: Table, extents: Table, mode: str, limits: Table | None) -> Table:
+    """Sizes that were left out, and those that a mode changes; signs are kept, nothing is rounded yet."""
+    given = wanted != 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.where(extents > 0, np.abs(wanted) / extents, 1.0)
+    result = np.abs(wanted)
+    count = given.sum(axis=1)
+    if mode == "default":
+        logs = np.where(given, np.log(np.maximum(scale, 1e-300)), 0.0).sum(axis=1)
+        mean = np.exp(logs / np.maximum(count, 1))
+        one = count == 1
+        mean[one] = np.where(given, scale, 0.0).sum(axis=1)[one]
+        result = np.where(given, result, extents * mean[:, None])
+        if limits is not None:
+            result = np.minimum(result, limits)
+    elif mode == "stretch":
+        result = np.where(given, result, extents)
+        if limits is not None:
+            result = np.minimum(result, limits)
+    else:
+        fill = np.inf if mode == "not_larger" else -np.inf
+        pick = np.min if mode == "not_larger" else np.max
+        final = pick(np.where(given, scale, fill), axis=1)
+        final[count == 0] = 1.0
+        if limits is not None:
+            with np.errstate(divide="ignore"):
+                final = np.minimum(final, (limits / extents).min(axis=1))
+        keeps = given & (scale == final[:, None])
+        result = np.where(keeps, result, extents * final[:, None])
+    return np.where(wanted < 0, -result, result)
+
+
+def rounded(low: Table, high: Table, exact: Table, subpixel: bool) -> Resampling:
+    """Whole sizes, and the region widened or narrowed so that the scale stays exact."""
+    size = np.maximum(np.floor(np.abs(exact) + 0.5), 1.0)
+    flip = exact < 0
+    low, high = np.where(flip, high, low), np.where(flip, low, high)
+    if subpixel:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(exact != 0, size / np.abs(exact), 1.0)
+        center = (low + high) / 2
+        low, high = center + (low - center) * ratio, center + (high - center) * ratio
+    return Resampling(low, high, size.astype(np.int64))
+
+
+class Resizing(Operator):
+    """What resizing operators share: the filters and the kernel call."""
+
+    family = "geometry"
+    inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+
+    def filters(self, call: Call) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Codes of the filters for axes that shrink and that grow, ``int64[N]`` each."""
+        rows = []
+        for name in ("min_filter", "mag_filter"):
+            chosen = name if name in self.given or "interp_type" not in self.given else "interp_type"
+            codes = call.numbers(chosen, np.int64)
+            bad = (codes < 0) | (codes > 5)
+            if bad.any():
+                index = int(bad.argmax())
+                raise call.problem(f"{codes[index]} is no DALIInterpType", argument=chosen, sample=index)
+            rows.append(np.ascontiguousarray(codes))
+        return rows[0], rows[1]
+
+    def output_dtype(self, call: Call, images: Batch) -> DALIDataType:
+        """The type of the result, checked."""
+        if images.dtype not in DTYPES:
+            names = ", ".join(dtype.name for dtype in DTYPES)
+            raise call.problem(f"takes {names}, got {images.dtype.name}")
+        dtype = self.value("dtype")
+        if dtype is None or dtype == images.dtype:
+            return images.dtype
+        if dtype != FLOAT:
+            raise call.problem(f"gives {images.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        return FLOAT
+
+    def resample(self, call: Call, images: Batch, plan: Resampling) -> Batch:
+        """Run the kernel for these regions and sizes."""
+        from dali_lab.kernels.cpu import resample
+
+        dtype = self.output_dtype(call, images)
+        layout = images.layout
+        spatial = [layout.index(letter) for letter in layout if letter in "DHW"]
+        shapes = images.shapes.copy()
+        shapes[:, spatial] = plan.size
+        out = call.allocate(shapes, dtype, layout)
+        shrink, grow = self.filters(call)
+        antialias = bool(self.value("antialias"))
+        if (images.shapes == 0).any():
+            empty = (images.sizes == 0) & (out.sizes > 0)
+            if empty.any():
+                raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
+        first = len(layout) - 1 if layout.endswith("C") else 0
+        channels = images.shapes[:, first]
+        inner = np.ones(len(images), np.int64) if first == 0 else channels
+        outer = channels if first == 0 else np.ones(len(images), np.int64)
+        depth, height, width = _split(images.shapes, layout)
+        _, out_height, out_width = _split(shapes, layout)
+        roi = np.stack([plan.low[:, -2], plan.low[:, -1], plan.high[:, -2], plan.high[:, -1]], axis=1)
+        source = (images.addresses, images.dtype)
+        if "D" not in layout:
+            resample.resize(
+                source[0],
+                out.addresses,
+                np.stack([outer, height, width, inner], axis=1),
+                np.stack([outer, out_height, out_width, inner], axis=1),
+                roi,
+                shrink,
+                grow,
+                antialias,
+                _numpy(source[1]),
+                _numpy(dtype),
+            )
+            return out
+        flat = Batch.allocate(np.stack([outer * depth, out_height, out_width, inner], axis=1), FLOAT)
+        resample.resize(
+            source[0],
+            flat.addresses,
+            np.stack([outer * depth, height, width, inner], axis=1),
+            flat.shapes,
+            roi,
+            shrink,
+            grow,
+            antialias,
+            _numpy(source[1]),
+            np.float32,
+        )
+        row = out_height * out_width
+        zero = np.zeros(len(images))
+        resample.resize(
+            flat.addresses,
+            out.addresses,
+            np.stack([outer, depth, row, inner], axis=1),
+            np.stack([outer, plan.size[:, 0], row, inner], axis=1),
+            np.stack([plan.low[:, 0], zero, plan.high[:, 0], row.astype(np.float64)], axis=1),
+            shrink,
+            grow,
+            antialias,
+            np.float32,
+            _numpy(dtype),
+        )
+        return out
+
+
+def extents_of(images: Batch) -> npt.NDArray[np.int64]:
+    """D, H, W or H, W of each sample, ``int64[N, axes]``."""
+    return images.shapes[:, [images.layout.index(letter) for letter in images.layout if letter in "DHW"]]
+
+
+def _split(shapes: npt.NDArray[np.int64], layout: str) -> tuple[npt.NDArray[np.int64], ...]:
+    depth = shapes[:, layout.index("D")] if "D" in layout else np.ones(len(shapes), np.int64)
+    return depth, shapes[:, layout.index("H")], shapes[:, layout.index("W")]
+
+
+def _numpy(dtype: DALIDataType) -> Any:
+    from dali_lab.types import numpy_dtype
+
+    return numpy_dtype(dtype)
