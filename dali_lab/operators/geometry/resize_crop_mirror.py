@@ -1,0 +1,81 @@
+"""Resizes, crops and mirrors in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.resize import LEVEL
+from dali_lab.operators.geometry.resizing import (
+    FILTERS,
+    SIZES,
+    Resampling,
+    Resizing,
+    extents_of,
+    resampling,
+    verify_resize,
+)
+from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import INTERP_NN
+
+
+@register
+class ResizeCropMirror(Resizing):
+    """Resizes images, cuts a window out of the result, and mirrors it; only the window is computed."""
+
+    name = "resize_crop_mirror"
+    title = "Resize, crop and mirror"
+    arguments = (
+        *SIZES,
+        *CROP,
+        ROUNDING,
+        Arg("mirror", "int", 0, "Mirror: 1 left and right, 2 top and bottom, 4 front and back, and their sums.", tensor=True, minimum=0, maximum=7),
+        *FILTERS,
+    )
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_resize(values, connected)
+        verify_crop(values, connected)
+
+    def run(self, call: Call, images: Batch) -> Batch:
+        extents = extents_of(images)
+        plan = resampling(call, extents, bool(self.value("subpixel_scale")))
+        letters = "".join(letter for letter in images.layout if letter in "DHW")
+        windows, _ = within(call, crop_windows(call, plan.size, letters), plan.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (plan.high - plan.low) / plan.size
+        low = plan.low + step * windows.start
+        high = low + step * windows.shape
+        mirror = call.numbers("mirror", np.int64)
+        for axis, letter in enumerate(letters):
+            flip = (mirror & {"W": 1, "H": 2, "D": 4}[letter]) != 0
+            low[:, axis], high[:, axis] = np.where(flip, high[:, axis], low[:, axis]), np.where(flip, low[:, axis], high[:, axis])
+        return self.resample(call, images, Resampling(low, high, windows.shape))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for arguments in (
+            {"resize_shorter": 30.0, "crop": (20, 24)},
+            {"resize_shorter": 30.0, "crop": (20, 24), "mirror": 1},
+            {"size": (40, 44), "crop": (31, 17), "mirror": 3, "crop_pos_x": 0.2, "crop_pos_y": 0.9},
+            {"resize_x": 50.0, "crop": (12, 30), "interp_type": INTERP_NN},
+            {"resize_longer": 30.0},
+        ):
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
+        yield Case(
+            (pictures,),
+            {"resize_shorter": 26.0, "crop": (20, 20), "mirror": PerSample([np.int32(v) for v in (0, 1, 2)])},
+            tolerance=1,
+            reason=LEVEL,
+        )
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"resize_shorter": 20.0, "crop": (60, 24)}, words=("leaves the sample",))
