@@ -1,0 +1,167 @@
+"""The catalogue: every operator as plain JSON, from its declaration, for palettes, forms and connection rules."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from dali_lab import types
+from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
+from dali_lab.schema.families import FAMILIES, find_family, palette_name
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import all_operators
+
+VERSION = 1
+Json = dict[str, Any]
+
+_TYPES = {"number": "float", "image_type": "enum", "interp_type": "enum", "object": "any"}
+_ENUMS: dict[str, type[types._NamedEnum]] = {"image_type": types.DALIImageType, "interp_type": types.DALIInterpType}
+_ELEMENTS = tuple(kind.name for kind in types.DALIDataType if types.UINT8 <= kind <= types.BOOL)
+_UNLISTED = ("name", "bytes_per_sample_hint")
+
+
+def catalogue(operators: Iterable[type[Operator]] | None = None) -> Json:
+    """All operators and their families.
+
+    Parameters
+    ----------
+    operators
+        The operators to describe; by default all that are registered and not hidden.
+
+    Returns
+    -------
+    dict
+        JSON values alone; what the fields mean is said in ``extension/PROTOCOL.md``.
+    """
+    if operators is None:
+        operators = [operator for operator in all_operators().values() if not operator.hidden]
+    entries = [operator_entry(operator) for operator in operators]
+    used = {entry["family"] for entry in entries}
+    known = [family.name for family in FAMILIES]
+    order = [name for name in known if name in used] + sorted(used.difference(known))
+    families = [find_family(name) for name in order]
+    return {
+        "version": VERSION,
+        "families": [
+            {"name": f.name, "title": f.title, "color": f.color, "icon": f.icon, "summary": f.summary} for f in families
+        ],
+        "operators": entries,
+    }
+
+
+def operator_entry(operator: type[Operator]) -> Json:
+    """One operator of the catalogue."""
+    arguments = [
+        argument_entry(arg)
+        for arg in operator.argument_table.values()
+        if arg.name not in _UNLISTED and not arg.renamed_to and not arg.removed
+    ]
+    return {
+        "name": operator.name,
+        "family": operator.family,
+        "title": palette_name(operator.name, operator.title),
+        "summary": operator.summary(),
+        "doc": inspect.cleandoc(operator.__doc__ or ""),
+        "devices": list(operator.devices),
+        "inputs": [input_entry(declared) for declared in operator.inputs],
+        "outputs": [output_entry(declared) for declared in operator.outputs],
+        "arguments": arguments,
+        "random": operator.random,
+        "deprecated": operator.deprecated or None,
+        "differs": operator.differs or None,
+        "picture": None,
+        "example": inspect.cleandoc(operator.example) if operator.example else None,
+    }
+
+
+def input_entry(declared: Input) -> Json:
+    """One input of an operator."""
+    return {
+        "name": declared.name,
+        "doc": declared.doc,
+        "kind": declared.kind,
+        "layouts": None if declared.layouts is None else list(declared.layouts),
+        "dtypes": None if declared.dtypes is None else [dtype.name for dtype in declared.dtypes],
+        "optional": declared.optional,
+        "variadic": declared.variadic,
+    }
+
+
+def output_entry(declared: Output) -> Json:
+    """One output of an operator."""
+    return {
+        "name": declared.name,
+        "doc": declared.doc,
+        "kind": declared.kind,
+        "layout": declared.layout,
+        "dtype": None if declared.dtype is None else declared.dtype.name,
+    }
+
+
+def argument_entry(arg: Arg) -> Json:
+    """One argument, with the control that shows it."""
+    return {
+        "name": arg.name,
+        "type": _TYPES.get(arg.type, arg.type),
+        "list": arg.vector,
+        "length": arg.length,
+        "default": None if arg.default is REQUIRED else plain(arg.default),
+        "required": arg.required,
+        "tensor": arg.tensor,
+        "per_frame": arg.per_frame,
+        "doc": arg.doc,
+        "unit": arg.unit,
+        "minimum": arg.minimum,
+        "maximum": arg.maximum,
+        "exclusive_minimum": arg.exclusive_minimum,
+        "soft_minimum": arg.soft_minimum,
+        "soft_maximum": arg.soft_maximum,
+        "step": arg.step,
+        "choices": choices(arg),
+        "widget": widget(arg),
+        "important": arg.important,
+        "advanced": arg.advanced or arg.type == "object",
+    }
+
+
+def choices(arg: Arg) -> list[str] | None:
+    """The words that an argument takes, if they can be counted."""
+    if arg.choices:
+        return list(arg.choices)
+    if arg.type in _ENUMS:
+        return [member.name for member in _ENUMS[arg.type]]
+    if arg.type == "dtype":
+        return list(_ELEMENTS)
+    return None
+
+
+def widget(arg: Arg) -> str:
+    """Name of the form control for an argument."""
+    if arg.widget:
+        return arg.widget
+    if arg.vector:
+        return "vector"
+    if arg.type == "bool":
+        return "switch"
+    if choices(arg) is not None:
+        return "choice"
+    if arg.type in ("int", "float", "number"):
+        low = arg.minimum if arg.soft_minimum is None else arg.soft_minimum
+        high = arg.maximum if arg.soft_maximum is None else arg.soft_maximum
+        return "slider" if low is not None and high is not None else "number"
+    return "text"
+
+
+def plain(value: Any) -> Any:
+    """An argument's value as JSON: enums by name, tuples as lists, and the floats that JSON lacks as words."""
+    if isinstance(value, types._NamedEnum):
+        return value.name
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(value)

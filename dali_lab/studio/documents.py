@@ -1,0 +1,341 @@
+"""Graph documents as an editor holds them: raw JSON that may be unfinished, its changes, and the graph that can run.
+
+A document is never altered in place: whoever holds one may go on reading it while others edit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.errors import DaliLabError, FormatError, GraphError
+from dali_lab.formats import json_file
+from dali_lab.formats.json_file import FORMAT, VERSION
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator, has_operator
+
+Json = dict[str, Any]
+
+
+class DocumentError(DaliLabError, ValueError):
+    """A document that cannot be taken, or a change that makes no sense.
+
+    Attributes
+    ----------
+    code
+        The protocol's word for it: ``"unreadable"``, ``"newer_version"``, ``"failed"`` and so on.
+    """
+
+    def __init__(self, message: str, code: str = "failed") -> None:
+        self.code = code
+        super().__init__(message)
+
+
+def empty_document() -> Json:
+    """A document without nodes."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "pipeline": {"batch_size": 8, "num_threads": 2, "device_id": None, "seed": 42, "prefetch_queue_depth": 2},
+        "nodes": {},
+        "outputs": [],
+        "view": {"nodes": {}, "notes": [], "groups": []},
+    }
+
+
+def checked(data: Any) -> Json:
+    """`data` as a document, with what may be left out filled in; unknown keys stay.
+
+    Raises
+    ------
+    DocumentError
+        If it is no graph, or one from a newer version.
+    """
+    if not isinstance(data, dict):
+        raise DocumentError("This file holds no graph: it should be a JSON object.", "unreadable")
+    if data.get("format", FORMAT) != FORMAT:
+        raise DocumentError(f"This file says that it is a {data['format']!r}, not a {FORMAT!r}.", "unreadable")
+    version = data.get("version", VERSION)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 1:
+        raise DocumentError(f"This file's version is {version!r}; it should be a whole number.", "unreadable")
+    if version > VERSION:
+        raise DocumentError(
+            f"This file is of version {version}; this DALI Lab reads up to {VERSION}. Update DALI Lab to open it.",
+            "newer_version",
+        )
+    if not isinstance(data.get("nodes"), dict):
+        raise DocumentError("This file holds no graph: it has no 'nodes'.", "unreadable")
+    for name, node in data["nodes"].items():
+        _check_node(name, node)
+    empty = empty_document()
+    pipeline = data.get("pipeline", empty["pipeline"])
+    outputs = data.get("outputs", [])
+    view = data.get("view", {})
+    if not isinstance(pipeline, dict) or not isinstance(view, dict):
+        raise DocumentError("'pipeline' and 'view' should be objects.", "unreadable")
+    _check_outputs(outputs)
+    positions = view.get("nodes", {})
+    if not isinstance(positions, dict) or not all(isinstance(entry, dict) for entry in positions.values()):
+        raise DocumentError("'view.nodes' should hold an object for each node.", "unreadable")
+    for part in ("notes", "groups"):
+        if not isinstance(view.get(part, []), list):
+            raise DocumentError(f"'view.{part}' should be a list.", "unreadable")
+    return {
+        **empty,
+        **data,
+        "version": VERSION,
+        "pipeline": dict(pipeline),
+        "outputs": list(outputs),
+        "view": {**empty["view"], **view},
+    }
+
+
+def _check_node(name: Any, node: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
+        raise DocumentError(f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable")
+    if not isinstance(node, dict) or not isinstance(node.get("op"), str):
+        raise DocumentError(f"The node '{name}' names no operator.", "unreadable")
+    shapes = {"inputs": list, "arguments": dict, "connections": dict}
+    for part, kind in shapes.items():
+        if not isinstance(node.get(part, kind()), kind):
+            raise DocumentError(f"'{part}' of the node '{name}' should be {'a list' if kind is list else 'an object'}.", "unreadable")
+    edges = [*node.get("inputs", ()), *node.get("connections", {}).values()]
+    if not all(edge is None or isinstance(edge, str) for edge in edges):
+        raise DocumentError(f"An edge of the node '{name}' is not written as 'node' or 'node:1'.", "unreadable")
+
+
+def _check_outputs(outputs: Any) -> None:
+    if not isinstance(outputs, list) or not all(isinstance(edge, str) for edge in outputs):
+        raise DocumentError("'outputs' should be a list of edges such as 'resize' or 'reader:1'.", "unreadable")
+
+
+def parsed(text: str | bytes) -> Json:
+    """The document in a JSON text.
+
+    Raises
+    ------
+    DocumentError
+        If the text ends too early, is no JSON, holds no graph, or comes from a newer version.
+    """
+    try:
+        return checked(json_file.parse(text))
+    except FormatError as error:
+        newer = "a newer one is needed" in error.message
+        raise DocumentError(sentence(error.message), "newer_version" if newer else "unreadable") from error
+
+
+def written(document: Json) -> str:
+    """The text of a document, as it is saved."""
+    return json_file.format_document(document)
+
+
+def sentence(text: str) -> str:
+    """`text` with a capital letter and a full stop."""
+    text = text.strip()
+    if not text:
+        return text
+    return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
+
+
+def applied(document: Json, changes: Any) -> Json:
+    """The document after `changes` (the protocol's unit of editing).
+
+    Raises
+    ------
+    DocumentError
+        If the changes cannot be understood.
+    """
+    if not isinstance(changes, dict):
+        raise DocumentError("The changes should be an object.")
+    result = dict(document)
+    if "nodes" in changes:
+        entries = _mapping(changes["nodes"], "nodes")
+        for name, node in entries.items():
+            if node is not None:
+                _check_node(name, node)
+        result["nodes"] = _merged(document["nodes"], entries)
+    if changes.get("order") is not None:
+        order = changes["order"]
+        if not isinstance(order, list):
+            raise DocumentError("'order' should be a list of names.")
+        nodes = result["nodes"]
+        result["nodes"] = {name: nodes[name] for name in [*order, *nodes] if name in nodes}
+    if "outputs" in changes:
+        _check_outputs(changes["outputs"])
+        result["outputs"] = list(changes["outputs"])
+    if "pipeline" in changes:
+        result["pipeline"] = dict(_mapping(changes["pipeline"], "pipeline"))
+    if changes.get("view") is not None:
+        view = _mapping(changes["view"], "view")
+        new_view = {**document["view"], **{key: value for key, value in view.items() if key != "nodes"}}
+        if "nodes" in view:
+            new_view["nodes"] = _merged(document["view"]["nodes"], _mapping(view["nodes"], "view.nodes"))
+        result["view"] = new_view
+    return result
+
+
+def _mapping(value: Any, name: str) -> Json:
+    if not isinstance(value, dict):
+        raise DocumentError(f"'{name}' of the changes should be an object.")
+    return value
+
+
+def _merged(before: Json, entries: Json) -> Json:
+    merged = {**before, **entries}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def changes_meaning(changes: Json, before: Json) -> bool:
+    """Whether results may differ after `changes`."""
+    if any(part in changes for part in ("nodes", "order", "outputs", "pipeline")):
+        return True
+    positions = before["view"]["nodes"]
+    for name, entry in ((changes.get("view") or {}).get("nodes") or {}).items():
+        if bool((entry or {}).get("bypass")) != bool(positions.get(name, {}).get("bypass")):
+            return True
+    return False
+
+
+def without_bypassed(document: Json) -> tuple[Json, dict[str, str]]:
+    """The document with bypassed nodes taken out, and the nodes that are off, each with the node that is the cause.
+
+    A bypassed node with an input hands its first input on; one without is off, and so is all that needs it.
+    """
+    nodes: Json = document["nodes"]
+    bypassed = {name for name, entry in document["view"]["nodes"].items() if entry.get("bypass") and name in nodes}
+    if not bypassed:
+        return document, {}
+
+    def resolved(reference: str | None) -> str | None:
+        seen = set()
+        while reference is not None:
+            edge = _edge(reference)
+            if edge.node not in bypassed:
+                return reference
+            if edge.node in seen or edge.output:
+                return None
+            seen.add(edge.node)
+            inputs = nodes[edge.node].get("inputs") or [None]
+            reference = inputs[0]
+        return None
+
+    off: dict[str, str] = {}
+    kept: Json = {}
+    for name, node in nodes.items():
+        if name in bypassed:
+            continue
+        before = [*node.get("inputs", ()), *node.get("connections", {}).values()]
+        inputs = [resolved(reference) for reference in node.get("inputs", ())]
+        connections = {key: resolved(reference) for key, reference in node.get("connections", {}).items()}
+        for reference, now in zip(before, [*inputs, *connections.values()], strict=True):
+            if reference is not None and now is None:
+                off.setdefault(name, _edge(reference).node)
+        kept[name] = {**node, "inputs": inputs, "connections": {k: v for k, v in connections.items() if v is not None}}
+    grew = bool(off)
+    while grew:
+        grew = False
+        for name, node in kept.items():
+            if name in off:
+                continue
+            needs = (_edge(r).node for r in [*node["inputs"], *node["connections"].values()] if r is not None)
+            cause = next((other for other in needs if other in off), None)
+            if cause is not None:
+                off[name] = cause
+                grew = True
+    left = {name: node for name, node in kept.items() if name not in off}
+    outputs = [reference for reference in map(resolved, document["outputs"]) if reference is not None]
+    outputs = [reference for reference in outputs if _edge(reference).node in left]
+    return {**document, "nodes": left, "outputs": outputs}, off
+
+
+def _edge(reference: str) -> Edge:
+    """The edge that a text names; a text that names none is a node that does not exist."""
+    try:
+        return Edge.parse(reference)
+    except GraphError:
+        return Edge(reference)
+
+
+@dataclass
+class Draft:
+    """What can be said of an unfinished document.
+
+    Attributes
+    ----------
+    graph
+        All its nodes whose inputs are complete.
+    unfinished
+        For the others, what they lack: ``(message, input index)``.
+    off
+        Nodes that are off since a node they need is bypassed, with that node.
+    """
+
+    graph: Graph
+    unfinished: dict[str, tuple[str, int | None]] = field(default_factory=dict)
+    off: dict[str, str] = field(default_factory=dict)
+
+
+def draft(document: Json) -> Draft:
+    """The graph in a document that may be unfinished; never fails on what a person can draw."""
+    effective, off = without_bypassed(document)
+    nodes: dict[str, Node] = {}
+    unfinished: dict[str, tuple[str, int | None]] = {}
+    for name, entry in effective["nodes"].items():
+        single = {**effective, "nodes": {name: _connected_first(entry)}, "outputs": [], "view": {}}
+        try:
+            node = json_file.from_document(single).nodes[name]
+        except FormatError as error:
+            unfinished[name] = (sentence(error.message), None)
+            continue
+        lack = _lack(node)
+        if lack is None:
+            nodes[name] = node
+        else:
+            unfinished[name] = lack
+    outputs = [edge for edge in map(_edge, effective["outputs"]) if edge.node in nodes]
+    settings = {key: value for key, value in effective["pipeline"].items() if not isinstance(value, dict)}
+    return Draft(Graph(nodes, tuple(outputs), settings, effective["view"]), unfinished, off)
+
+
+def _connected_first(entry: Json) -> Json:
+    """The entry without the constants that connected nodes stand in for: they are kept for later, and mean nothing now."""
+    connections = entry.get("connections") or {}
+    arguments = entry.get("arguments") or {}
+    if not connections.keys() & arguments.keys():
+        return entry
+    return {**entry, "arguments": {key: value for key, value in arguments.items() if key not in connections}}
+
+
+def _lack(node: Node) -> tuple[str, int | None] | None:
+    """What a node lacks before it can run, with the index of the input."""
+    declared = find_operator(node.op).inputs if has_operator(node.op) else ()
+    for index, entry in enumerate(declared):
+        missing = index >= len(node.inputs) or node.inputs[index] == json_file.UNCONNECTED
+        if missing and (not entry.optional or index < len(node.inputs)):
+            return f"Connect {entry.name}.", index
+    for index, edge in enumerate(node.inputs):
+        if edge == json_file.UNCONNECTED:
+            return f"Input {index} is not connected.", index
+    return None
+
+
+def json_floats(value: Any) -> Any:
+    """`value` with the floats that JSON lacks written as words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    if isinstance(value, dict):
+        return {key: json_floats(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [json_floats(item) for item in value]
+    return value
+
+
+def chain(steps: Iterable[tuple[str, Json]], outputs: list[str], *, pipeline: Json | None = None) -> Json:
+    """A document of these named nodes in order, without positions: the editor lays it out."""
+    document = empty_document()
+    document["nodes"] = dict(steps)
+    document["outputs"] = outputs
+    document["pipeline"].update(pipeline or {})
+    return document
