@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.memory import array_at, inline_part, kernel, like, variants
+from dali_lab.kernels.cpu.memory import array_at, inline_part, kernel, like, rows, variants
 
 Array = np.ndarray[Any, Any]
 
@@ -227,4 +227,4 @@ def cast(src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any) -
     src_dtype, dst_dtype
         Any of bool, the integers, float16, float32 and float64.
     """
-    _cast(src, dst, sizes, like(src_dtype), like(dst_dtype))
+    _cast(rows(src), rows(dst), rows(sizes), like(src_dtype), like(dst_dtype))

@@ -47,6 +47,7 @@ _choose_cache_folder()
 
 import numba  # noqa: E402  (the cache folder must be known before Numba is imported)
 import numpy as np  # noqa: E402
+from numba import carray  # type: ignore[attr-defined]  # noqa: E402
 from numba import types as nb_types  # noqa: E402
 from numba.extending import intrinsic, overload  # noqa: E402
 
@@ -54,7 +55,7 @@ from numba.extending import intrinsic, overload  # noqa: E402
 @intrinsic
 def _address_to_pointer(typingctx: Any, address: Any, like: Any) -> Any:
     """Turn an ``int64`` address into a typed pointer; `like` is an array whose dtype is wanted."""
-    pointer = nb_types.CPointer(like.dtype)
+    pointer = nb_types.CPointer(like.dtype)  # type: ignore[no-untyped-call]
     signature = pointer(nb_types.int64, like)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -76,7 +77,7 @@ def array_at(address: int, shape: Any, like: Any) -> Any:
     like
         Any array of the wanted dtype (an empty one will do); it selects the compiled variant.
     """
-    return numba.carray(_address_to_pointer(address, like), shape)
+    return carray(_address_to_pointer(address, like), shape)  # type: ignore[call-arg]
 
 
 def part(function: F) -> F:
@@ -126,6 +127,12 @@ def like_size(item_size: int) -> np.ndarray[Any, Any]:
     return like(f"u{item_size}")
 
 
+def rows(values: Any, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
+    """`values` as a table of the one kind that kernels are compiled for: contiguous, writable, of `dtype`."""
+    table = np.ascontiguousarray(values, dtype)
+    return table if table.flags.writeable else table.copy()
+
+
 _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-__all__ = ["array_at", "fast_kernel", "inline_part", "kernel", "like", "like_size", "part", "variants"]
+__all__ = ["array_at", "fast_kernel", "inline_part", "kernel", "like", "like_size", "part", "rows", "variants"]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types as nb_types
 
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, variants
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows, variants
 from dali_lab.kernels.cpu.resample_rows import (
     CUBIC,
     GAUSSIAN,
@@ -61,13 +61,13 @@ def _resize(
         target = array_at(dst[i], (frames * out_height * out_width * channels,), like_dst)
         plan = plan_rows(height, width, channels, out_height, out_width, roi[i], minify[i], magnify[i], antialias)
         count = out_width * channels
-        rows = np.empty(ROWS * (count + 4), np.float32)
+        four = np.empty(ROWS * (count + 4), np.float32)
         for frame in range(frames):
             start_frame(plan)
             for y in range(0, out_height, ROWS):
-                ready = resample_four_rows(source, like_src, frame * height * width * channels, y, plan, rows)
+                ready = resample_four_rows(source, like_src, frame * height * width * channels, y, plan, four)
                 for r in range(ready):
-                    row = rows[r * (count + 4) : r * (count + 4) + count]
+                    row = four[r * (count + 4) : r * (count + 4) + count]
                     start = (frame * out_height + y + r) * count
                     goal = target[start : start + count]
                     for j in range(count):
@@ -104,8 +104,8 @@ def resize(
     :mod:`~dali_lab.kernels.cpu.resample_rows`) and for regions where DALI errs; float32 within 1e-3 of 255.
     """
     _resize(
-        src, dst, src_shapes, dst_shapes, np.ascontiguousarray(roi, np.float32), min_filter, mag_filter, antialias,
-        like(src_dtype), like(dst_dtype),
+        rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32), rows(min_filter),
+        rows(mag_filter), antialias, like(src_dtype), like(dst_dtype),
     )  # fmt: skip
 
 

@@ -101,12 +101,12 @@ def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
 
 @part
 def _taps(
-    first: Array, weights: Array, origin: Any, step: Any, base: int, count: int, scale: Any, anchor: Any, n: int
+    first: Array, weights: Array, begin: int, origin: Any, step: Any, base: int, count: int, scale: Any, anchor: Any, n: int
 ) -> None:
     """Fill the first tap and the weights of each output along one axis."""
     origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
     for x in range(first.shape[0]):
-        start = np.float32(x) * step + origin
+        start = np.float32(begin + x) * step + origin
         tap = np.ceil(start)
         first[x] = np.int64(tap)
         offset = tap - start
@@ -128,7 +128,7 @@ def _taps(
 
 
 @part
-def _nearest_taps(first: Array, weights: Array, origin: Any, step: Any, size: int, accumulate: bool) -> None:
+def _nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool) -> None:
     """One tap of weight 1 for each output: the sample that holds its centre."""
     position = origin + np.float32(0.5) * step
     for x in range(first.shape[0]):
@@ -174,11 +174,10 @@ def _dot4(rows: int) -> Any:
             def at(address: Any, kind: Any) -> Any:
                 return builder.inttoptr(address, kind.as_pointer())
 
-            totals = [cgutils.alloca_once(builder, vector) for _ in range(rows)]
-            for total in totals:
-                builder.store(ir.Constant(vector, [0.0] * 4), total)
+            variable: Any = cgutils.alloca_once_value
+            totals = [variable(builder, ir.Constant(vector, [0.0] * 4)) for _ in range(rows)]
             step = builder.shl(stride, stride.type(2))
-            source = cgutils.alloca_once_value(builder, lines)  # type: ignore[no-untyped-call]
+            source = variable(builder, lines)
             with cgutils.for_range(builder, count) as loop:
                 row = builder.load(source)
                 builder.store(builder.add(row, step), source)
@@ -302,7 +301,7 @@ def _widen_row(source: Array, like: Array, offset: int, target: Array, base: int
 
 
 @part
-def _extent(lo: Any, hi: Any, anchor: Any, support: int, size: int) -> Any:
+def _extent(lo: Any, hi: Any, anchor: Any, support: Any, size: Any) -> Any:
     """The part of an axis that a region and its filter reach, clipped to the image."""
     if lo > hi:
         lo, hi = hi, lo

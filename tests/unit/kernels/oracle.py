@@ -15,17 +15,23 @@ from nvidia.dali import Pipeline, fn  # noqa: E402
 Array = np.ndarray[Any, Any]
 
 
+def repeat(values: Sequence[Array]) -> Callable[[], list[Array]]:
+    """A source that gives the same batch again and again."""
+
+    def source() -> list[Array]:
+        return list(values)
+
+    return source
+
+
 def dali(
     build: Callable[..., Any], batch: Sequence[Array], layout: str | None = None, **inputs: Sequence[Array]
 ) -> Any:
     """Run ``build(data, **inputs)`` on a batch in NVIDIA DALI; a list of arrays, or one list per output."""
     pipe = Pipeline(batch_size=len(batch), num_threads=1, device_id=None, prefetch_queue_depth=1)
     with pipe:
-        data = fn.external_source(source=lambda: list(batch), layout=layout, batch=True)
-        more = {
-            name: fn.external_source(source=lambda values=values: list(values), batch=True)
-            for name, values in inputs.items()
-        }
+        data = fn.external_source(source=repeat(batch), layout=layout, batch=True)
+        more = {name: fn.external_source(source=repeat(values), batch=True) for name, values in inputs.items()}
         outputs = build(data, **more)
         pipe.set_outputs(*(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
     pipe.build()
