@@ -117,6 +117,9 @@ def _edge_problems(
     graph: Graph, edge: Edge, node: str | None, argument: str | None, index: int | None
 ) -> Iterator[Problem]:
     source = graph.nodes.get(edge.node)
+    if not edge.node:
+        yield Problem(f"{_place(graph, node, argument, index)} is not connected", node, argument, index)
+        return
     if source is None:
         yield Problem(f"there is no node '{edge.node}'{nearest(edge.node, graph.nodes)}", node, argument, index)
         return
@@ -125,3 +128,12 @@ def _edge_problems(
         if edge.output >= count:
             plural = "s" if count != 1 else ""
             yield Problem(f"'{edge.node}' has {count} output{plural}, so there is no {edge}", node, argument, index)
+
+
+def _place(graph: Graph, node: str | None, argument: str | None, index: int | None) -> str:
+    """What an edge leads to, in words."""
+    if node is None or index is None:
+        return "an output of the graph" if node is None else f"the argument '{argument}'"
+    op = graph.nodes[node].op
+    declared = find_operator(op).inputs if has_operator(op) else ()
+    return f"input {index} ({declared[min(index, len(declared) - 1)].name})" if declared else f"input {index}"

@@ -1,0 +1,1 @@
+"""Graphs as files: the project's own, NVIDIA DALI's serialized form, Python code, Graphviz, pictures."""
