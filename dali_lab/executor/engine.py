@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -175,12 +175,18 @@ class Engine:
         draws: Mapping[str, Draw] | None = None,
         known: Mapping[Edge, Batch] | None = None,
         callback: Callable[[BatchRun], None] | None = None,
+        missing: Mapping[Edge, Collection[int]] | None = None,
     ) -> BatchRun:
-        """Start a batch. `draws` are the decisions of the sources, made in the order of the batches."""
+        """Start a batch.
+
+        `draws` are the decisions of the sources, made in the order of the batches; `missing` tells which samples
+        known edges lack.
+        """
         run = BatchRun(self, iteration, size, draws or {})
         run.callback = callback
         for edge, batch in (known or {}).items():
             run.values[bare(edge)] = batch
+        run.missing = {bare(edge): set(samples) for edge, samples in (missing or {}).items() if samples}
         with self._lock:
             if self._closed:
                 raise RuntimeError("the pipeline is closed")
