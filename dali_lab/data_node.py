@@ -153,13 +153,14 @@ class DataNode:
         raise TypeError(f"{self!r} cannot be iterated over while the pipeline is being defined")
 
     __hash__ = object.__hash__
+    __array_ufunc__ = None  # so that numpy leaves ``array + node`` to the node
 
 
 def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
     def binary_method(self: DataNode, other: Any) -> Any:
         from dali_lab.graph.expressions import is_operand, operation
 
-        if not is_operand(other):
+        if not is_operand(other) and name not in ("eq", "neq"):
             return NotImplemented
         return operation(name, other, self) if swap else operation(name, self, other)
 
@@ -175,8 +176,8 @@ for _name, _method in {
     "add": "add",
     "sub": "sub",
     "mul": "mul",
-    "div": "truediv",
-    "fdiv": "floordiv",
+    "fdiv": "truediv",
+    "div": "floordiv",
     "mod": "mod",
     "pow": "pow",
     "bitand": "and",
