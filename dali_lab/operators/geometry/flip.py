@@ -7,19 +7,19 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 
 
 @register
 class Flip(Operator):
-    """Mirrors images or volumes along the chosen axes."""
+    """Mirrors images, volumes or sequences along the chosen axes."""
 
     name = "flip"
     family = "geometry"
     title = "Flip"
-    inputs = (Input("images", layouts=("HWC", "DHWC", "CHW", "CDHW"), doc="Images, volumes or sequences."),)
-    outputs = (Output("images"),)
+    inputs = (Input("data", layouts=("HWC", "DHWC", "CHW", "CDHW"), doc="Images, volumes or sequences of any type."),)
+    outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
     arguments = (
@@ -27,21 +27,36 @@ class Flip(Operator):
         Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, per_frame=True, widget="switch", important=True),
         Arg("depthwise", "int", 0, "Mirror front and back of a volume.", tensor=True, per_frame=True, widget="switch"),
     )
+    example = """
+    >>> fn.flip(images, horizontal=fn.random.coin_flip())
+    """
 
-    def run(self, call: Call, images: Batch) -> Batch:
-        out = call.allocate(images.shapes, images.dtype, images.layout)
-        flags = {letter: call.numbers(name, bool) for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise"))}
-        for index in range(len(images)):
-            step = tuple(slice(None, None, -1) if letter in flags and flags[letter][index] else slice(None) for letter in images.layout)
-            out.array(index)[...] = images.array(index)[step]
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import copy
+
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        flips = np.zeros(data.shapes.shape, bool)
+        for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
+            if letter in data.layout:
+                flips[:, data.layout.index(letter)] = call.numbers(name, np.int64) != 0
+        copy.flip(data.addresses, out.addresses, data.shapes, flips, data.itemsize)
         return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        mirrored = PerSample([np.int32(1), np.int32(0), np.int32(1)])
         yield Case((samples.pictures(),))
         yield Case((samples.pictures(),), {"horizontal": 0, "vertical": 1})
-        yield Case((samples.pictures(dtype=np.float32),), {"horizontal": PerSample([np.int32(1), np.int32(0), np.int32(1)])})
+        yield Case((samples.pictures(dtype=np.float32),), {"horizontal": mirrored})
+        yield Case((samples.pictures(dtype=np.int16),), {"horizontal": mirrored, "vertical": mirrored})
         yield Case((samples.planar(),), {"vertical": 1})
         yield Case((samples.sequences(),), {"horizontal": 1})
+        yield Case((samples.sequences(),), {"vertical": mirrored})
         yield Case((samples.volumes(),), {"depthwise": 1})
+        yield Case((samples.volumes(dtype=np.float32),), {"depthwise": 1, "horizontal": 1, "vertical": 1})
         yield Case((samples.pictures(((1, 1), (1, 5), (6, 1)), channels=1),), {"vertical": 1})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors(((4, 5),) * 3),), words=("2 dimensions",))
+        yield ErrorCase((samples.pictures(),), {"horizontol": 1}, words=("horizontal",))

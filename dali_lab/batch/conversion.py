@@ -1,0 +1,58 @@
+"""A batch in another data type, rounded and clamped as NVIDIA DALI does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.types import DALIDataType, numpy_dtype
+
+
+def converted(batch: Batch, dtype: DALIDataType | None, into: Batch | None = None) -> Batch:
+    """The batch with elements of type `dtype`; the same batch if nothing changes and no memory is offered.
+
+    Parameters
+    ----------
+    batch
+        Any batch.
+    dtype
+        Wanted type; `None` keeps it.
+    into
+        Memory of the wanted type and the same shapes.
+    """
+    if dtype is None:
+        dtype = batch.dtype
+    if dtype == batch.dtype and into is None:
+        return batch
+    from dali_lab.kernels.cpu import convert
+
+    out = into if into is not None else Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources)
+    convert.cast(batch.addresses, out.addresses, batch.sizes, numpy_dtype(batch.dtype), numpy_dtype(dtype))
+    return out
+
+
+def elements(values: npt.ArrayLike, dtype: DALIDataType) -> npt.NDArray[Any]:
+    """Numbers as elements of `dtype`, rounded half away from zero and clamped, seen as unsigned integers of its size."""
+    kind = numpy_dtype(dtype)
+    numbers = np.atleast_1d(np.asarray(values, np.float64))
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        whole = np.where(numbers < 0, np.ceil(numbers - 0.5), np.floor(numbers + 0.5))
+        numbers = np.clip(whole, float(limits.min), float(limits.max))
+    result = numbers.astype(kind)
+    return result.view(f"u{kind.itemsize}")
+
+
+def truncated(batch: Batch, dtype: DALIDataType) -> Batch:
+    """The batch in another type with fractions cut off, as NVIDIA DALI's crop and slice do; clamped to the range."""
+    kind, source = numpy_dtype(dtype), numpy_dtype(batch.dtype)
+    if kind.kind not in "iu" or source.kind != "f":
+        return converted(batch, dtype)
+    limits = np.iinfo(kind)
+    rows = [np.clip(np.trunc(array.astype(np.float64)), limits.min, limits.max).astype(kind) for array in batch.arrays()]
+    result = Batch.of(rows, batch.layout, dtype)
+    result.sources = batch.sources
+    return result

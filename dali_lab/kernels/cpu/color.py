@@ -1,0 +1,90 @@
+"""Colours: a matrix and an offset for each sample, applied to pixels of three channels, or a scale to any samples.
+
+The sums are formed in float32, each product added in the order red, green, blue, then the offset; whole-number
+results are rounded half away from zero and clamped, as NVIDIA DALI's linear transformations are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu.memory import array_at, kernel, like
+
+Array = np.ndarray[Any, Any]
+
+
+@kernel
+def _linear_rgb(
+    src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, like_src: Array, like_dst: Array
+) -> None:
+    for i in range(src.shape[0]):
+        count = pixels[i]
+        source = array_at(src[i], (count * 3,), like_src)
+        target = array_at(dst[i], (count * 3,), like_dst)
+        m00, m01, m02 = matrix[i, 0], matrix[i, 1], matrix[i, 2]
+        m10, m11, m12 = matrix[i, 3], matrix[i, 4], matrix[i, 5]
+        m20, m21, m22 = matrix[i, 6], matrix[i, 7], matrix[i, 8]
+        b0, b1, b2 = offset[i, 0], offset[i, 1], offset[i, 2]
+        for p in range(count):
+            r = np.float32(widen(source[3 * p], like_src))
+            g = np.float32(widen(source[3 * p + 1], like_src))
+            b = np.float32(widen(source[3 * p + 2], like_src))
+            target[3 * p] = saturate(m00 * r + m01 * g + m02 * b + b0, like_dst)
+            target[3 * p + 1] = saturate(m10 * r + m11 * g + m12 * b + b1, like_dst)
+            target[3 * p + 2] = saturate(m20 * r + m21 * g + m22 * b + b2, like_dst)
+
+
+@kernel
+def _scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, like_src: Array, like_dst: Array) -> None:
+    for i in range(src.shape[0]):
+        count = sizes[i]
+        source = array_at(src[i], (count,), like_src)
+        target = array_at(dst[i], (count,), like_dst)
+        a, b = factor[i], offset[i]
+        for j in range(count):
+            target[j] = saturate(np.float32(widen(source[j], like_src)) * a + b, like_dst)
+
+
+def linear_rgb(
+    src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
+) -> None:
+    """``out = matrix @ in + offset`` for pixels of three interleaved channels.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    pixels
+        ``int64[N]`` pixels of each sample.
+    matrix
+        ``float32[N, 9]``, row by row.
+    offset
+        ``float32[N, 3]``.
+    src_dtype, dst_dtype
+        Types of the elements.
+    """
+    _linear_rgb(
+        src,
+        dst,
+        np.ascontiguousarray(pixels, np.int64),
+        np.ascontiguousarray(matrix, np.float32).reshape(-1, 9),
+        np.ascontiguousarray(offset, np.float32).reshape(-1, 3),
+        like(src_dtype),
+        like(dst_dtype),
+    )
+
+
+def scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any) -> None:
+    """``out = in * factor + offset`` with a factor and an offset for each sample, ``float32[N]`` each."""
+    _scale(
+        src,
+        dst,
+        np.ascontiguousarray(sizes, np.int64),
+        np.ascontiguousarray(factor, np.float32),
+        np.ascontiguousarray(offset, np.float32),
+        like(src_dtype),
+        like(dst_dtype),
+    )

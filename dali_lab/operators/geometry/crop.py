@@ -1,0 +1,125 @@
+"""Cuts a window out of each sample, placed by size and position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import elements, truncated
+from dali_lab.operators.geometry.windows import (
+    CROP,
+    FILL_VALUES,
+    OUT_OF_BOUNDS,
+    ROUNDING,
+    Windowed,
+    Windows,
+    crop_windows,
+    verify_crop,
+    within,
+)
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT16, UINT8
+
+DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")
+OLD = (
+    Arg("image_type", "image_type", None, "", removed=True),
+    Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
+)
+
+
+def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
+    """The windows of the samples, converted to the operator's `dtype`, with what lies outside filled."""
+    from dali_lab.kernels.cpu import copy
+
+    wanted = operator.value("dtype")
+    dtype = data.dtype if wanted is None else wanted
+    source = data if dtype == data.dtype else truncated(data, dtype)
+    out = call.allocate(windows.shape, dtype, data.layout)
+    axis = data.layout.find("C")
+    if axis < 0 and np.size(operator.value("fill_values")) > 1:
+        axis = data.ndim - 1
+    if data.layout and np.size(operator.value("fill_values")) > 1 and len(data):
+        operator.fill_values(int(windows.shape[0, axis]))
+    fill = elements(operator.value("fill_values") or (0.0,), dtype)
+    copy.copy_window(
+        source.addresses,
+        out.addresses,
+        source.shapes,
+        windows.start,
+        windows.shape,
+        source.itemsize,
+        fill=fill,
+        fill_axis=axis if fill.size > 1 else -1,
+    )
+    return out
+
+
+@register
+class Crop(Windowed):
+    """Cuts a window of a given size out of images, volumes or sequences.
+
+    Where `dtype` changes real numbers to whole ones, fractions are cut off.
+    """
+
+    differs = "`fill_values` beyond the range of the type are clamped; NVIDIA DALI wraps them around."
+
+    name = "crop"
+    family = "geometry"
+    title = "Crop"
+    inputs = (Input("data", layouts=("HWC", "CHW", "DHWC", "CDHW"), doc="Images, volumes or sequences of any type."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    example = """
+    >>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_crop(values, connected)
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)
+        return cut(call, data, windows, self)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for arguments in (
+            {"crop": (12, 14)},
+            {"crop": (12.9, 14.2)},
+            {"crop": (12, 14), "crop_pos_x": 0.13, "crop_pos_y": 0.91},
+            {"crop": (11, 14), "rounding": "truncate"},
+            {"crop_h": 9.0, "crop_w": 12.0},
+            {"crop": (0, 10)},
+            {"crop": (45, 10), "out_of_bounds_policy": "pad", "fill_values": (7,)},
+            {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (1, 2, 255)},
+            {"crop": (45, 10), "out_of_bounds_policy": "trim_to_shape"},
+            {"crop": (12, 14), "dtype": FLOAT},
+            {"crop": (12, 44), "dtype": FLOAT, "out_of_bounds_policy": "pad", "fill_values": (-3,)},
+            {},
+        ):
+            yield Case((pictures,), arguments)
+        yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14)})
+        yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": FLOAT16})
+        yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": UINT8})
+        yield Case((samples.planar(),), {"crop": (12, 14)})
+        yield Case((samples.sequences(),), {"crop": (12, 14)})
+        yield Case((samples.volumes(),), {"crop": (3, 7, 5)})
+        yield Case((samples.volumes(),), {"crop_d": 3.0, "crop_h": 4.0, "crop_w": 5.0, "crop_pos_z": 0.9})
+        sizes = PerSample([np.array(row, np.float32) for row in ((10, 11), (9, 8), (20, 30))])
+        places = PerSample([np.float32(v) for v in (0, 0.37, 1)])
+        yield Case((pictures,), {"crop": sizes, "crop_pos_x": places})
+        yield Case((pictures,), {"crop": (10, 10), "crop_pos_y": places})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"crop": (100, 10)}, words=("sample 0", "out_of_bounds_policy"))
+        yield ErrorCase((samples.pictures(),), {"crop_h": 10.0}, words=("crop_w",))
+        yield ErrorCase((samples.pictures(),), {"crop": (10, 10), "crop_pos_x": 1.5}, words=("crop_pos_x", "1.5"))
+        yield ErrorCase((samples.pictures(),), {"crop": (10, 10), "rounding": "up"}, words=("rounding", "truncate"))

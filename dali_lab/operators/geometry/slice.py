@@ -1,0 +1,101 @@
+"""Cuts a window out of each sample, given by its coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.crop import DTYPE, OLD, cut
+from dali_lab.operators.geometry.windows import (
+    FILL_VALUES,
+    OUT_OF_BOUNDS,
+    SLICE,
+    Windowed,
+    slice_windows,
+    verify_slice,
+    within,
+)
+from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT
+
+
+@register
+class Slice(Windowed):
+    """Cuts a window out of tensors of any shape.
+
+    The window is given by the inputs `anchor` and `shape`, or by the arguments `start`, `end`, `shape` and their
+    relative forms, along the axes that `axes` or `axis_names` name.
+    """
+
+    name = "slice"
+    family = "geometry"
+    title = "Slice"
+    inputs = (
+        Input("data", kind="any", doc="Tensors of any type and layout."),
+        Input("anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True),
+        Input("shape", kind="tensor", doc="Extent of the window.", optional=True),
+    )
+    outputs = (Output("data", kind="any"),)
+    devices = ("cpu", "gpu")
+    arguments = (*SLICE, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
+    example = """
+    >>> fn.slice(images, start=(10, 20), shape=(100, 200), axis_names="HW")
+    >>> fn.slice(images, rel_start=(0.1, 0.1), rel_end=(0.9, 0.9))
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_slice(values, connected, inputs)
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        data = inputs[0]
+        windows, _ = within(call, slice_windows(call, data.shapes, data.layout, *inputs[1:]), data.shapes)
+        return cut(call, data, windows, self)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for arguments in (
+            {"start": (1, 2), "end": (5, 7)},
+            {"start": (1, 2), "shape": (3, 3)},
+            {"rel_start": (0.1, 0.2), "rel_end": (0.55, 0.55)},
+            {"rel_start": (0.11, 0.23), "rel_shape": (0.47, 0.53)},
+            {"start": (1,), "shape": (3,), "axes": (0,)},
+            {"start": (1, 1)},
+            {"end": (3, 3)},
+            {"rel_shape": (0.25, 0.25)},
+            {"start": (-1, 0), "end": (3, 3), "out_of_bounds_policy": "pad", "fill_values": (9,)},
+            {"start": (-1, 0), "end": (300, 3), "out_of_bounds_policy": "trim_to_shape"},
+            {"start": (2, 0, 0), "shape": (2, 2, 1), "axes": (0, 1, 2)},
+            {"start": (2, 1), "shape": (2, 3), "axis_names": "HW"},
+            {"start": (2, 1), "shape": (2, 3), "axes": (-2, -3)},
+            {"start": (2, 1), "rel_end": (0.5, 0.7)},
+            {"start": (2, 1), "shape": (5, 3), "dtype": FLOAT},
+            {"start": (2, 1), "shape": (0, 3)},
+        ):
+            yield Case((pictures,), arguments)
+        floats = [np.array(row, np.float32) for row in ((0.1, 0.2), (0.123, 0.377), (0.5, 0.4))]
+        extents = [np.array(row, np.float32) for row in ((0.5, 0.5), (0.411, 0.333), (0.5, 0.6))]
+        whole = [np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))]
+        size = [np.array(row, np.int32) for row in ((4, 5), (6, 7), (8, 9))]
+        yield Case((pictures, floats, extents))
+        yield Case((pictures, whole, size))
+        yield Case((pictures, floats, extents), {"axis_names": "HW"})
+        real = [row.astype(np.float32) for row in whole], [row.astype(np.float32) for row in size]
+        yield Case((pictures, *real), {"normalized_anchor": False, "normalized_shape": False})
+        yield Case((samples.tensors(((20,), (31,), (9,))),), {"start": (2,), "end": (8,), "axes": (0,)})
+        yield Case((samples.tensors(((6, 7, 8),) * 3, np.int64),), {"start": (1, 2, 3), "shape": (2, 2, 2), "axes": (0, 1, 2)})
+        yield Case((samples.sequences(),), {"start": (3, 4), "shape": (10, 11), "axis_names": "HW"})
+        starts = PerSample([np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))])
+        yield Case((pictures,), {"start": starts, "shape": (4, 6)})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"start": (-1, 0), "end": (3, 3)}, words=("sample 0", "leaves the sample"))
+        yield ErrorCase((samples.pictures(),), {"start": (3, 3), "end": (2, 5)}, words=("ends before it starts",))
+        yield ErrorCase((samples.pictures(),), {"start": (1, 1), "end": (3, 3), "shape": (2, 2)}, words=("shape",))
+        yield ErrorCase((samples.pictures(),), {"start": (1, 1), "end": (3, 3), "axis_names": "HX"}, words=("axis_names",))
