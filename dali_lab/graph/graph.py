@@ -213,6 +213,12 @@ class Graph:
                     result.append(name)
         return result
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show: a picture."""
+        from dali_lab.formats.drawing import svg
+
+        return {"image/svg+xml": svg(self), "text/plain": f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"}
+
     def unique_name(self, wanted: str) -> str:
         """`wanted`, or `wanted` with the first free number behind it."""
         return unique_name(wanted, self.nodes)
