@@ -38,7 +38,9 @@ def _linear_rgb(
 
 
 @kernel
-def _scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, like_src: Array, like_dst: Array) -> None:
+def _scale(
+    src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, like_src: Array, like_dst: Array
+) -> None:
     for i in range(src.shape[0]):
         count = sizes[i]
         source = array_at(src[i], (count,), like_src)
@@ -84,6 +86,48 @@ def scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, sr
         dst,
         np.ascontiguousarray(sizes, np.int64),
         np.ascontiguousarray(factor, np.float32),
+        np.ascontiguousarray(offset, np.float32),
+        like(src_dtype),
+        like(dst_dtype),
+    )
+
+
+@kernel
+def _mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, like_src: Array, like_dst: Array) -> None:
+    outputs, inputs = matrix.shape
+    for i in range(src.shape[0]):
+        count = pixels[i]
+        source = array_at(src[i], (count * inputs,), like_src)
+        target = array_at(dst[i], (count * outputs,), like_dst)
+        for p in range(count):
+            for k in range(outputs):
+                total = np.float32(0)
+                for c in range(inputs):
+                    total += matrix[k, c] * np.float32(widen(source[p * inputs + c], like_src))
+                target[p * outputs + k] = saturate(total + offset[k], like_dst)
+
+
+def mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any) -> None:
+    """``out = matrix @ in + offset`` with one matrix for all samples, between any numbers of interleaved channels.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    pixels
+        ``int64[N]`` pixels of each sample.
+    matrix
+        ``float32[channels out, channels in]``.
+    offset
+        ``float32[channels out]``.
+    src_dtype, dst_dtype
+        Types of the elements.
+    """
+    _mix(
+        src,
+        dst,
+        np.ascontiguousarray(pixels, np.int64),
+        np.ascontiguousarray(matrix, np.float32),
         np.ascontiguousarray(offset, np.float32),
         like(src_dtype),
         like(dst_dtype),

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.memory import array_at, inline_part, kernel, like, rows, variants
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows, variants
 
 Array = np.ndarray[Any, Any]
 
 
-@inline_part
+@part
 def half_to_float(bits: Any) -> Any:
     """The float32 value of float16 `bits`."""
     magnitude = np.int32(bits) & np.int32(0x7FFF)
@@ -34,7 +34,7 @@ def half_to_float(bits: Any) -> Any:
     return np.int32(wide | sign).view(np.float32)
 
 
-@inline_part
+@part
 def float_to_half(value: Any) -> Any:
     """The float16 bits of a float32 `value`, rounded half away from zero."""
     bits = np.float32(value).view(np.int32)
@@ -53,28 +53,12 @@ def float_to_half(value: Any) -> Any:
     return np.uint16(half | sign)
 
 
-@inline_part
+@part
 def round_away(value: Any) -> Any:
-    """`value` rounded to the nearest whole number, halves away from zero."""
+    """`value` rounded to the nearest whole number, halves away from zero. Exact, and without a branch."""
     whole = np.trunc(value)
-    if abs(value - whole) >= 0.5:
-        whole += np.copysign(_one(value), value)
-    return whole
-
-
-def _one(value: Any) -> Any:
-    """One, in the type of `value`."""
-    raise NotImplementedError
-
-
-@variants(_one)
-def _choose_one(value: Any) -> Any:
-    one = np.float32(1) if value == nb_types.float32 else np.float64(1)
-
-    def constant(value: Any) -> Any:
-        return one
-
-    return constant
+    rest = value - whole
+    return whole + np.trunc(rest + rest)
 
 
 def widen(value: Any, like: Any) -> Any:
@@ -159,16 +143,11 @@ def _float_to_integer(kind: Any, real: Any) -> Any:
     low, high = real(kind.minval), real(kind.maxval)
     least, most = cast(kind.minval), cast(kind.maxval)
     if kind.bitwidth < 32:
-        # Through int32, which vectorises; NaN fails the last comparison.
+        # Through int32 and without branches, which vectorises.
         def small(value: Any, like: Any) -> Any:
             rounded = round_away(value)
-            if rounded >= high:
-                rounded = high
-            elif rounded <= low:
-                rounded = low
-            elif not rounded == rounded:
-                rounded = real(0)
-            return cast(np.int32(rounded))
+            known = rounded if rounded == rounded else real(0)
+            return cast(np.int32(min(max(known, low), high)))
 
         return small
     undefined = cast({"int32": -(2**31), "uint32": 0, "int64": -(2**63), "uint64": 2**63}[str(kind)])

@@ -85,14 +85,9 @@ def part(function: F) -> F:
     return cast(F, numba.njit(error_model="numpy")(function))
 
 
-def inline_part(function: F) -> F:
-    """Like :func:`part`, copied into its callers before their types are known."""
-    return cast(F, numba.njit(inline="always", error_model="numpy")(function))
-
-
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
-    return cast("Callable[[F], F]", overload(stub, inline="always"))
+    return cast("Callable[[F], F]", overload(stub, jit_options={"error_model": "numpy"}))
 
 
 def kernel(function: F) -> F:
@@ -135,4 +130,4 @@ def rows(values: Any, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
 
 _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-__all__ = ["array_at", "fast_kernel", "inline_part", "kernel", "like", "like_size", "part", "rows", "variants"]
+__all__ = ["array_at", "fast_kernel", "kernel", "like", "like_size", "part", "rows", "variants"]

@@ -59,7 +59,10 @@ def _resize(
             continue
         source = array_at(src[i], (frames * height * width * channels,), like_src)
         target = array_at(dst[i], (frames * out_height * out_width * channels,), like_dst)
-        plan = plan_rows(height, width, channels, out_height, out_width, roi[i], minify[i], magnify[i], antialias)
+        window = (0, 0, out_height, out_width)
+        plan = plan_rows(
+            height, width, channels, out_height, out_width, window, roi[i], minify[i], magnify[i], antialias
+        )
         count = out_width * channels
         four = np.empty(ROWS * (count + 4), np.float32)
         for frame in range(frames):

@@ -101,7 +101,16 @@ def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
 
 @part
 def _taps(
-    first: Array, weights: Array, begin: int, origin: Any, step: Any, base: int, count: int, scale: Any, anchor: Any, n: int
+    first: Array,
+    weights: Array,
+    begin: int,
+    origin: Any,
+    step: Any,
+    base: int,
+    count: int,
+    scale: Any,
+    anchor: Any,
+    n: int,
 ) -> None:
     """Fill the first tap and the weights of each output along one axis."""
     origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
@@ -128,12 +137,16 @@ def _taps(
 
 
 @part
-def _nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool) -> None:
+def _nearest_taps(
+    first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool
+) -> None:
     """One tap of weight 1 for each output: the sample that holds its centre."""
     position = origin + np.float32(0.5) * step
+    for _ in range(begin):
+        position += step
     for x in range(first.shape[0]):
         if not accumulate:
-            position = origin + (np.float32(x) + np.float32(0.5)) * step
+            position = origin + (np.float32(begin + x) + np.float32(0.5)) * step
         first[x] = min(max(np.int64(np.floor(position)), 0), size - 1)
         weights[x] = 1
         position += step
@@ -328,13 +341,15 @@ def _plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify:
 
 @part
 def plan_rows(
-    height: int, width: int, channels: int, out_height: int, out_width: int, roi: Array, minify: int, magnify: int,
-    antialias: bool,
+    height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
+    magnify: int, antialias: bool,
 ) -> Any:  # fmt: skip
     """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
 
     Parameters
     ----------
+    window
+        The part of the output that is wanted, ``(y, x, rows, columns)``; rows are numbered within it.
     roi
         ``(y0, x0, y1, x1)`` in float32 pixels of the source; ends before starts flip.
     minify, magnify
@@ -363,26 +378,27 @@ def plan_rows(
         3
     ) * np.float32(wide) + np.float32(wide * x_n + area * y_n)
 
-    y_first = np.empty(out_height, np.int64)
-    y_weights = np.empty(out_height * y_n, np.float32)
+    top, left, rows, columns = window
+    y_first = np.empty(rows, np.int64)
+    y_weights = np.empty(rows * y_n, np.float32)
     if y_type == NN:
-        _nearest_taps(y_first, y_weights, roi[0], y_step, height, True)
+        _nearest_taps(y_first, y_weights, top, roi[0], y_step, height, True)
     else:
-        _taps(y_first, y_weights, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
-    x_first = np.empty(out_width, np.int64)
-    x_weights = np.empty(out_width * x_n, np.float32)
+        _taps(y_first, y_weights, top, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
+    x_first = np.empty(columns, np.int64)
+    x_weights = np.empty(columns * x_n, np.float32)
     if x_type == NN:
-        _nearest_taps(x_first, x_weights, roi[1], x_step, width, False)
+        _nearest_taps(x_first, x_weights, left, roi[1], x_step, width, False)
     else:
-        _taps(x_first, x_weights, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
+        _taps(x_first, x_weights, left, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
 
-    leftmost, rightmost = x_first[0], x_first[out_width - 1]
+    leftmost, rightmost = x_first[0], x_first[columns - 1]
     if leftmost > rightmost:
         leftmost, rightmost = rightmost, leftmost
     low = min(max(leftmost, 0), width - 1)
     high = max(low + 1, min(rightmost + x_n, width))
     line_pitch = (high - low) * channels + 4
-    row_pitch = out_width * channels + 4
+    row_pitch = columns * channels + 4
     # Rows are resampled four at a time, unless the taps leave so many rows out that most would be wasted.
     group = ROWS if abs(y_step) <= np.float32(y_n) else 1
     groups = (y_n + group - 1) // group + 1

@@ -1,0 +1,231 @@
+"""Philox4x32-10 on the CPU, and the numbers that NVIDIA DALI draws with it, over tables of samples.
+
+Each sample has its own sequence: the upper 64 bits of its counter. Element `p` of a sample begins at word ``257 * p``
+of that sequence, whatever was drawn for the elements before it, so any element can be computed alone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import types as nb_types
+from numba.extending import intrinsic
+
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
+
+Array = np.ndarray[Any, Any]
+
+WORDS_PER_ELEMENT = 257
+"""Words between the beginnings of neighbouring elements."""
+
+_MASK = np.uint64(0xFFFFFFFF)
+_M0 = np.uint64(0xD2511F53)
+_M1 = np.uint64(0xCD9E8D57)
+_W0 = np.uint64(0x9E3779B9)
+_W1 = np.uint64(0xBB67AE85)
+_0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
+_32 = np.uint64(32)
+_STEP = np.uint64(WORDS_PER_ELEMENT)
+
+
+@intrinsic
+def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+    """``a * b + c`` with one rounding; all three of the same floating type."""
+    if not (isinstance(a, nb_types.Float) and a == b == c):
+        return None
+    signature = a(a, a, a)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.fma(*args)
+
+    return signature, codegen
+
+
+@part
+def philox_block(key: Any, high: Any, low: Any) -> Any:
+    """The four words of one counter, each a ``uint64`` below 2**32.
+
+    Parameters
+    ----------
+    key, high, low
+        ``uint64``: the seed, and the two halves of the counter.
+    """
+    x, y = low & _MASK, low >> _32
+    z, w = high & _MASK, high >> _32
+    kx, ky = key & _MASK, key >> _32
+    for _ in range(10):
+        m0 = _M0 * x
+        m1 = _M1 * z
+        x = (m1 >> _32) ^ y ^ kx
+        y = m1 & _MASK
+        z = (m0 >> _32) ^ w ^ ky
+        w = m0 & _MASK
+        kx = (kx + _W0) & _MASK
+        ky = (ky + _W1) & _MASK
+    return x, y, z, w
+
+
+@part
+def philox_word(key: Any, high: Any, position: Any) -> Any:
+    """The word at `position` of a sequence, as ``uint64``."""
+    x, y, z, w = philox_block(key, high, position >> _2)
+    phase = position & _3
+    low = x if phase == _0 else y
+    top = z if phase == _2 else w
+    return low if phase < _2 else top
+
+
+@part
+def philox_two(key: Any, high: Any, position: Any) -> Any:
+    """The words at `position` and after it."""
+    x, y, z, w = philox_block(key, high, position >> _2)
+    phase = position & _3
+    if phase == _0:
+        return x, y
+    if phase == _1:
+        return y, z
+    if phase == _2:
+        return z, w
+    return w, philox_block(key, high, (position >> _2) + _1)[0]
+
+
+@part
+def start_words(state: Array, key: Any, high: Any, position: Any) -> None:
+    """Let ``state`` (``uint64[7]``) give the words of a sequence one after the other, from `position` on."""
+    state[0] = key
+    state[1] = high
+    state[2] = position
+    x, y, z, w = philox_block(key, high, position >> _2)
+    state[3] = x
+    state[4] = y
+    state[5] = z
+    state[6] = w
+
+
+@part
+def next_word(state: Array) -> Any:
+    """The next word of a sequence that :func:`start_words` began, as ``uint64``."""
+    position = state[2]
+    word = state[3 + np.int64(position & _3)]
+    position += _1
+    state[2] = position
+    if position & _3 == _0:
+        x, y, z, w = philox_block(state[0], state[1], position >> _2)
+        state[3] = x
+        state[4] = y
+        state[5] = z
+        state[6] = w
+    return word
+
+
+@part
+def normal32_at(key: Any, high: Any, position: Any) -> Any:
+    """A standard normal number in float32, from two words (Box and Muller; the sine is not used)."""
+    a, b = philox_two(key, high, position)
+    u1 = np.float32(a) * np.float32(2.0**-32)
+    u2 = np.float32(b) * np.float32(2.0**-32)
+    if u1 == np.float32(0):
+        if u2 == np.float32(0):
+            u1 = np.float32(1e-30)
+        else:
+            u1, u2 = u2, u1
+    radius = np.float32(math.sqrt(np.float32(-2) * np.float32(math.log(u1))))
+    return radius * np.float32(math.cos(np.float32(2 * math.pi) * u2))
+
+
+@part
+def normal64_at(key: Any, high: Any, position: Any) -> Any:
+    """A standard normal number in float64, from four words."""
+    a, b = philox_two(key, high, position)
+    c, d = philox_two(key, high, position + _2)
+    u1 = np.float64(a | (b << _32)) * 2.0**-64
+    u2 = np.float64(c | (d << _32)) * 2.0**-64
+    if u1 == 0.0:
+        if u2 == 0.0:
+            u1 = np.float64(np.float32(1e-30))
+        else:
+            u1, u2 = u2, u1
+    return math.sqrt(-2.0 * math.log(u1)) * math.cos(2 * math.pi * u2)
+
+
+@kernel
+def words(key: Any, highs: Array, addresses: Array, counts: Array, like: Array) -> None:
+    """The word at which each element begins, as ``uint32``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            out[p] = np.uint32(philox_word(key, highs[i], _STEP * np.uint64(p)))
+
+
+@kernel
+def uniform32(
+    key: Any, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
+) -> None:
+    """``min(fma(word, step, start), last)`` in float32; `start`, `step` and `last` are ``float32[N]``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            word = np.float32(philox_word(key, highs[i], _STEP * np.uint64(p)))
+            out[p] = min(fused_multiply_add(word, step[i], start[i]), last[i])
+
+
+@kernel
+def uniform64(
+    key: Any, highs: Array, addresses: Array, counts: Array, start: Array, step: Array, last: Array, like: Array
+) -> None:
+    """As :func:`uniform32` in float64, from two words each, the lower one first."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            a, b = philox_two(key, highs[i], _STEP * np.uint64(p))
+            out[p] = min(fused_multiply_add(np.float64(a | (b << _32)), step[i], start[i]), last[i])
+
+
+@kernel
+def normal32(key: Any, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
+    """Normal numbers in float32; `mean` and `stddev` are ``float32[N]``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            out[p] = fused_multiply_add(normal32_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
+
+
+@kernel
+def normal64(key: Any, highs: Array, addresses: Array, counts: Array, mean: Array, stddev: Array, like: Array) -> None:
+    """Normal numbers in float64; `mean` and `stddev` are ``float64[N]``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            out[p] = fused_multiply_add(normal64_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
+
+
+@kernel
+def coin_flips(key: Any, highs: Array, addresses: Array, counts: Array, thresholds: Array, like: Array) -> None:
+    """1 where the word is not above the sample's threshold (``uint64[N]``), else 0."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            out[p] = philox_word(key, highs[i], _STEP * np.uint64(p)) <= thresholds[i]
+
+
+@kernel
+def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, like: Array) -> None:
+    """Equally likely indices below ``sizes`` (``uint64[N]``, below 2**32): ``(word * size) >> 32``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            out[p] = np.int64((philox_word(key, highs[i], _STEP * np.uint64(p)) * sizes[i]) >> _32)
+
+
+@kernel
+def values(
+    key: Any, highs: Array, addresses: Array, counts: Array, flat: Array, offsets: Array, sizes: Array, like: Array
+) -> None:
+    """Equally likely elements of ``flat[offsets[i] : offsets[i] + sizes[i]]``."""
+    for i in range(addresses.shape[0]):
+        out = array_at(addresses[i], (counts[i],), like)
+        for p in range(counts[i]):
+            word = philox_word(key, highs[i], _STEP * np.uint64(p))
+            out[p] = flat[offsets[i] + np.int64((word * sizes[i]) >> _32)]
