@@ -30,9 +30,7 @@ _32 = np.uint64(32)
 _STEP = np.uint64(WORDS_PER_ELEMENT)
 
 
-@intrinsic
-def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-    """``a * b + c`` with one rounding; all three of the same floating type."""
+def _multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     if not (isinstance(a, nb_types.Float) and a == b == c):
         return None
     signature = a(a, a, a)
@@ -41,6 +39,10 @@ def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
         return builder.fma(*args)
 
     return signature, codegen
+
+
+fused_multiply_add: Any = intrinsic(_multiply_add)
+"""``a * b + c`` with one rounding; all three of the same floating type."""
 
 
 @part
