@@ -1,0 +1,31 @@
+"""Changes brightness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.operators.color.scaling import BRIGHTNESS, DTYPE, Scaling
+from dali_lab.schema import Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+
+
+@register
+class Brightness(Scaling):
+    """Changes the brightness of images: ``out = brightness_shift · range + brightness · in``."""
+
+    name = "brightness"
+    title = "Brightness"
+    arguments = (*BRIGHTNESS, DTYPE)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),), {"brightness": 0.6})
+        yield Case((samples.pictures(),), {"brightness": 1.4, "brightness_shift": 0.1})
+        yield Case((samples.pictures(),), {"brightness": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
+        yield Case((samples.pictures(dtype=np.int16),), {"brightness_shift": 0.1})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"contrast": 2.0}, words=("contrast",))

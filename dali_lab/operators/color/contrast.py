@@ -1,0 +1,31 @@
+"""Changes contrast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.operators.color.scaling import CONTRAST, DTYPE, Scaling
+from dali_lab.schema import Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+
+
+@register
+class Contrast(Scaling):
+    """Changes the contrast of images: ``out = contrast_center + contrast · (in − contrast_center)``."""
+
+    name = "contrast"
+    title = "Contrast"
+    arguments = (*CONTRAST, DTYPE)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),), {"contrast": 0.6})
+        yield Case((samples.pictures(),), {"contrast": 1.4, "contrast_center": 60.0})
+        yield Case((samples.pictures(),), {"contrast": PerSample([np.float32(v) for v in (0.2, 1, 3)])})
+        yield Case((samples.pictures(dtype=np.int32),), {"contrast": 0.5})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(dtype=np.float64),), {"contrast": 2.0}, words=("FLOAT64",))

@@ -1,0 +1,41 @@
+"""Scales the saturation of RGB images."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.operators.color.twisting import LEVEL, SATURATION, Twisting
+from dali_lab.schema import Arg, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT16, INT16, UINT8
+
+SUMS = "float32 products and sums are formed in another order"
+
+
+@register
+class Saturation(Twisting):
+    """Scales the saturation of RGB images."""
+
+    name = "saturation"
+    title = "Saturation"
+    arguments = (SATURATION, Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        yield Case((pictures,), {"saturation": 0.0}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {**{"saturation": 1.5}, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
+        yield Case((pictures,), {**{"saturation": 1.5}, "dtype": INT16}, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(dtype=np.float32),), {**{"saturation": 1.5}, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float16),), {**{"saturation": 1.5}, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32),), {**{"saturation": 1.5}, "dtype": UINT8}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"saturation": 1.5}, tolerance=1, reason=LEVEL)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
+        yield ErrorCase((samples.planar(),), words=("CHW",))
+        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))

@@ -1,0 +1,95 @@
+"""Brightness and contrast: one multiplication and one addition for each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import FLOAT, INT16, INT32, UINT8, DALIDataType, numpy_dtype
+
+DTYPES = (UINT8, INT16, INT32, FLOAT)
+LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"
+
+BRIGHTNESS = (
+    Arg(
+        "brightness", "float", 1.0, "Factor of the brightness.", tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True
+    ),
+    Arg(
+        "brightness_shift",
+        "float",
+        0.0,
+        "Added to the brightness, as a share of the range of the result (1 is 255 for UINT8).",
+        tensor=True,
+        per_frame=True,
+        soft_minimum=-1.0,
+        soft_maximum=1.0,
+        step=0.01,
+    ),
+)
+CONTRAST = (
+    Arg("contrast", "float", 1.0, "Factor of the contrast.", tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True),
+    Arg(
+        "contrast_center",
+        "float",
+        0.5,
+        "Intensity that contrast leaves as it is; by default the middle of the input's range, such as 128 for UINT8.",
+        tensor=True,
+        per_frame=True,
+    ),
+)
+DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")
+_FULL = {UINT8: 255.0, INT16: 32767.0, INT32: 2147483647.0, FLOAT: 1.0}
+_HALF = {UINT8: 128.0, INT16: 16384.0, INT32: 1073741824.0, FLOAT: 0.5}
+
+
+class Scaling(Operator):
+    """``out = shift · range + brightness · (center + contrast · (in − center))``."""
+
+    family = "color"
+    inputs = (Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import color
+
+        dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
+        out = call.allocate(data.shapes, dtype, data.layout)
+        brightness = self._numbers(call, "brightness", 1.0)
+        shift = self._numbers(call, "brightness_shift", 0.0)
+        contrast = self._numbers(call, "contrast", 1.0)
+        center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[data.dtype])
+        factor = brightness * contrast
+        offset = shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
+        color.scale(
+            data.addresses, out.addresses, data.sizes, factor, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
+        )
+        return out
+
+    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[Any]:
+        if name not in self.argument_table:
+            return np.full(call.count, default, np.float32)
+        return call.numbers(name)
+
+
+def checked_dtype(
+    call: Call, data: Batch, wanted: DALIDataType | None, allowed: tuple[DALIDataType, ...]
+) -> DALIDataType:
+    """The type of the result.
+
+    Raises
+    ------
+    OperatorError
+        If the input's type or the wanted one is none of `allowed`.
+    """
+    names = ", ".join(dtype.name for dtype in allowed)
+    if data.dtype not in allowed:
+        raise call.problem(f"takes {names}, got {data.dtype.name}")
+    if wanted is not None and wanted not in allowed:
+        raise call.problem(f"gives {names}, not {wanted.name}", argument="dtype")
+    return data.dtype if wanted is None else wanted

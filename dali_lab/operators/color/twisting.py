@@ -1,0 +1,90 @@
+"""Hue, saturation, value and contrast as one matrix and one offset for each sample.
+
+Hue turns and saturation stretches the plane of colour differences of the YIQ space; the matrices are those that
+NVIDIA DALI uses (three decimals, and the inverse of them).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.color.scaling import checked_dtype
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
+
+DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
+LEVEL = "the matrix is formed in another order, so a value half-way between two levels may round to either"
+
+_TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
+_FROM_YIQ = np.linalg.inv(_TO_YIQ)
+
+
+def _factor(name: str, doc: str) -> Arg:
+    return Arg(name, "float", 1.0, doc, tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True)
+
+
+HUE = Arg(
+    "hue",
+    "float",
+    0.0,
+    "Angle by which the hue is turned.",
+    tensor=True,
+    per_frame=True,
+    unit="deg",
+    soft_minimum=-180.0,
+    soft_maximum=180.0,
+    step=1.0,
+    important=True,
+)
+SATURATION = _factor("saturation", "Factor of the saturation; 0 makes the image grey.")
+VALUE = _factor("value", "Factor of the value.")
+CONTRAST = _factor("contrast", "Factor of the contrast.")
+BRIGHTNESS = _factor("brightness", "Factor of the brightness.")
+
+
+class Twisting(Operator):
+    """Operators that turn colours of pixels with three channels."""
+
+    family = "color"
+    inputs = (Input("data", layouts=("HWC", "DHWC"), doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import color
+
+        dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
+        if len(data) and (data.shapes[:, -1] != 3).any():
+            index = int((data.shapes[:, -1] != 3).argmax())
+            raise call.problem(f"takes images of 3 channels, got {data.shapes[index, -1]}", sample=index)
+        out = call.allocate(data.shapes, dtype, data.layout)
+        matrix, offset = self.transformation(call, 0.5 if data.dtype in (FLOAT, FLOAT16) else 128.0)
+        color.linear_rgb(
+            data.addresses, out.addresses, data.sizes // 3, matrix, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
+        )
+        return out
+
+    def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Matrix and offset of each sample, ``float32[N, 9]`` and ``float32[N, 3]``; `half` is the middle of the range."""
+        hue = np.deg2rad(self._numbers(call, "hue", 0.0))
+        saturation = self._numbers(call, "saturation", 1.0)
+        value = self._numbers(call, "value", 1.0) * self._numbers(call, "brightness", 1.0)
+        contrast = self._numbers(call, "contrast", 1.0)
+        turn = np.zeros((call.count, 3, 3))
+        turn[:, 0, 0] = 1
+        turn[:, 1, 1] = turn[:, 2, 2] = saturation * np.cos(hue)
+        turn[:, 1, 2] = saturation * np.sin(hue)
+        turn[:, 2, 1] = -saturation * np.sin(hue)
+        matrix = (value * contrast)[:, None, None] * (_FROM_YIQ @ turn @ _TO_YIQ)
+        offset = np.repeat((half * (1 - contrast) * value)[:, None], 3, axis=1)
+        return matrix.astype(np.float32).reshape(-1, 9), offset.astype(np.float32)
+
+    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[np.float64]:
+        if name not in self.argument_table:
+            return np.full(call.count, default)
+        return call.numbers(name).astype(np.float64)
