@@ -1,0 +1,200 @@
+"""Random crop windows of a given range of area and aspect ratio, the same as NVIDIA DALI draws for the same seed.
+
+They belong to ``decoders.image_random_crop``, ``random_resized_crop`` and ``random_crop_generator`` alike. Each sample
+has a Philox4x32-10 generator of its own, from which the attempts and then the two anchors are drawn in turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.kernels.cpu.memory import kernel
+
+#: Philox counters between the samples of a batch.
+SAMPLE_STRIDE = 65537
+#: What NVIDIA DALI mixes into an operator's seed, so that windows are independent of its other random numbers.
+SEED_MODIFIER = 0x12345678ABCDEFE
+
+_U32 = np.uint64(0xFFFFFFFF)
+_32 = np.uint64(32)
+_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+_W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+
+
+def crop_windows(
+    sizes: npt.NDArray[np.int64],
+    seed: int,
+    drawn: int,
+    indices: npt.NDArray[np.int64],
+    random_area: tuple[float, float] = (0.08, 1.0),
+    random_aspect_ratio: tuple[float, float] = (3 / 4, 4 / 3),
+    num_attempts: int = 10,
+) -> npt.NDArray[np.int64]:
+    """Draw one window for each sample.
+
+    Parameters
+    ----------
+    sizes
+        ``int64[N, 2 or more]``, height and width of each picture first; where either is not positive the
+        window is all zeros.
+    seed
+        The operator's seed.
+    drawn
+        Number of samples that the operator drew before this batch.
+    indices
+        ``int64[N]``, position of each sample in its batch.
+    random_area
+        Range of the window's area as a part of the picture's.
+    random_aspect_ratio
+        Range of width over height.
+    num_attempts
+        How often to draw an area and a ratio until the window fits; then the largest window that does is taken.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``int64[N, 4]``: y0, x0, y1, x1, half-open.
+
+    Raises
+    ------
+    ValueError
+        If a range is empty, not positive, or `num_attempts` is less than 1.
+    """
+    low_area, high_area = (np.float32(value) for value in random_area)
+    low_ratio, high_ratio = (np.float32(value) for value in random_aspect_ratio)
+    if not 0 < low_area <= high_area:
+        raise ValueError(f"random_area must be a range of positive numbers, not {random_area}")
+    if not 0 < low_ratio <= high_ratio:
+        raise ValueError(f"random_aspect_ratio must be a range of positive numbers, not {random_aspect_ratio}")
+    if num_attempts < 1:
+        raise ValueError(f"num_attempts must be at least 1, not {num_attempts}")
+    key = (int(seed) ^ SEED_MODIFIER) & 0xFFFFFFFFFFFFFFFF
+    windows = np.zeros((len(sizes), 4), np.int64)
+    _draw(
+        np.ascontiguousarray(sizes, np.int64),
+        np.uint64(key),
+        np.uint64(drawn & 0xFFFFFFFFFFFFFFFF),
+        np.ascontiguousarray(indices, np.int64),
+        low_area,
+        high_area,
+        low_ratio,
+        high_ratio,
+        np.float32(np.log(np.float64(low_ratio))),
+        np.float32(np.log(np.float64(high_ratio))),
+        num_attempts,
+        windows,
+    )
+    return windows
+
+
+@kernel
+def _next(state: Any) -> Any:
+    """The next 32 bits; `state` holds key, high and low counter, phase and the four words of a block, as ``uint64``."""
+    phase = state[3]
+    if phase == 0:
+        c0, c1 = state[2] & _U32, state[2] >> _32
+        c2, c3 = state[1] & _U32, state[1] >> _32
+        k0, k1 = state[0] & _U32, state[0] >> _32
+        for _ in range(10):
+            p0 = _M0 * c0
+            p1 = _M1 * c2
+            c0, c1, c2, c3 = (p1 >> _32) ^ c1 ^ k0, p1 & _U32, (p0 >> _32) ^ c3 ^ k1, p0 & _U32
+            k0 = (k0 + _W0) & _U32
+            k1 = (k1 + _W1) & _U32
+        state[4], state[5], state[6], state[7] = c0, c1, c2, c3
+        state[2] += np.uint64(1)
+    state[3] = (phase + np.uint64(1)) & np.uint64(3)
+    return state[np.int64(4) + np.int64(phase)]
+
+
+@kernel
+def _real(state: Any, low: Any, high: Any) -> Any:
+    """A float32 from `low` to `high`, as the GNU C++ library draws it."""
+    unit = np.float32(_next(state)) * np.float32(2.0**-32)
+    if unit >= np.float32(1):
+        unit = np.float32(0.99999994)
+    return np.float32(unit * np.float32(high - low)) + low
+
+
+@kernel
+def _integer(state: Any, largest: Any) -> Any:
+    """An integer from 0 to `largest`, as the GNU C++ library draws it (Lemire's method)."""
+    count = np.uint64(largest + 1)
+    product = _next(state) * count
+    if (product & _U32) < count:
+        threshold = (np.uint64(1 << 32) - count) % count
+        while (product & _U32) < threshold:
+            product = _next(state) * count
+    return np.int64(product >> _32)
+
+
+@kernel
+def _rounded_root(area: Any) -> Any:
+    """Square root in float32, rounded to an integer with halves upwards."""
+    return np.int64(np.floor(np.float64(np.sqrt(np.float32(area))) + 0.5))
+
+
+@kernel
+def _draw(
+    sizes: Any,
+    key: Any,
+    drawn: Any,
+    indices: Any,
+    low_area: Any,
+    high_area: Any,
+    low_ratio: Any,
+    high_ratio: Any,
+    low_log: Any,
+    high_log: Any,
+    num_attempts: Any,
+    windows: Any,
+) -> None:
+    state = np.empty(8, np.uint64)
+    one = np.float32(1)
+    for i in range(sizes.shape[0]):
+        height, width = sizes[i, 0], sizes[i, 1]
+        if height <= 0 or width <= 0:
+            continue
+        state[0] = key
+        state[1] = drawn + np.uint64(indices[i]) * np.uint64(SAMPLE_STRIDE)
+        state[2] = np.uint64(0)
+        state[3] = np.uint64(0)
+        # Products of two sizes are 32-bit integers there, and wrap around.
+        area = np.int64(np.int32(height * width))
+        widest = max(1, np.int64(np.float32(height) * high_ratio))
+        tallest = max(1, np.int64(np.float32(width) * np.float32(one / low_ratio)))
+        smallest_area = np.float32(area) * low_area
+        if np.float32(np.int32(height * widest)) < smallest_area:
+            rows, columns = height, widest
+        elif np.float32(np.int32(width * tallest)) < smallest_area:
+            rows, columns = tallest, width
+        else:
+            rows, columns = np.int64(0), np.int64(0)
+            found = False
+            for _ in range(num_attempts):
+                target = _real(state, low_area, high_area) * np.float32(np.uint64(area))
+                ratio = np.float32(np.exp(np.float64(_real(state, low_log, high_log))))
+                columns = max(1, _rounded_root(target * ratio))
+                rows = max(1, _rounded_root(target / ratio))
+                got = np.float32(columns) / np.float32(rows)
+                if columns <= width and rows <= height and low_ratio <= got <= high_ratio:
+                    found = True
+                    break
+            if not found:
+                largest_area = np.float32(np.float32(high_area * np.float32(width)) * np.float32(height))
+                shape = np.float32(width) / np.float32(height)
+                if shape > high_ratio:
+                    rows, columns = height, widest
+                elif shape < low_ratio:
+                    rows, columns = tallest, width
+                else:
+                    rows, columns = height, width
+                part = np.float32(np.sqrt(np.float32(min(1.0, float(largest_area / np.float32(rows * columns))))))
+                rows = max(1, int(np.float32(rows) * part))
+                columns = max(1, int(np.float32(columns) * part))
+        top = _integer(state, height - rows)
+        left = _integer(state, width - columns)
+        windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3] = top, left, top + rows, left + columns
