@@ -288,7 +288,7 @@ def _bmp(view: Any) -> ImageInfo:
         raise CodecError(f"bad BMP header: {header} bytes long")
     if bits not in (1, 2, 4, 8, 16, 24, 32):
         raise CodecError(f"bad BMP header: {bits} bits per pixel")
-    channels, color = (4 if bits == 32 else 3), "rgb"
+    channels, color = 3, "rgb"
     if bits <= 8:
         # A palette of greys counts as a grey picture.
         entry = 3 if header == 12 else 4

@@ -7,7 +7,7 @@ file ends the process: a picture that cannot be decoded is a failure with a reas
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_sha
 Array = npt.NDArray[Any]
 Region = tuple[int, int, int, int]
 Failures = list[tuple[int, str]]
+Allocate = Callable[[tuple[int, int, int], np.dtype[Any]], Array]
 
 #: Pictures with more pixels than this are refused, whatever their header says it would take to decode them.
 MAX_PIXELS = int(os.environ.get("DALI_LAB_MAX_IMAGE_PIXELS", 1 << 28))
@@ -36,6 +37,7 @@ def decode(
     adjust_orientation: bool = True,
     use_fast_idct: bool = False,
     max_pixels: int | None = None,
+    allocate: Allocate | None = None,
 ) -> tuple[list[Array | None], Failures]:
     """Decode a chunk of pictures in the calling thread, mostly without the GIL.
 
@@ -57,11 +59,16 @@ def decode(
         Whether JPEG uses libjpeg-turbo's faster, less exact inverse transform.
     max_pixels
         Larger pictures are refused; by default :data:`MAX_PIXELS`.
+    allocate
+        Gives memory for a picture of a shape and dtype, C-contiguous. Whole upright JPEG, PNG and WebP pictures are
+        decoded into it, where no conversion follows; other results are in new memory all the same. Pooled memory
+        pays: fresh pages for a picture can cost half of what decoding it does.
 
     Returns
     -------
     arrays : list
-        For each picture a new C-contiguous HWC array that owns its memory or keeps its owner alive, or `None`.
+        For each picture a C-contiguous HWC array, from `allocate` or new (it owns its memory or keeps the owner
+        alive), or `None`.
     failures : list of (int, str)
         Index and reason of each picture that could not be decoded.
     """
@@ -73,6 +80,7 @@ def decode(
     later: list[tuple[int, Buffer, ImageInfo, Region | None]] = []
     color = "RGB" if wanted == "YCbCr" else wanted
     whole_jpeg = turbojpeg.available()
+    final = wanted != "YCbCr" and np.dtype(dtype) == np.uint8
 
     for index, data in enumerate(buffers):
         try:
@@ -83,12 +91,18 @@ def decode(
                 array = None
                 if whole_jpeg and region is None and _is_plain_jpeg(info, adjust_orientation):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
-                    array = turbojpeg.decode(data, _jpeg_color(color, info), use_fast_idct)
+                    name = _jpeg_color(color, info)
+                    shape = (info.height, info.width, 1 if name == "GRAY" else 3)
+                    out = allocate(shape, np.dtype(np.uint8)) if allocate is not None and final else None
+                    array = turbojpeg.decode(data, name, use_fast_idct, out)
                 if array is None:
                     later.append((index, data, info, region))
                     continue
             else:
-                array = _decode_stored(data, info, color, region, adjust_orientation)
+                out = None
+                if allocate is not None and final and _is_stored_as(info, color, region, adjust_orientation):
+                    out = allocate((info.height, info.width, info.channels), np.dtype(np.uint8))
+                array = _decode_stored(data, info, color, region, adjust_orientation, out)
             arrays[index] = convert.to_dtype(array, wanted, dtype)
         except CodecError as error:
             failures.append((index, str(error)))
@@ -169,9 +183,23 @@ def _checked(region: Any, info: ImageInfo, adjust_orientation: bool) -> Region |
     return None if (y0, x0, y1, x1) == (0, 0, height, width) else (y0, x0, y1, x1)
 
 
-def _decode_stored(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
+def _is_stored_as(info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> bool:
+    """Whether what a backend of :func:`_decode_stored` decodes is the result."""
+    return (
+        info.format in ("png", "webp")
+        and info.bits == 8
+        and info.channels == {"RGB": 3, "GRAY": 1}.get(color, 4)
+        and color != "BGR"
+        and region is None
+        and (info.orientation == 1 or not adjust_orientation)
+    )
+
+
+def _decode_stored(
+    data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool, out: Array | None
+) -> Array:
     """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
-    array = pnm.decode(data, info) if info.format == "pnm" else imagecodecs_backend.decode(data, info)
+    array = pnm.decode(data, info) if info.format == "pnm" else imagecodecs_backend.decode(data, info, out)
     return _finish(array, info, color, region, adjust_orientation)
 
 
@@ -233,6 +261,9 @@ def _batched_color(info: ImageInfo, color: str) -> str | None:
     """What to ask nvImageCodec for, or `None` where another backend gives what NVIDIA DALI does."""
     if info.color in ("cmyk", "ycck") and info.format == "jpeg":
         return {"GRAY": "RGB", "ANY_DATA": None}.get(color, color)
+    if info.format == "bmp" and color == "ANY_DATA":
+        # With 32 bits the last 8 mean nothing in most files.
+        return "RGB" if info.channels == 3 else "GRAY"
     if info.channels == 2 or (color == "ANY_DATA" and info.channels == 4 and info.color == "rgb"):
         return None
     return color

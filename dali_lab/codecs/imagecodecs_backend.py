@@ -10,8 +10,10 @@ import numpy.typing as npt
 from dali_lab.codecs.header import Buffer, CodecError, ImageInfo
 
 
-def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def decode(data: Buffer, info: ImageInfo, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     """The picture as stored: HWC, at its own depth, before its orientation is applied.
+
+    `out`, an HWC array of the picture's shape and type, is filled where the decoder can; look at what is returned.
 
     Raises
     ------
@@ -23,7 +25,7 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     except ImportError:
         raise CodecError(f"decoding {info.format} needs the package 'imagecodecs', which is not installed") from None
     try:
-        array = _DECODERS[info.format](imagecodecs, data, info)
+        array = _DECODERS[info.format](imagecodecs, data, info, out)
     except CodecError:
         raise
     except Exception as error:
@@ -37,12 +39,12 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     return array
 
 
-def _png(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def _png(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
     # spng is faster and leaves transparency by palette or key colour alone, as NVIDIA DALI does;
     # libpng is more lenient, and the one that returns 16 bits and grey with alpha.
     if info.bits <= 8 and info.channels != 2:
         try:
-            return library.spng_decode(data)  # type: ignore[no-any-return]
+            return library.spng_decode(data, out=out)  # type: ignore[no-any-return]
         except library.SpngError:
             pass
     array = library.png_decode(data)
@@ -50,19 +52,19 @@ def _png(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
     return array[..., : info.channels] if stored > info.channels else array  # type: ignore[no-any-return]
 
 
-def _jpeg2000(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def _jpeg2000(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
     return library.jpeg2k_decode(data)  # type: ignore[no-any-return]
 
 
-def _webp(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
-    return library.webp_decode(data, hasalpha=info.channels == 4)  # type: ignore[no-any-return]
+def _webp(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
+    return library.webp_decode(data, hasalpha=info.channels == 4, out=out)  # type: ignore[no-any-return]
 
 
-def _jpeg(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def _jpeg(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
     return library.jpeg_decode(data)  # type: ignore[no-any-return]
 
 
-def _tiff(library: Any, data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
+def _tiff(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
     array = library.tiff_decode(data, index=0)
     if array.dtype == np.bool_:
         array = array.astype(np.uint8) * np.uint8(255)

@@ -138,6 +138,11 @@ def _rounded_root(area: Any) -> Any:
 
 
 @kernel
+def _cut(size: Any, part: Any) -> Any:
+    return np.int64(np.float32(size) * part)
+
+
+@kernel
 def _draw(
     sizes: Any,
     key: Any,
@@ -192,9 +197,11 @@ def _draw(
                     rows, columns = tallest, width
                 else:
                     rows, columns = height, width
-                part = np.float32(np.sqrt(np.float32(min(1.0, float(largest_area / np.float32(rows * columns))))))
-                rows = max(1, int(np.float32(rows) * part))
-                columns = max(1, int(np.float32(columns) * part))
+                part = np.float32(1)
+                if largest_area < np.float32(rows * columns):
+                    part = np.sqrt(np.float32(largest_area / np.float32(rows * columns)))
+                rows = max(1, _cut(rows, part))
+                columns = max(1, _cut(columns, part))
         top = _integer(state, height - rows)
         left = _integer(state, width - columns)
         windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3] = top, left, top + rows, left + columns

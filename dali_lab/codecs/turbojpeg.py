@@ -26,12 +26,18 @@ def available() -> bool:
     return _decode is not None
 
 
-def decode(data: Buffer, output_type: str, use_fast_idct: bool = False) -> npt.NDArray[np.uint8] | None:
-    """HWC pixels as ``RGB``, ``BGR`` or ``GRAY``, or `None` if libjpeg-turbo has anything to say against the file."""
+def decode(
+    data: Buffer, output_type: str, use_fast_idct: bool = False, out: npt.NDArray[np.uint8] | None = None
+) -> npt.NDArray[np.uint8] | None:
+    """HWC pixels as ``RGB``, ``BGR`` or ``GRAY``, or `None` if libjpeg-turbo has anything to say against the file.
+
+    `out`, of the picture's shape, is filled and returned; without it new memory is.
+    """
     try:
-        return _decode(data, output_type, fastdct=use_fast_idct)  # type: ignore[no-any-return]
+        array = _decode(data, output_type, fastdct=use_fast_idct, buffer=out)
     except ValueError:
         return None
+    return array if out is None else out
 
 
 def complaint(data: Buffer) -> str:
