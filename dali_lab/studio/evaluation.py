@@ -1,0 +1,535 @@
+"""Computes what every node of a graph gives for one batch, with the real executor, and only what has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError, GraphError
+from dali_lab.executor.engine import BatchRun, Cancelled, Engine
+from dali_lab.executor.plan import bare, make_operator, make_plan
+from dali_lab.executor.pool import ThreadPool
+from dali_lab.executor.seeds import graph_seeds
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.operator import Draw, Operator
+from dali_lab.schema.registry import find_operator
+from dali_lab.studio.cache import Cache
+
+MOST_SOURCES = 16
+MOST_DRAWS = 64
+_FOLDERS_LOOKED_AT = 2000
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong at a node; `sample` is `None` when it concerns all of them."""
+
+    error: BaseException
+    sample: int | None = None
+
+
+@dataclass
+class NodeResult:
+    """What a node gave.
+
+    Attributes
+    ----------
+    key
+        Names the content: equal keys, equal results.
+    outputs
+        One batch for each output; `None` where every sample failed.
+    missing
+        For each output, the samples that failed.
+    failures
+        What went wrong here, by sample.
+    seconds
+        Time spent, summed over threads.
+    count
+        Samples asked for.
+    files
+        State of the files that were read, to notice when one changes.
+    """
+
+    key: str
+    outputs: list[Batch | None] = field(default_factory=list)
+    missing: list[frozenset[int]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    seconds: float | None = None
+    count: int = 0
+    files: tuple[tuple[str, int, int], ...] = ()
+
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return 512 + sum(batch.nbytes for batch in self.outputs if batch is not None)
+
+
+@dataclass
+class Evaluation:
+    """What all nodes gave.
+
+    Attributes
+    ----------
+    results
+        By node, for those that were tried.
+    computed
+        Nodes that were computed now; the others were known.
+    waiting
+        Nodes that could not be tried, with the node they wait for.
+    samples
+        Samples asked for.
+    total
+        Samples in the whole batch.
+    """
+
+    results: dict[str, NodeResult] = field(default_factory=dict)
+    computed: set[str] = field(default_factory=set)
+    waiting: dict[str, str] = field(default_factory=dict)
+    samples: int = 0
+    total: int = 0
+
+
+class Token:
+    """Lets others stop an evaluation; `reason` is the protocol's word for the end."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._run: BatchRun | None = None
+        self._lock = threading.Lock()
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Stop as soon as the calls that run now return."""
+        with self._lock:
+            self.reason = self.reason or reason
+            if self._run is not None:
+                self._run.cancel()
+
+    def watch(self, run: BatchRun) -> None:
+        """The batch to stop."""
+        with self._lock:
+            self._run = run
+            if self.reason is not None:
+                run.cancel()
+
+    def check(self) -> None:
+        """Raise :class:`Cancelled` if somebody asked for it."""
+        if self.reason is not None:
+            raise Cancelled
+
+
+Progress = Callable[[int, int, str], None]
+
+
+class Evaluator:
+    """Evaluates graphs one after the other and remembers results.
+
+    Parameters
+    ----------
+    memory
+        Bytes of results to remember.
+    threads
+        Worker threads; by default one for each core.
+    """
+
+    def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
+        self.threads = threads or os.cpu_count() or 1
+        self.cache: Cache[NodeResult] = Cache(memory)
+        self._sources = Sources()
+        self._pool = ThreadPool(self.threads, "dali-lab-preview")
+        self._lock = threading.Lock()
+
+    @property
+    def pool(self) -> ThreadPool:
+        """The worker threads, for other work on what was evaluated."""
+        return self._pool
+
+    def close(self) -> None:
+        """End the threads and forget everything."""
+        self._pool.close()
+        with self._lock:
+            self._sources.close()
+        self.cache.clear()
+
+    def evaluate(
+        self,
+        graph: Graph,
+        seed: int,
+        *,
+        iteration: int = 0,
+        samples: int = 8,
+        nodes: Iterable[str] | None = None,
+        token: Token | None = None,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Compute the first samples of a batch at every node.
+
+        Parameters
+        ----------
+        graph
+            A graph without problems; its nodes may lead nowhere.
+        seed
+            The pipeline's seed.
+        iteration
+            Which batch, from 0.
+        samples
+            How many samples of it.
+        nodes
+            The nodes wanted, with all they need; by default all.
+        token
+            Stops it.
+        progress
+            Called as ``progress(done, total, node)`` from worker threads.
+
+        Raises
+        ------
+        Cancelled
+            If the token was used.
+        """
+        with self._lock:
+            return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress).work()
+
+
+class _Run:
+    """One evaluation under way."""
+
+    def __init__(
+        self,
+        owner: Evaluator,
+        graph: Graph,
+        seed: int,
+        iteration: int,
+        samples: int,
+        nodes: Iterable[str] | None,
+        token: Token,
+        progress: Progress | None,
+    ) -> None:
+        self.owner = owner
+        self.graph = graph
+        self.iteration = iteration
+        self.token = token
+        self.progress = progress
+        self.batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
+        wanted = None if nodes is None else graph.ancestors(nodes)
+        self.order = [name for name in graph.order() if wanted is None or name in wanted]
+        self.kinds = {name: find_operator(graph.nodes[name].op) for name in self.order}
+        whole = any(kind.whole_batch for kind in self.kinds.values())
+        self.size = self.batch_size if whole else max(1, min(samples, self.batch_size))
+        self.seeds = graph_seeds(graph, seed)
+        self.evaluation = Evaluation(samples=min(max(1, samples), self.batch_size), total=self.batch_size)
+        self.before = iteration * self.batch_size
+        self.operators: dict[str, Operator] = {}
+        self.borrowed: set[str] = set()
+        self.done_steps = 0
+        self.total_steps = 0
+
+    def work(self) -> Evaluation:
+        try:
+            self._sources()
+            self._others()
+        finally:
+            for name, operator in self.operators.items():
+                if name not in self.borrowed:
+                    operator.close()
+        return self.evaluation
+
+    def _sources(self) -> None:
+        """Sources first: which files they read decides whether what follows is known."""
+        results = self.evaluation.results
+        draws: dict[str, Draw] = {}
+        unknown: dict[str, str] = {}
+        for name in self.order:
+            if not self.kinds[name].source:
+                continue
+            node = self.graph.nodes[name]
+            base = _digest(node.op, node.device, name, _values(node), _paths_state(node), self.seeds.get(name))
+            key = _digest(base, self.iteration, self.batch_size)
+            known = self._known(key)
+            counted = self.owner._sources.samples_before(base, self.iteration, self.batch_size)
+            if known is not None and counted is not None:
+                results[name] = known
+                self.before = counted
+                continue
+            try:
+                operator, draws[name] = self.owner._sources.draw(base, node, self.seeds, self.iteration, self.batch_size)
+            except Exception as error:  # whatever a reader meets belongs to its node
+                results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
+                continue
+            self.operators[name] = operator
+            self.borrowed.add(name)
+            self.before = self.owner._sources.samples_before(base, self.iteration, self.batch_size) or 0
+            unknown[name] = key
+        if not unknown:
+            return
+        counts = [draw.count for draw in draws.values()]
+        self.size = min([self.size, *counts])
+        self.evaluation.total = min([self.batch_size, *counts])
+        self._compute(list(unknown), unknown, draws)
+        for name in unknown:
+            result = results[name]
+            result.files = _files_state(result)
+            result.key = _digest(result.key, result.files)
+
+    def _others(self) -> None:
+        results, waiting = self.evaluation.results, self.evaluation.waiting
+        unknown: dict[str, str] = {}
+        for name in self.order:
+            if self.kinds[name].source:
+                continue
+            node = self.graph.nodes[name]
+            keys = []
+            for edge in map(bare, node.edges()):
+                source = edge.node
+                if source in waiting:
+                    waiting.setdefault(name, waiting[source])
+                elif source not in unknown and not _gave(results.get(source), edge.output):
+                    waiting.setdefault(name, source)
+                keys.append((unknown[source] if source in unknown else results[source].key if source in results else "", edge.output))
+            if name in waiting:
+                continue
+            kind = self.kinds[name]
+            drawn = (self.before, self.seeds.get(name)) if name in self.seeds else None
+            key = _digest(
+                node.op, node.device, _values(node), keys, sorted(node.connections), drawn, self.size if kind.whole_batch else None
+            )
+            known = self._known(key)
+            if known is not None:
+                results[name] = known
+                continue
+            try:
+                self.operators[name] = make_operator(node)
+            except Exception as error:  # a contradiction between arguments belongs to its node
+                results[name] = NodeResult(key, failures=[Failure(error)])
+                continue
+            unknown[name] = key
+        self._compute(list(unknown), unknown, {})
+        for name in unknown:
+            result = results.get(name)
+            if result is not None and not result.failures and all(batch is None for batch in result.outputs):
+                cause = next((e.node for e in map(bare, self.graph.nodes[name].edges()) if not _gave(results.get(e.node), e.output)), None)
+                if cause is not None:
+                    del results[name]
+                    waiting[name] = waiting.get(cause, cause)
+
+    def _known(self, key: str) -> NodeResult | None:
+        found = self.owner.cache.get(key)
+        if found is None or found.count < self.size:
+            return None
+        if found.files and any(_file_state(path) != (path, changed, size) for path, changed, size in found.files):
+            return None
+        return found
+
+    def _compute(self, names: list[str], keys: Mapping[str, str], draws: Mapping[str, Draw]) -> None:
+        """Run these nodes on the batch, everything else being known."""
+        results = self.evaluation.results
+        while names:
+            outputs = {name: self.operators[name].output_count(self.operators[name].values) for name in names}
+            wanted = [Edge(name, index) for name in names for index in range(outputs[name])]
+            known = {
+                Edge(name, index): batch
+                for name, result in results.items()
+                for index, batch in enumerate(result.outputs)
+                if batch is not None
+            }
+            missing = {
+                Edge(name, index): lacking for name, result in results.items() for index, lacking in enumerate(result.missing)
+            }
+            try:
+                plan = make_plan(self.graph, wanted, known, self.operators)
+                break
+            except DaliLabError as error:
+                culprit = error.node if error.node in names else names[0]
+                results[culprit] = NodeResult(keys[culprit], failures=[Failure(error)])
+                behind = _behind(self.graph, culprit)
+                for name in names:
+                    if name in behind:
+                        self.evaluation.waiting[name] = culprit
+                names = [name for name in names if name != culprit and name not in behind]
+        if not names:
+            return
+        self.token.check()
+        self.done_steps, self.total_steps = 0, len(names) * self.size
+        following = {name: after for name, after in zip(names, [*names[1:], names[-1]], strict=True)}
+
+        def report(_: BatchRun, node: str, count: int) -> None:
+            self.done_steps += count
+            if self.progress is not None:
+                self.progress(self.done_steps, self.total_steps, following.get(node, node))
+
+        # One sample in a chunk: what fails takes no other sample along.
+        engine = Engine(
+            plan, self.owner.threads, self.seeds, chunk=1, keep_going=True, pool=self.owner._pool, progress=report
+        )
+        for name in self.order:
+            engine.drawn[name] = self.before
+        if self.progress is not None:
+            self.progress(0, self.total_steps, names[0])
+        run = engine.submit(self.iteration, self.size, draws, known, missing=missing)
+        self.token.watch(run)
+        run.wait()
+        self.token.check()
+        for name in names:
+            self._keep(name, keys[name], run, outputs[name])
+
+    def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
+        result = NodeResult(key, count=self.size, seconds=run.seconds.get(name))
+        for index in range(count):
+            edge = Edge(name, index)
+            batch = run.values.get(edge)
+            result.outputs.append(batch)
+            result.missing.append(frozenset(range(self.size)) if batch is None else frozenset(run.missing.get(edge, ())))
+        for node, start, samples, error in run.failures:
+            if node == name:
+                whole = samples != 1 or (self.size > 1 and self.kinds[name].whole_batch)
+                result.failures.append(Failure(error, None if whole else start))
+        result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
+        if self.kinds[name].source:
+            result.files = _files_state(result)
+        self.evaluation.results[name] = result
+        self.evaluation.computed.add(name)
+        self.owner.cache.put(key, result, result.size())
+
+
+@dataclass
+class _Source:
+    operator: Operator
+    draws: OrderedDict[int, Draw] = field(default_factory=OrderedDict)
+    counts: list[int] = field(default_factory=list)
+
+
+class Sources:
+    """Readers that stay open between previews, and what they drew for each batch."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, _Source] = OrderedDict()
+
+    def draw(
+        self, key: str, node: Node, seeds: Mapping[str, int], iteration: int, batch_size: int
+    ) -> tuple[Operator, Draw]:
+        """The operator of a source and its decision for a batch; the same each time it is asked.
+
+        Raises
+        ------
+        StopIteration
+            If the source ends before this batch.
+        """
+        entry = self._open.get(key)
+        if entry is None or (iteration not in entry.draws and iteration < len(entry.counts)):
+            self._drop(key)
+            entry = self._open[key] = _Source(make_operator(node))
+            if entry.operator.seed < 0 and node.id in seeds:
+                entry.operator.seed = seeds[node.id]
+        self._open.move_to_end(key)
+        try:
+            while len(entry.counts) <= iteration:
+                draw = entry.operator.draw(batch_size)
+                entry.draws[len(entry.counts)] = draw
+                entry.counts.append(draw.count)
+                while len(entry.draws) > MOST_DRAWS:
+                    entry.draws.popitem(last=False)
+        except BaseException:
+            self._drop(key)
+            raise
+        while len(self._open) > MOST_SOURCES:
+            self._drop(next(iter(self._open)))
+        return entry.operator, entry.draws[iteration]
+
+    def samples_before(self, key: str, iteration: int, batch_size: int) -> int | None:
+        """Samples in the batches before this one, if they were drawn."""
+        if iteration == 0:
+            return 0
+        entry = self._open.get(key)
+        if entry is None or len(entry.counts) < iteration:
+            return None
+        return sum(entry.counts[:iteration])
+
+    def close(self) -> None:
+        """Close all readers."""
+        for key in list(self._open):
+            self._drop(key)
+
+    def _drop(self, key: str) -> None:
+        entry = self._open.pop(key, None)
+        if entry is not None:
+            entry.operator.close()
+
+
+def _ended(error: BaseException, iteration: int) -> BaseException:
+    if isinstance(error, StopIteration):
+        plural = "" if iteration == 1 else "es"
+        return GraphError(f"The source ends after {iteration} batch{plural}.")
+    return error
+
+
+def _gave(result: NodeResult | None, output: int) -> bool:
+    return result is not None and output < len(result.outputs) and result.outputs[output] is not None
+
+
+def _behind(graph: Graph, name: str) -> set[str]:
+    consumers = graph.consumers()
+    found: set[str] = set()
+    stack = [name]
+    while stack:
+        for consumer in consumers.get(stack.pop(), ()):
+            if consumer not in found:
+                found.add(consumer)
+                stack.append(consumer)
+    return found
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def _values(node: Node) -> list[tuple[str, Any]]:
+    return sorted((name, _plain(value)) for name, value in node.arguments.items() if name not in ("name", "preserve"))
+
+
+def _plain(value: Any) -> Any:
+    """A value that prints with all of its content."""
+    if hasattr(value, "tobytes") and hasattr(value, "shape"):
+        return str(value.dtype), value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return repr(value), id(value)
+
+
+def _file_state(path: str) -> tuple[str, int, int]:
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return path, 0, -1
+    return path, found.st_mtime_ns, found.st_size
+
+
+def _files_state(result: NodeResult) -> tuple[tuple[str, int, int], ...]:
+    """State of the files that a source's samples came from, those that could not be read included."""
+    paths: dict[str, None] = {}
+    for batch in result.outputs:
+        for path in (batch.sources if batch is not None else None) or ():
+            paths[path] = None
+    for failure in result.failures:
+        path = getattr(failure.error, "source", None)
+        if path:
+            paths[path] = None
+    return tuple(map(_file_state, paths))
+
+
+def _paths_state(node: Node) -> list[tuple[str, int, int]]:
+    """State of the folders and lists that a source's arguments name."""
+    states = []
+    for value in node.arguments.values():
+        if not isinstance(value, str) or not value or not os.path.exists(value):
+            continue
+        states.append(_file_state(value))
+        if os.path.isdir(value):
+            with os.scandir(value) as entries:
+                folders = [entry.path for _, entry in zip(range(_FOLDERS_LOOKED_AT), entries, strict=False) if entry.is_dir()]
+            states.extend(map(_file_state, sorted(folders)))
+    return states

@@ -1,0 +1,427 @@
+"""A preview as events: what each node gave, as pictures and numbers, and nothing that the client already has."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.errors import DaliLabError
+from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.plan import bare
+from dali_lab.executor.pool import ThreadPool
+from dali_lab.graph.graph import Graph
+from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.cache import Cache
+from dali_lab.studio.documents import sentence
+from dali_lab.studio.evaluation import Evaluation, Evaluator, NodeResult, Token
+from dali_lab.studio.pictures import Picture, Summary, picture, positions, summary
+from dali_lab.studio.validation import Checked
+
+Json = dict[str, Any]
+Emit = Callable[[str, Json, list[bytes]], None]
+PATIENCE = 0.5
+_PROGRESS_EVERY = 0.1
+
+
+@dataclass(frozen=True)
+class PreviewRequest:
+    """What a client asked for; the fields are the protocol's."""
+
+    run: int
+    iteration: int = 0
+    samples: int = 4
+    thumb: int = 96
+    focus: tuple[tuple[str, int], ...] = ()
+    focus_size: int = 512
+
+    @classmethod
+    def read(cls, params: Json) -> PreviewRequest:
+        """Read a request, with sizes kept within what makes sense.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If it is not what it should be.
+        """
+        focus = tuple((str(tap["node"]), int(tap.get("output", 0))) for tap in params.get("focus") or ())
+        return cls(
+            int(params["run"]),
+            max(0, int(params.get("iteration", 0))),
+            max(1, min(256, int(params.get("samples", 4)))),
+            max(16, min(1024, int(params.get("thumb", 96)))),
+            focus[:16],
+            max(32, min(4096, int(params.get("focus_size", 512)))),
+        )
+
+
+@dataclass
+class Rendered:
+    """Pictures of an output, encoded."""
+
+    summary: Summary
+    pictures: list[Picture | None]
+
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return 2048 + sum(len(item.data) for item in self.pictures if item is not None)
+
+
+@dataclass
+class Delivered:
+    """What one client has."""
+
+    nodes: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    focus: dict[tuple[str, int], tuple[Any, ...]] = field(default_factory=dict)
+
+    def clear(self) -> None:
+        """The client has nothing any more."""
+        self.nodes.clear()
+        self.focus.clear()
+
+
+class Renderer:
+    """Makes pictures on the evaluator's threads, and remembers them."""
+
+    def __init__(self, evaluator: Evaluator, memory: int = 128 << 20) -> None:
+        self._evaluator = evaluator
+        self._cache: Cache[Rendered] = Cache(memory)
+
+    @property
+    def pool(self) -> ThreadPool:
+        """The threads that encode."""
+        return self._evaluator.pool
+
+    def clear(self) -> None:
+        """Forget all pictures."""
+        self._cache.clear()
+
+    def rendered(
+        self, result: NodeResult, output: int, evaluation: Evaluation, kind: str, size: int, roots: Collection[str]
+    ) -> Rendered | None:
+        """Pictures of the samples of one output, `size` pixels at the longer side."""
+        batch = result.outputs[output]
+        if batch is None:
+            return None
+        key = (result.key, output, evaluation.samples, evaluation.total, kind, size)
+        found = self._cache.get(key)
+        if found is not None:
+            return found
+        missing = result.missing[output]
+        described = summary(batch, evaluation.samples, missing, kind, roots, evaluation.total)
+        pictures: list[Picture | None] = []
+        for row in positions(len(batch), evaluation.samples, missing):
+            if row is None:
+                pictures.append(None)
+            else:
+                pictures.append(picture(batch.array(row), batch.layout, described.kind, described.scale, size))
+        found = Rendered(described, pictures)
+        self._cache.put(key, found, found.size())
+        return found
+
+
+class _Task:
+    """Work on another thread whose result is waited for."""
+
+    def __init__(self, pool: ThreadPool, order: int, function: Callable[[], Any]) -> None:
+        self._done = threading.Event()
+        self._function = function
+        self._result: Any = None
+        self._error: BaseException | None = None
+        pool.submit((1 << 40, order), self._work)
+
+    def _work(self) -> None:
+        try:
+            self._result = self._function()
+        except Exception as error:  # handed to whoever waits
+            self._error = error
+        finally:
+            self._done.set()
+
+    def result(self) -> Any:
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class _Progress:
+    """Tells of progress once it has taken half a second, even while a single step takes long."""
+
+    def __init__(self, emit: Callable[[Json], None]) -> None:
+        self._emit = emit
+        self._state: tuple[int, int, str] = (0, 0, "")
+        self._last = 0.0
+        self._due = False
+        self._ended = False
+        self._timer = threading.Timer(PATIENCE, self._patience_ends)
+        self._timer.daemon = True
+        self._timer.start()
+
+    def __call__(self, done: int, total: int, node: str) -> None:
+        self._state = (done, total, node)
+        if self._due and time.monotonic() - self._last >= _PROGRESS_EVERY:
+            self._tell()
+
+    def _patience_ends(self) -> None:
+        self._due = True
+        if not self._ended and self._state[1]:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._last = time.monotonic()
+        done, total, node = self._state
+        self._emit({"done": done, "total": total, "node": node})
+
+    def end(self) -> None:
+        """No more of it."""
+        self._ended = True
+        self._due = False
+        self._timer.cancel()
+
+
+def run_preview(
+    request: PreviewRequest,
+    checked: Checked,
+    seed: int,
+    evaluator: Evaluator,
+    renderer: Renderer,
+    delivered: Delivered,
+    token: Token,
+    emit: Emit,
+) -> None:
+    """Evaluate and tell: the whole of a preview, from ``preview.started`` to ``preview.done``."""
+    began = time.monotonic()
+    every = [*checked.draft.graph.nodes, *checked.draft.unfinished]
+    emit("preview.started", {"run": request.run, "nodes": len(every)}, [])
+    progress = _Progress(lambda state: emit("preview.progress", {"run": request.run, **state}, []))
+    status, failure = "done", None
+    try:
+        token.check()
+        evaluation = evaluator.evaluate(
+            checked.runnable,
+            seed,
+            iteration=request.iteration,
+            samples=request.samples,
+            token=token,
+            progress=progress,
+        )
+        progress.end()
+        _tell_nodes(request, checked, evaluation, renderer, delivered, token, emit)
+        _tell_focus(request, checked, evaluation, renderer, delivered, token, emit)
+    except Cancelled:
+        status = token.reason or "cancelled"
+    except Exception as error:  # told to the client, which would wait for the end otherwise
+        status, failure = "failed", error_entry(error)
+    finally:
+        progress.end()
+    done: Json = {
+        "run": request.run,
+        "status": status,
+        "total_ms": round((time.monotonic() - began) * 1000, 1),
+        "seed": seed,
+        "iteration": request.iteration,
+    }
+    if failure is not None:
+        done["error"] = failure
+    emit("preview.done", done, [])
+
+
+def _tell_nodes(
+    request: PreviewRequest,
+    checked: Checked,
+    evaluation: Evaluation,
+    renderer: Renderer,
+    delivered: Delivered,
+    token: Token,
+    emit: Emit,
+) -> None:
+    kinds = output_kinds(checked.runnable)
+    roots = label_roots(checked.runnable)
+    unchanged: dict[str, float | None] = {}
+    waiting: list[tuple[str, tuple[Any, ...], list[_Task]]] = []
+    present = set(checked.draft.graph.nodes) | set(checked.draft.unfinished) | set(checked.draft.off)
+    for name in list(delivered.nodes):
+        if name not in present:
+            del delivered.nodes[name]
+    for order, name in enumerate(checked.runnable.order()):
+        result = evaluation.results.get(name)
+        if result is None:
+            continue
+        signature = (result.key, evaluation.samples, evaluation.total, request.thumb, len(result.failures))
+        if delivered.nodes.get(name) == signature:
+            unchanged[name] = _milliseconds(result)
+            continue
+        node_kinds = kinds.get(name, [])
+        tasks = [
+            _Task(
+                renderer.pool,
+                order,
+                lambda result=result, index=index, kind=kind: renderer.rendered(  # type: ignore[misc]
+                    result, index, evaluation, kind, request.thumb, roots
+                ),
+            )
+            for index, kind in zip(range(len(result.outputs)), [*node_kinds, *["any"] * len(result.outputs)], strict=False)
+        ]
+        waiting.append((name, signature, tasks))
+    for name, signature, tasks in waiting:
+        rendered = [task.result() for task in tasks]
+        if token.reason is not None:
+            raise Cancelled
+        result = evaluation.results[name]
+        buffers: list[bytes] = []
+        event: Json = {
+            "run": request.run,
+            "node": name,
+            "time_ms": _milliseconds(result),
+            "cached": name not in evaluation.computed,
+            "outputs": [output_entry(item, buffers) for item in rendered if item is not None],
+        }
+        if result.failures:
+            event["error"] = node_error(result)
+        emit("preview.node", event, buffers)
+        delivered.nodes[name] = signature
+    _tell_others(request, checked, evaluation, delivered, emit, unchanged)
+    if unchanged:
+        emit("preview.unchanged", {"run": request.run, "nodes": unchanged}, [])
+
+
+def _tell_others(
+    request: PreviewRequest,
+    checked: Checked,
+    evaluation: Evaluation,
+    delivered: Delivered,
+    emit: Emit,
+    unchanged: dict[str, float | None],
+) -> None:
+    """Nodes that were not computed: why not."""
+    entries: dict[str, Json] = {}
+    for name, problem in checked.blocked.items():
+        if problem.severity == "warning":
+            entries[name] = {"skipped": {"message": sentence(problem.message)}}
+        else:
+            entries[name] = {"error": {"message": sentence(problem.message), "argument": problem.argument}}
+    for name, cause in {**checked.waiting, **evaluation.waiting}.items():
+        off = name in checked.draft.off
+        text = f"Off: '{cause}' is bypassed and has nothing to pass on." if off else f"Waits for '{cause}'."
+        entries.setdefault(name, {"skipped": {"message": text, "node": cause}})
+    for name, entry in entries.items():
+        signature = ("not computed", repr(entry))
+        if delivered.nodes.get(name) == signature:
+            unchanged[name] = None
+            continue
+        emit("preview.node", {"run": request.run, "node": name, "time_ms": None, "cached": False, "outputs": [], **entry}, [])
+        delivered.nodes[name] = signature
+
+
+def _tell_focus(
+    request: PreviewRequest,
+    checked: Checked,
+    evaluation: Evaluation,
+    renderer: Renderer,
+    delivered: Delivered,
+    token: Token,
+    emit: Emit,
+) -> None:
+    kinds = output_kinds(checked.runnable)
+    roots = label_roots(checked.runnable)
+    for tap in [tap for tap in delivered.focus if tap not in request.focus]:
+        del delivered.focus[tap]
+    for node, output in request.focus:
+        result = evaluation.results.get(node)
+        if result is None or output >= len(result.outputs):
+            continue
+        signature = (result.key, evaluation.samples, request.focus_size)
+        event: Json = {"run": request.run, "node": node, "output": output}
+        if delivered.focus.get((node, output)) == signature:
+            emit("preview.focus", {**event, "images": [], "unchanged": True}, [])
+            continue
+        token.check()
+        rendered = renderer.rendered(result, output, evaluation, kinds[node][output], request.focus_size, roots)
+        buffers: list[bytes] = []
+        emit("preview.focus", {**event, "images": picture_entries(rendered.pictures if rendered else [], buffers)}, buffers)
+        delivered.focus[node, output] = signature
+
+
+def output_entry(rendered: Rendered, buffers: list[bytes]) -> Json:
+    """An output as the protocol writes it; its pictures are added to `buffers`."""
+    return {**rendered.summary.fields, "images": picture_entries(rendered.pictures, buffers)}
+
+
+def picture_entries(pictures: list[Picture | None], buffers: list[bytes]) -> list[Json | None]:
+    """Pictures as the protocol writes them; their bytes are added to `buffers`. Empty where none is a picture."""
+    if not any(pictures):
+        return []
+    entries: list[Json | None] = []
+    for item in pictures:
+        if item is None:
+            entries.append(None)
+            continue
+        entries.append({"buffer": len(buffers), "mime": item.mime, "width": item.width, "height": item.height})
+        buffers.append(item.data)
+    return entries
+
+
+def node_error(result: NodeResult) -> Json:
+    """The first thing that went wrong at a node, and how many samples failed like it."""
+    first = result.failures[0]
+    entry = error_entry(first.error)
+    entry.pop("node", None)
+    if first.sample is not None:
+        entry["sample"] = first.sample
+        others = len(result.failures) - 1
+        if others:
+            entry["message"] += f" ({others} more of {result.count} samples failed.)"
+    return entry
+
+
+def error_entry(error: BaseException) -> Json:
+    """An error as the protocol writes it."""
+    if not isinstance(error, DaliLabError):
+        return {"message": sentence(str(error) or type(error).__name__)}
+    entry: Json = {"message": sentence(error.message)}
+    for name, value in (("node", error.node), ("argument", error.argument), ("file", error.source), ("line", error.origin)):
+        if value is not None:
+            entry[name] = value
+    return entry
+
+
+def output_kinds(graph: Graph) -> dict[str, list[str]]:
+    """For each node the kind of each output, as declared; ``"any"`` is the kind of the first input."""
+    kinds: dict[str, list[str]] = {}
+    with contextlib.suppress(DaliLabError):
+        for name in graph.order():
+            node = graph.nodes[name]
+            if not has_operator(node.op):
+                continue
+            operator = find_operator(node.op)
+            inherited = "any"
+            if node.inputs:
+                edge = bare(node.inputs[0])
+                before = kinds.get(edge.node, [])
+                inherited = before[edge.output] if edge.output < len(before) else "any"
+            declared = [output.kind for output in operator.outputs]
+            count = max(len(declared), operator.output_count(node.arguments))
+            declared += declared[-1:] * (count - len(declared))
+            kinds[name] = [inherited if kind == "any" else kind for kind in declared]
+    return kinds
+
+
+def label_roots(graph: Graph) -> set[str]:
+    """Folders that readers read, whose own names are no labels."""
+    roots: set[str] = set()
+    for node in graph.nodes.values():
+        root = node.arguments.get("file_root")
+        if isinstance(root, str):
+            roots.add(root.rstrip("/"))
+    return roots
+
+
+def _milliseconds(result: NodeResult) -> float | None:
+    return None if result.seconds is None else round(result.seconds * 1000, 2)
+
+
+__all__ = ["Delivered", "PreviewRequest", "Renderer", "run_preview"]

@@ -1,0 +1,226 @@
+"""Work on a graph besides previews: real runs that are timed, sweeps of an argument, and comparisons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from dali_lab.executor.engine import Cancelled
+from dali_lab.graph.graph import Graph
+from dali_lab.pipeline import Pipeline
+from dali_lab.studio.documents import DocumentError
+from dali_lab.studio.evaluation import Evaluator, Token
+from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds, picture_entries
+from dali_lab.studio.validation import check
+
+Json = dict[str, Any]
+Tell = Callable[[str, Json], None]
+_EVERY = 0.1
+
+
+def timed_run(graph: Graph, seed: int, batches: int, token: Token, tell: Callable[[int, float], None] | None = None) -> Json:
+    """Run a graph as a training loop would, and say how fast it was.
+
+    Parameters
+    ----------
+    batches
+        Batches that count; one more is run first, so that compiling and opening files are not counted.
+    token
+        Stops it between batches.
+    tell
+        Called with the number of batches done and images per second.
+
+    Returns
+    -------
+    dict
+        ``batches``, ``samples``, ``seconds``, ``images_per_second`` and, for each node, its time in a batch.
+
+    Raises
+    ------
+    DaliLabError
+        What the pipeline raises.
+    Cancelled
+        If the token was used.
+    """
+    pipeline = Pipeline.from_graph(graph, seed=seed)
+    done = samples = 0
+    try:
+        pipeline.build()
+        token.check()
+        pipeline.run()
+        engine = pipeline._engine
+        assert engine is not None
+        before = dict(engine.seconds), dict(engine.samples)
+        began = last = time.perf_counter()
+        while done < batches:
+            token.check()
+            try:
+                outputs = pipeline.run()
+            except StopIteration:
+                if done and not samples:
+                    break
+                pipeline.reset()
+                try:
+                    outputs = pipeline.run()
+                except StopIteration:
+                    break
+            done += 1
+            samples += max((len(output) for output in outputs), default=pipeline.batch_size)
+            now = time.perf_counter()
+            if tell is not None and now - last >= _EVERY:
+                last = now
+                tell(done, samples / max(1e-9, now - began))
+        seconds = time.perf_counter() - began
+        nodes = {}
+        for name, total in engine.seconds.items():
+            spent = total - before[0].get(name, 0.0)
+            count = engine.samples[name] - before[1].get(name, 0)
+            if count > 0:
+                each = spent / count
+                nodes[name] = {
+                    "time_ms": round(each * pipeline.batch_size * 1000, 3),
+                    "images_per_second": round(1 / each, 1) if each > 0 else 0.0,
+                }
+    finally:
+        pipeline.close()
+    return {
+        "batches": done,
+        "samples": samples,
+        "seconds": round(seconds, 4),
+        "images_per_second": round(samples / seconds, 1) if seconds > 0 else 0.0,
+        "nodes": nodes,
+    }
+
+
+def run_events(document: Json, seed: int, params: Json, token: Token, tell: Tell) -> None:
+    """A run from a page, with its progress, up to ``run.done``."""
+    run = int(params["run"])
+    batches = max(1, min(100_000, int(params.get("batches", 20))))
+    empty = {"batches": 0, "samples": 0, "seconds": 0.0, "images_per_second": 0.0, "nodes": {}}
+    try:
+        checked = check(document)
+        graph = checked.runnable
+        if not graph.outputs:
+            raise DocumentError(_no_outputs(checked.problems))
+        result = timed_run(
+            graph,
+            seed,
+            batches,
+            token,
+            lambda done, rate: tell(
+                "run.progress", {"run": run, "done": done, "total": batches, "images_per_second": round(rate, 1)}
+            ),
+        )
+        tell("run.done", {"run": run, "status": "done", **result})
+    except Cancelled:
+        tell("run.done", {"run": run, "status": "cancelled", **empty})
+    except Exception as error:  # told to the client, which would wait for the end otherwise
+        tell("run.done", {"run": run, "status": "failed", **empty, "error": error_entry(error)})
+
+
+def _no_outputs(problems: list[Any]) -> str:
+    first = next((problem for problem in problems if problem.severity != "info"), None)
+    if first is None:
+        return "Nothing is marked as an output of the pipeline, so there is nothing to run."
+    place = f"'{first.node}': " if first.node else ""
+    return f"No output can be computed. {place}{first.message}"
+
+
+def sweep(document: Json, seed: int, iteration: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token) -> tuple[Json, list[bytes]]:
+    """One sample at one node, with an argument set to each of several values.
+
+    Raises
+    ------
+    DocumentError
+        If there is no such node.
+    Cancelled
+        If the token was used.
+    """
+    name, argument = str(params["node"]), str(params["argument"])
+    output = int(params.get("output", 0))
+    sample = max(0, int(params.get("sample", 0)))
+    size = max(16, min(1024, int(params.get("thumb", 160))))
+    entry = document["nodes"].get(name)
+    if entry is None:
+        raise DocumentError(f"There is no node '{name}'.", "not_found")
+    pictures: list[Any] = []
+    errors: list[str | None] = []
+    for value in list(params.get("values") or ())[:256]:
+        token.check()
+        connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key != argument}
+        changed = {**entry, "arguments": {**(entry.get("arguments") or {}), argument: value}, "connections": connections}
+        variant = {**document, "nodes": {**document["nodes"], name: changed}}
+        image, error = _one_picture(variant, seed, iteration, name, output, sample, size, evaluator, renderer, token)
+        pictures.append(image)
+        errors.append(error)
+    buffers: list[bytes] = []
+    entries = picture_entries(pictures, buffers) or [None] * len(pictures)
+    return {"images": entries, "errors": errors}, buffers
+
+
+def _one_picture(
+    document: Json,
+    seed: int,
+    iteration: int,
+    name: str,
+    output: int,
+    sample: int,
+    size: int,
+    evaluator: Evaluator,
+    renderer: Renderer,
+    token: Token,
+) -> tuple[Any, str | None]:
+    checked = check(document)
+    if name in checked.blocked:
+        return None, checked.blocked[name].message
+    if name not in checked.runnable.nodes:
+        return None, f"'{name}' cannot be computed yet."
+    evaluation = evaluator.evaluate(
+        checked.runnable, seed, iteration=iteration, samples=sample + 1, nodes=[name], token=token
+    )
+    result = evaluation.results.get(name)
+    if result is None:
+        return None, f"Waits for '{evaluation.waiting.get(name, '')}'."
+    failure = next((item for item in result.failures if item.sample in (None, sample)), None)
+    if failure is not None:
+        return None, str(error_entry(failure.error)["message"])
+    if output >= len(result.outputs):
+        return None, f"'{name}' has {len(result.outputs)} outputs."
+    rendered = renderer.rendered(
+        result, output, evaluation, output_kinds(checked.runnable)[name][output], size, label_roots(checked.runnable)
+    )
+    if rendered is None or sample >= len(rendered.pictures):
+        return None, "There is no such sample."
+    return rendered.pictures[sample], None
+
+
+def compare(document: Json, seed: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token) -> tuple[Json, list[bytes]]:
+    """The same samples through another document.
+
+    Raises
+    ------
+    Cancelled
+        If the token was used.
+    """
+    checked = check(document)
+    taps = [(str(tap["node"]), int(tap.get("output", 0))) for tap in params.get("nodes") or ()][:16]
+    size = max(32, min(4096, int(params.get("size", 512))))
+    evaluation = evaluator.evaluate(
+        checked.runnable,
+        seed,
+        iteration=max(0, int(params.get("iteration", 0))),
+        samples=max(1, min(256, int(params.get("samples", 4)))),
+        nodes=[name for name, _ in taps if name in checked.runnable.nodes],
+        token=token,
+    )
+    kinds, roots = output_kinds(checked.runnable), label_roots(checked.runnable)
+    results, buffers = [], list[bytes]()
+    for name, output in taps:
+        result = evaluation.results.get(name)
+        images: list[Any] = []
+        if result is not None and output < len(result.outputs):
+            rendered = renderer.rendered(result, output, evaluation, kinds[name][output], size, roots)
+            images = picture_entries(rendered.pictures, buffers) if rendered is not None else []
+        results.append({"node": name, "output": output, "images": images})
+    return {"results": results}, buffers

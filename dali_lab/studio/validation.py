@@ -1,0 +1,119 @@
+"""What is wrong with a document, in the protocol's form, and which of its nodes can be computed all the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.errors import GraphError
+from dali_lab.graph.graph import Graph
+from dali_lab.graph.verification import Problem, problems
+from dali_lab.studio.documents import Draft, draft, sentence
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Checked:
+    """A document looked at.
+
+    Attributes
+    ----------
+    draft
+        The graph in it.
+    runnable
+        The nodes that can be computed, as a graph; its outputs are those that can.
+    blocked
+        Nodes that cannot, with what is wrong with them.
+    waiting
+        Nodes that cannot since another one cannot, with that one.
+    problems
+        Everything that is wrong.
+    """
+
+    draft: Draft
+    runnable: Graph
+    blocked: dict[str, Problem] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the graph can run as it is."""
+        return bool(self.runnable.outputs) and not any(problem.severity == "error" for problem in self.problems)
+
+
+def check(document: Json) -> Checked:
+    """Look at a document; never fails on what a person can draw."""
+    found = draft(document)
+    graph = found.graph
+    blocked: dict[str, Problem] = {}
+    listed: list[Problem] = []
+    absent = {**found.unfinished, **found.off}
+    for name, (message, index) in found.unfinished.items():
+        problem = Problem(message, name, None, index, "warning")
+        listed.append(problem)
+        blocked[name] = problem
+    for problem in problems(graph):
+        if _leads_to(problem, absent):
+            continue
+        listed.append(problem)
+        if problem.node is not None and problem.severity == "error":
+            blocked.setdefault(problem.node, problem)
+    waiting = {name: cause for name, cause in found.off.items()}
+    for name in _in_circles(graph, listed):
+        blocked.setdefault(name, Problem("This node is part of a circle.", name))
+    good = _runnable(graph, blocked, waiting)
+    outputs = tuple(edge for edge in graph.outputs if edge.node in good)
+    if not graph.outputs and graph.nodes:
+        listed.append(Problem("Nothing is marked as an output of the pipeline.", severity="info"))
+    return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed)
+
+
+def _leads_to(problem: Problem, absent: dict[str, Any]) -> bool:
+    """Whether a problem only says that an edge leads to a node that is unfinished or off."""
+    return any(problem.message.startswith(f"there is no node '{name}'") for name in absent)
+
+
+def _in_circles(graph: Graph, listed: list[Problem]) -> set[str]:
+    """Nodes that feed themselves."""
+    try:
+        graph.order()
+        return set()
+    except GraphError:
+        pass
+    left = dict(graph.nodes)
+    while True:
+        free = [name for name, node in left.items() if not any(edge.node in left for edge in node.edges())]
+        used = {edge.node for node in left.values() for edge in node.edges()}
+        free += [name for name in left if name not in used and name not in free]
+        if not free:
+            return set(left)
+        for name in free:
+            left.pop(name, None)
+
+
+def _runnable(graph: Graph, blocked: dict[str, Problem], waiting: dict[str, str]) -> dict[str, Any]:
+    good: dict[str, Any] = {}
+    left = {name: node for name, node in graph.nodes.items() if name not in blocked and name not in waiting}
+    grew = True
+    while grew:
+        grew = False
+        for name, node in list(left.items()):
+            if all(edge.node in good for edge in node.edges()):
+                good[name] = left.pop(name)
+                grew = True
+    for name, node in left.items():
+        waiting[name] = next(edge.node for edge in node.edges() if edge.node not in good)
+    # Nodes keep the order of the document: seeds depend on it.
+    return {name: node for name, node in graph.nodes.items() if name in good}
+
+
+def problem_entry(problem: Problem) -> Json:
+    """A problem as the protocol writes it."""
+    entry: Json = {"severity": problem.severity, "message": sentence(problem.message)}
+    for name in ("node", "argument", "input"):
+        value = getattr(problem, name)
+        if value is not None:
+            entry[name] = value
+    return entry
