@@ -32,6 +32,8 @@ class OpCall:
         The pipeline that was current, or `None`.
     origin
         ``file:line`` of the user's call.
+    placed
+        The name of its node, once there is a graph.
     number
         Place in the order of calls.
     """
@@ -47,6 +49,7 @@ class OpCall:
     origin: str = ""
     preserve: bool = False
     suggested: str = ""
+    placed: str = ""
     number: int = field(default_factory=lambda: next(_calls))
 
     def __post_init__(self, owner: Pipeline | None) -> None:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import secrets
 import threading
 import warnings
-import weakref
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any
 
+from dali_lab import types
+from dali_lab._pipeline.definition import as_outputs, do_not_convert, pipeline_def
+from dali_lab._pipeline.files import PipelineFiles
+from dali_lab._pipeline.report import PipelineReport
 from dali_lab.batch.tensors import TensorList
+from dali_lab.conditionals import ConditionStack
 from dali_lab.data_node import DataNode
-from dali_lab.errors import ArgumentError, GraphError
-from dali_lab.executor.engine import BatchRun, Engine
-from dali_lab.executor.plan import Plan, make_plan
+from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
+from dali_lab.executor.placement import check_placement
+from dali_lab.executor.runner import Runner
 from dali_lab.executor.seeds import graph_seeds
+from dali_lab.executor.settings import make_settings
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.tracing import build_graph, user_line
 from dali_lab.graph.verification import verify
 
-F = TypeVar("F", bound=Callable[..., Any])
 _local = threading.local()
-_open: weakref.WeakSet[Pipeline] = weakref.WeakSet()
 
 
-class Pipeline:
+class Pipeline(PipelineReport, PipelineFiles):
     """A graph of operators that yields batches.
 
     Parameters
@@ -36,23 +37,43 @@ class Pipeline:
     batch_size
         Largest number of samples in a batch.
     num_threads
-        CPU threads that work on it.
+        CPU threads that work on it; by default as many as there are cores, up to 4.
     device_id
         The GPU to use, or `None` for the CPU alone.
     seed
-        Seed of all random operators; −1 or `None` takes a new one each time.
+        Seed of all random operators; `None` takes a new one each time.
     prefetch_queue_depth
-        Batches kept ahead of the consumer: a number, or a dictionary with ``cpu_size`` and ``gpu_size``.
-    exec_pipelined, exec_async, exec_dynamic
-        Kept for programs that set them; the engine is always asynchronous and dynamic.
+        Batches kept ahead of the consumer: a number, or a dictionary with ``cpu_size`` and ``gpu_size``, of which the
+        larger counts.
+    exec_pipelined
+        Keep batches ahead at all; otherwise each run computes one batch.
+    exec_async
+        Answered by the property of this name; work is always done by other threads.
+    enable_memory_stats
+        Let :meth:`executor_statistics` tell how large outputs are.
+    enable_checkpointing, checkpoint
+        Let :meth:`checkpoint` be called; go on from what it gave.
+    py_num_workers, py_start_method, py_callback_pickler
+        Processes of parallel external sources: how many, started by ``"fork"`` or ``"spawn"``, and for the latter a
+        module with ``dumps`` and ``loads`` (or a tuple of it and keyword arguments of both) for sources that `pickle`
+        does not take.
+    output_dtype, output_ndim, output_layout
+        What the outputs must be, one value or one for each output; other outputs raise.
+    exec_dynamic, bytes_per_sample, set_affinity, max_streams, default_cuda_stream_priority, stream_policy, concurrency
+        No effect here, for the reasons in :data:`dali_lab.executor.settings.NO_EFFECT`.
+    gpu
+        ``"require"`` refuses to run nodes placed on a GPU where there is none, ``"never"`` does not even warn;
+        by default the environment variable ``DALI_LAB_GPU``.
+    optimize
+        Let passes rewrite the graph where that does not change a result.
     """
 
     def __init__(
         self,
-        batch_size: int = -1,
-        num_threads: int = -1,
-        device_id: int | None = -1,
-        seed: int | None = -1,
+        batch_size: int | None = None,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        seed: int | None = None,
         exec_pipelined: bool = True,
         prefetch_queue_depth: int | Mapping[str, int] = 2,
         exec_async: bool = True,
@@ -70,39 +91,26 @@ class Pipeline:
         output_dtype: Any = None,
         output_ndim: Any = None,
         output_layout: Any = None,
-        exec_dynamic: bool = True,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
         stream_policy: Any = None,
         concurrency: Any = None,
         gpu: str | None = None,
         optimize: bool = True,
     ) -> None:
-        if batch_size is not None and batch_size != -1 and batch_size < 1:
-            raise ArgumentError(f"{batch_size} is not in at least 1", argument="batch_size", origin=user_line())
-        if num_threads is not None and num_threads != -1 and num_threads < 1:
-            raise ArgumentError(f"{num_threads} is not in at least 1", argument="num_threads", origin=user_line())
-        self._settings: dict[str, Any] = {
-            "batch_size": batch_size,
-            "num_threads": num_threads,
-            "device_id": device_id,
-            "seed": seed,
-            "prefetch_queue_depth": prefetch_queue_depth,
-        }
-        self._fresh_seed = seed is None or seed < 0
-        self._seed = secrets.randbits(31) if self._fresh_seed else int(seed or 0)
-        self._gpu = gpu
-        self._optimize = optimize
-        self._outputs_traced: tuple[DataNode, ...] = ()
+        self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
+        self._seed = secrets.randbits(31) if self._settings.seed is None else self._settings.seed
+        self._outputs_traced: tuple[DataNode, ...] | None = None
         self._sinks: list[DataNode] = []
         self._graph: Graph | None = None
-        self._plan: Plan | None = None
-        self._engine: Engine | None = None
-        self._in_flight: deque[BatchRun | BaseException] = deque()
-        self._iteration = 0
-        self._ended = False
+        self._runner: Runner | None = None
+        self._fill_queue = True
         self._closed = False
-        _open.add(self)
+        self._api_type: types.PipelineAPIType | None = None
+        self._skip_api_check = False
+        self._condition_stack: ConditionStack | None = None
 
-    _current: ClassVar[list[Pipeline]]
+    # -- the pipeline that is being defined ---------------------------------------------------------------------
 
     @staticmethod
     def current() -> Pipeline | None:
@@ -133,10 +141,15 @@ class Pipeline:
     ) -> None:
         Pipeline.pop_current()
 
+    # -- definition ---------------------------------------------------------------------------------------------
+
     @classmethod
     def from_graph(cls, graph: Graph, **settings: Any) -> Pipeline:
         """A pipeline that runs `graph`; `settings` replace those that the graph carries."""
-        accepted = inspect.signature(cls.__init__).parameters
+        accepted = inspect.signature(Pipeline.__init__).parameters
+        for name in settings:
+            if name not in accepted:
+                raise ArgumentTypeError(f"there is no argument '{name}'{nearest(name, accepted)}", argument=name)
         stored = {key: value for key, value in graph.pipeline.items() if key in accepted}
         pipeline = cls(**{"batch_size": 1, "num_threads": 2, "device_id": None, **stored, **settings})
         pipeline._graph = graph
@@ -150,33 +163,6 @@ class Pipeline:
         assert self._graph is not None
         return self._graph
 
-    @property
-    def batch_size(self) -> int:
-        """Largest number of samples in a batch."""
-        return int(self._settings["batch_size"])
-
-    max_batch_size = batch_size
-
-    @property
-    def num_threads(self) -> int:
-        """CPU threads."""
-        return int(self._settings["num_threads"])
-
-    @property
-    def device_id(self) -> int | None:
-        """The GPU, or `None`."""
-        return self._settings["device_id"]  # type: ignore[no-any-return]
-
-    @property
-    def seed(self) -> int:
-        """The seed in use."""
-        return self._seed
-
-    @property
-    def num_outputs(self) -> int:
-        """Number of outputs."""
-        return len(self.graph.outputs)
-
     def define_graph(self) -> Any:
         """Define the outputs; for subclasses to fill in."""
         raise NotImplementedError(
@@ -184,29 +170,41 @@ class Pipeline:
         )
 
     def set_outputs(self, *outputs: Any) -> None:
-        """Set what a run returns."""
-        self._outputs_traced = _as_outputs(outputs)
+        """Set what a run returns.
+
+        Raises
+        ------
+        GraphError
+            If the pipeline was built already.
+        """
+        if self._runner is not None:
+            raise GraphError("the outputs cannot be changed once the pipeline is built")
+        with self:
+            self._outputs_traced = as_outputs(outputs)
         self._graph = None
 
-    def add_sink(self, node: DataNode) -> None:
+    def add_sink(self, edge: DataNode) -> None:
         """Keep a node and run it, though it is no output."""
-        self._sinks.append(node)
+        if not isinstance(edge, DataNode):
+            raise TypeError(f"a sink is a DataNode, not {type(edge).__name__}")
+        self._sinks.append(edge)
+        self._graph = None if self._runner is None else self._graph
 
-    def _trace(self) -> None:
-        if not self._outputs_traced:
+    def _trace(self, define_graph: Callable[[], Any] | None = None) -> None:
+        if self._outputs_traced is None:
             with self:
-                result = self.define_graph()
-            self._outputs_traced = _as_outputs(result if isinstance(result, (tuple, list)) else (result,))
-        graph = build_graph(self._outputs_traced, self._sinks, self._stored_settings())
-        self._graph = graph
+                result = (define_graph or self.define_graph)()
+                self._outputs_traced = as_outputs(result if isinstance(result, (tuple, list)) else (result,))
+        elif define_graph is not None:
+            raise GraphError("the graph is defined twice: by set_outputs or pipeline_def, and by define_graph")
+        self._graph = build_graph(self._outputs_traced, self._sinks, self._stored_settings())
 
     def _stored_settings(self) -> dict[str, Any]:
-        stored = {key: value for key, value in self._settings.items() if value not in (-1, None)}
-        if self._fresh_seed:
-            stored.pop("seed", None)
-        return stored
+        names = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
+        stored = {name: getattr(self._settings, name) for name in names}
+        return {name: value for name, value in stored.items() if value is not None}
 
-    def build(self) -> None:
+    def build(self, define_graph: Callable[[], Any] | None = None) -> None:
         """Verify the graph and prepare to run it; done by the first run where it was not called.
 
         Raises
@@ -214,75 +212,41 @@ class Pipeline:
         GraphError
             With the node, the argument and the line at fault.
         """
-        if self._engine is not None:
+        if self._closed:
+            raise RuntimeError("the pipeline is closed")
+        if self._runner is not None:
             return
+        if define_graph is not None:
+            self._trace(define_graph)
         graph = self.graph
+        if self._settings.batch_size is None:
+            raise ArgumentError("must be given", argument="batch_size", origin=user_line())
         verify(graph)
-        if self.batch_size < 1:
-            raise ArgumentError("must be given", argument="batch_size")
-        self._plan = make_plan(graph)
-        self._engine = Engine(self._plan, self.num_threads if self.num_threads > 0 else 1, graph_seeds(graph, self._seed))
+        check_placement(graph, self._settings.gpu)
+        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed))
+        self._fill_queue = True
 
-    @property
-    def prefetch_queue_depth(self) -> int | Mapping[str, int]:
-        """Batches kept ahead."""
-        return self._settings["prefetch_queue_depth"]  # type: ignore[no-any-return]
-
-    def _depth(self) -> int:
-        depth = self._settings["prefetch_queue_depth"]
-        return max(1, int(max(depth.values()) if isinstance(depth, Mapping) else depth))
-
-    def schedule_run(self) -> None:
-        """Start the next batch without waiting for it."""
+    def start_py_workers(self) -> None:
+        """Start the processes of parallel external sources, which :meth:`build` does too."""
         self.build()
-        if self._ended:
-            return
-        assert self._engine is not None and self._plan is not None
-        draws = {}
-        try:
-            size = self.batch_size
-            counts = set()
-            for step in self._plan.sources:
-                draws[step.node.id] = draw = step.operator.draw(self.batch_size)
-                counts.add(draw.count)
-            if len(counts) > 1:
-                raise GraphError(f"the sources gave batches of different sizes: {sorted(counts)}")
-            size = counts.pop() if counts else size
-        except StopIteration as end:
-            self._ended = True
-            self._in_flight.append(end)
-            return
-        except Exception as error:
-            self._in_flight.append(error)
-            return
-        self._in_flight.append(self._engine.submit(self._iteration, size, draws))
-        self._iteration += 1
 
-    def share_outputs(self) -> tuple[TensorList, ...]:
-        """Wait for the oldest batch in flight and return it.
+    def _built(self) -> Runner:
+        if self._runner is None or self._closed:
+            self.build()
+        assert self._runner is not None
+        return self._runner
 
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        """
-        if not self._in_flight:
-            raise RuntimeError("no batch is in flight: call schedule_run first")
-        run = self._in_flight.popleft()
-        if isinstance(run, BaseException):
-            raise run
-        run.wait()
-        return tuple(TensorList(batch) for batch in run.outputs())
+    # -- running ------------------------------------------------------------------------------------------------
 
-    def release_outputs(self) -> None:
-        """Give the last batch back; its memory is its own here, so nothing needs to be done."""
-
-    def outputs(self) -> tuple[TensorList, ...]:
-        """The oldest batch in flight, with another one started in its place."""
-        return self.share_outputs()
-
-    def run(self, **named_inputs: Any) -> tuple[TensorList, ...]:
+    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> tuple[TensorList, ...]:
         """Run one batch, keeping others ahead of it.
+
+        Parameters
+        ----------
+        cuda_stream
+            The stream that the outputs are for; work is complete when they are returned.
+        **pipeline_inputs
+            Batches for inputs by their names, as with :meth:`feed_input`.
 
         Returns
         -------
@@ -296,104 +260,126 @@ class Pipeline:
         OperatorError
             If an operator fails; the next call goes on with the next batch.
         """
-        while len(self._in_flight) < self._depth() and not self._ended:
+        self._built()
+        for name, data in pipeline_inputs.items():
+            self.feed_input(name, data)
+        with self._check_api_type_scope(types.PipelineAPIType.BASIC):
             self.schedule_run()
-        if not self._in_flight:
-            raise StopIteration
-        result = self.share_outputs()
-        return result
+            return self.outputs(cuda_stream)
+
+    def schedule_run(self) -> None:
+        """Start the next batch without waiting for it; the first time, as many as are kept ahead."""
+        runner = self._built()
+        with self._check_api_type_scope(types.PipelineAPIType.SCHEDULED):
+            each = None if type(self).iter_setup is Pipeline.iter_setup else self.iter_setup
+            # The queue is filled at first, and again after batches that had to wait for their input.
+            wanted = max(1, self._settings.ahead - runner.in_flight) if self._fill_queue else 1
+            started = 0
+            while started < wanted and runner.schedule(each):
+                started += 1
+            self._fill_queue = started < wanted
+
+    _run_once = schedule_run
+
+    def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """Wait for the oldest batch in flight and return it.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        runner = self._built()
+        with self._check_api_type_scope(types.PipelineAPIType.SCHEDULED):
+            return tuple(TensorList(batch) for batch in runner.take())
+
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """Release the batch taken before, and take the oldest in flight."""
+        return self.share_outputs(cuda_stream)
+
+    def release_outputs(self) -> None:
+        """Give the last batch back; outputs own their memory here, so those that are still held stay valid."""
+        with self._check_api_type_scope(types.PipelineAPIType.SCHEDULED):
+            self._built()
+
+    def iter_setup(self) -> None:
+        """For subclasses: feed the inputs of the next batch, or raise :class:`StopIteration`."""
+
+    def feed_input(
+        self, data_node: DataNode | str, data: Any, layout: str | None = None, cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
+    ) -> None:
+        """Hand a batch to an external source that has no source of its own.
+
+        Parameters
+        ----------
+        data_node
+            The node, or its name.
+        data
+            An array whose first dimension counts the samples, a list of arrays, or a :class:`TensorList`; NumPy arrays,
+            torch tensors, anything with an array or DLPack interface.
+        layout
+            Layout of a sample.
+
+        Raises
+        ------
+        KeyError
+            If there is no such input; the message names those that there are.
+        """
+        runner = self._built()
+        name = data_node if isinstance(data_node, str) else data_node.source.placed
+        inputs = {step.node.id: step.operator for step in runner.sources if hasattr(step.operator, "feed")}
+        if name not in inputs:
+            what = name or repr(data_node)
+            raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
+        inputs[name].feed(data, layout, self._settings.batch_size)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Batches to feed to an input before the first run, so that none has to wait."""
+        runner = self._built()
+        if input_name not in {step.node.id for step in runner.sources if hasattr(step.operator, "feed")}:
+            raise KeyError(f"there is no input '{input_name}'")
+        return self._settings.ahead
 
     def reset(self) -> None:
-        """Begin the next epoch after a :class:`StopIteration`."""
-        self._ended = False
-        self._in_flight = deque(run for run in self._in_flight if not isinstance(run, StopIteration))
-        if self._plan is not None:
-            for step in self._plan.sources:
-                step.operator.reset()
+        """Begin the next epoch after a :class:`StopIteration`; before one, nothing happens."""
+        if self._runner is not None and self._runner.reset():
+            self._fill_queue = True
 
     def empty(self) -> bool:
         """Whether no batch is in flight."""
-        return not self._in_flight
+        return self._runner is None or self._runner.in_flight == 0
+
+    def checkpoint(self, filename: str | None = None) -> bytes:
+        """The state of the pipeline, for the argument of the same name of a pipeline with the same graph.
+
+        Parameters
+        ----------
+        filename
+            A file to write it to as well.
+        """
+        data = self._get_checkpoint()
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(data)
+        return data
+
+    def _get_checkpoint(self, iterator_data: str = "") -> bytes:
+        return self._built().checkpoint(iterator_data).dumps()
 
     def close(self) -> None:
-        """Stop all work and give up threads; can be called again."""
-        if self._engine is not None:
-            self._engine.close()
-        self._in_flight.clear()
+        """Stop all work and give up threads and processes; can be called again."""
         self._closed = True
+        if self._runner is not None:
+            self._runner.close()
 
     def __del__(self) -> None:
-        engine = self.__dict__.get("_engine")
-        if engine is not None:
-            engine.close()
-
-    def save_graph_to_dot_file(self, filename: str, **options: Any) -> None:
-        """Write the graph as a Graphviz file."""
-        from dali_lab.formats import dot
-
-        dot.dump(self.graph, filename)
+        runner = self.__dict__.get("_runner")
+        if runner is not None:
+            # Whoever triggers this may hold a lock that a thread needs: so the wait has a limit.
+            runner.close(timeout=1.0)
 
 
-def _as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
-    from dali_lab.constants import constant_node
-
-    if len(outputs) == 1 and isinstance(outputs[0], (tuple, list)):
-        outputs = outputs[0]
-    result = []
-    for index, item in enumerate(outputs):
-        if isinstance(item, DataNode):
-            result.append(item)
-        elif isinstance(item, (list, tuple)) and any(isinstance(x, DataNode) for x in item):
-            raise TypeError(f"output {index} is a nested {type(item).__name__}; return the nodes as one flat tuple")
-        else:
-            try:
-                result.append(constant_node(item))
-            except TypeError as error:
-                raise TypeError(f"output {index} must be a DataNode, got {type(item).__name__}") from error
-    return tuple(result)
 
 
-@overload
-def pipeline_def(function: F) -> Callable[..., Pipeline]: ...
-
-
-@overload
-def pipeline_def(
-    function: None = None, *, enable_conditionals: bool = False, **settings: Any
-) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
-
-
-def pipeline_def(
-    function: Callable[..., Any] | None = None, *, enable_conditionals: bool = False, **settings: Any
-) -> Any:
-    """Turn a function that defines a graph into one that makes pipelines.
-
-    Arguments of :class:`Pipeline` may be given to the decorator, or to each call, where they win.
-
-    Parameters
-    ----------
-    function
-        Calls operators and returns the outputs.
-    enable_conditionals
-        Let ``if``, ``and``, ``or`` and ``not`` decide for each sample when the pipeline runs.
-    """
-    if function is None:
-        return lambda defined: pipeline_def(defined, enable_conditionals=enable_conditionals, **settings)  # type: ignore[call-overload]
-    accepted = [name for name in inspect.signature(Pipeline.__init__).parameters if name != "self"]
-    own = inspect.signature(function).parameters
-
-    @functools.wraps(function)
-    def make(*args: Any, **kwargs: Any) -> Pipeline:
-        for_pipeline = {**settings, **{k: v for k, v in kwargs.items() if k in accepted}}
-        for_function = {k: v for k, v in kwargs.items() if k not in accepted or k in own}
-        for name in own:
-            if name in accepted and name in for_pipeline and name in kwargs:
-                warnings.warn(f"the argument '{name}' goes to the pipeline and to {function.__name__}", stacklevel=2)
-        pipeline = Pipeline(**for_pipeline)
-        with pipeline:
-            result = function(*args, **for_function)
-        pipeline.set_outputs(*(result if isinstance(result, (tuple, list)) else () if result is None else (result,)))
-        return pipeline
-
-    make._is_pipeline_def = True  # type: ignore[attr-defined]
-    return make
+__all__ = ["DataNode", "Pipeline", "TensorList", "do_not_convert", "pipeline_def"]

@@ -207,13 +207,12 @@ class Engine:
             runs = list(self._in_flight)
             for run in runs:
                 run.cancel()
-        if self._own_pool:
-            self._pool.close(timeout)
+        ended = self._pool.close(timeout) if self._own_pool else timeout is None
         for run in runs:
             if not run.finished.is_set():
                 run.failures.append(("", 0, run.size, Cancelled()))
                 run.finished.set()
-        if timeout is None:
+        if ended or timeout is None:
             self.plan.close()
 
     def _advance(self, run: BatchRun) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import heapq
 import itertools
+import os
 import threading
 import time
 import weakref
@@ -46,19 +47,26 @@ class ThreadPool:
             heapq.heappush(self._queue, (urgency, next(self._numbers), task))
             self._ready.notify()
 
-    def close(self, timeout: float | None = None) -> None:
-        """Drop what has not begun, and wait for what has, for `timeout` seconds if that is given."""
+    def close(self, timeout: float | None = None) -> bool:
+        """Drop what has not begun, and wait for what has, for `timeout` seconds if that is given.
+
+        Returns
+        -------
+        bool
+            Whether all threads have ended.
+        """
         with self._ready:
             self._closed = True
             self._queue.clear()
             self._ready.notify_all()
         current = threading.current_thread()
         if timeout is not None and current.name.startswith("dali-lab"):
-            return
+            return False
         until = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
             if thread is not current:
                 thread.join(None if until is None else max(0.0, until - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
 
     def _work(self) -> None:
         while True:
@@ -77,3 +85,8 @@ def _close_pools() -> None:
     """End all threads before the interpreter goes: a kernel that returns into a finalized interpreter would crash."""
     for pool in list(_pools):
         pool.close()
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked child has none of the threads, and must not wait for a lock that one of them held.
+    os.register_at_fork(after_in_child=_pools.clear)

@@ -99,7 +99,12 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         other = node.source.pipeline
         if pipeline is not None and other is not None and other is not pipeline:
             raise GraphError(f"{node.name} belongs to another pipeline; a node can be used only where it was made")
-    return OpCall(
+    conditions = pipeline._condition_stack if pipeline is not None else None
+    if conditions is not None and conditions.depth:
+        if "_scope" in operator.argument_table:
+            connections["_scope"] = conditions.scope()
+        nodes, connections = conditions.enter(nodes, connections)
+    call = OpCall(
         operator.name,
         device,
         nodes,
@@ -111,6 +116,9 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         user_line(),
         preserve,
     )
+    if conditions is not None:
+        conditions.record(call)
+    return call
 
 
 def check_input_count(operator: type[Operator], count: int) -> None:
@@ -228,6 +236,7 @@ def build_graph(
     nodes = {}
     for number in sorted(calls):
         call = calls[number]
+        call.placed = names[number]
         arguments = dict(call.arguments)
         if call.preserve:
             arguments["preserve"] = True

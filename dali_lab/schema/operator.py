@@ -71,7 +71,7 @@ class Operator:
     whole_batch: ClassVar[bool] = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
-    ends: ClassVar[bool] = False
+    ends: bool = False
     in_order: ClassVar[bool] = False
     joins_scopes: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
@@ -115,6 +115,10 @@ class Operator:
     def run(self, call: Call, *inputs: Batch) -> Results:
         """Process one chunk: as many samples in each output as in the inputs, without the GIL where time is spent."""
         raise NotImplementedError(f"{self.name} has no CPU implementation")
+
+    def ready(self) -> bool:
+        """For a `source`: whether :meth:`draw` could decide now; not so while it waits to be fed."""
+        return True
 
     def draw(self, batch_size: int) -> Draw:
         """For a `source`: decide what the next batch holds; called once for each batch, in order.

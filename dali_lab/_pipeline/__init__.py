@@ -1,0 +1,1 @@
+"""The parts of :class:`dali_lab.Pipeline` besides running: definition by functions, reports, files."""

@@ -1,0 +1,115 @@
+"""Pipelines as files: NVIDIA DALI's serialized form, and a picture of the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dali_lab.errors import GraphError
+
+if TYPE_CHECKING:
+    from dali_lab.executor.settings import Settings
+    from dali_lab.graph.graph import Graph
+    from dali_lab.pipeline import Pipeline
+
+
+class PipelineFiles:
+    """The side of :class:`dali_lab.Pipeline` that reads and writes."""
+
+    _settings: Settings
+    _graph: Graph | None
+    _runner: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def graph(self) -> Graph: ...
+        def _trace(self, define_graph: Callable[[], Any] | None = None) -> None: ...
+        def build(self) -> None: ...
+
+    def serialize(self, define_graph: Callable[[], Any] | None = None, filename: str | None = None) -> bytes:
+        """The pipeline in NVIDIA DALI's serialized form.
+
+        Parameters
+        ----------
+        define_graph
+            Defines the outputs, in place of the method of this name.
+        filename
+            A file to write it to as well.
+        """
+        from dali_lab.formats import dali_proto
+
+        if define_graph is not None:
+            if not callable(define_graph):
+                raise TypeError("define_graph is a function; to write a file, say serialize(filename=...)")
+            self._trace(define_graph)
+        data: bytes = dali_proto.dumps(self.graph)
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(data)
+        return data
+
+    @classmethod
+    def deserialize(
+        cls, serialized_pipeline: bytes | None = None, filename: str | None = None, **kwargs: Any
+    ) -> Pipeline:
+        """A pipeline from NVIDIA DALI's serialized form, built.
+
+        Parameters
+        ----------
+        serialized_pipeline, filename
+            Bytes, or a file; one of them.
+        **kwargs
+            Arguments of :class:`Pipeline`, in place of those that are stored.
+
+        Raises
+        ------
+        FormatError
+            If it is something else or damaged.
+        """
+        from dali_lab.formats import dali_proto
+        from dali_lab.pipeline import Pipeline
+
+        if (serialized_pipeline is None) == (filename is None):
+            raise ValueError("give either serialized_pipeline or filename")
+        if filename is not None:
+            with open(filename, "rb") as file:
+                serialized_pipeline = file.read()
+        kind: Any = cls if issubclass(cls, Pipeline) else Pipeline
+        pipeline: Pipeline = kind.from_graph(dali_proto.loads(serialized_pipeline), **kwargs)
+        pipeline.build()
+        return pipeline
+
+    def deserialize_and_build(self, serialized_pipeline: bytes) -> None:
+        """Take the graph from NVIDIA DALI's serialized form, and build; arguments stored there win where given here by default."""
+        from dali_lab.executor.settings import Settings
+        from dali_lab.formats import dali_proto
+
+        if self._runner is not None:
+            raise GraphError("the pipeline is built already")
+        self._graph = dali_proto.loads(serialized_pipeline)
+        stored: Mapping[str, Any] = self._graph.pipeline
+        default = Settings()
+        changes = {
+            name: stored[name]
+            for name in ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
+            if name in stored and getattr(self._settings, name) == getattr(default, name)
+        }
+        self._settings = type(default)(**{**vars(self._settings), **changes})
+        self.build()
+
+    def save_graph_to_dot_file(
+        self, filename: str, *, show_tensors: bool = False, show_ids: bool | None = None, use_colors: bool = False
+    ) -> None:
+        """Write the graph as a Graphviz file.
+
+        Parameters
+        ----------
+        show_tensors, use_colors
+            As in NVIDIA DALI; edges and placements are always shown here.
+        show_ids
+            Deprecated, without effect.
+        """
+        from dali_lab.formats import dot
+
+        dot.dump(self.graph, filename)

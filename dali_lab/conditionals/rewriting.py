@@ -1,0 +1,158 @@
+"""Rewrites functions so that their conditions call :mod:`dali_lab.conditionals.runtime`, line numbers kept."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import sys
+import types
+import warnings
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from dali_lab.conditionals import runtime
+from dali_lab.conditionals.returns import move_returns_last
+from dali_lab.conditionals.transformation import RUNTIME, rewrite_function
+
+_LEFT_ALONE = frozenset(
+    {"dali_lab", "nvidia", "numpy", "torch", "torchvision", "cupy", "cv2", "numba", "scipy", "PIL", "jax", "pytest", "_pytest", "IPython"}
+    | set(sys.stdlib_module_names) - {"__main__"}
+)
+_REWRITTEN_OF_OURS = "dali_lab.auto_aug"
+_FUTURE = 0x1FF0000 | 0x100000  # the compiler flags of `from __future__` imports
+_codes: weakref.WeakKeyDictionary[types.CodeType, types.CodeType | None] = weakref.WeakKeyDictionary()
+
+
+def converted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function with its conditions rewritten; as it is where its source cannot be found.
+
+    Warns
+    -----
+    UserWarning
+        If the source is needed and cannot be found.
+    """
+    result = _convert(function) if isinstance(function, types.FunctionType) else converted_callable(function)
+    if result is function and isinstance(function, types.FunctionType) and not _is_rewritten(function):
+        warnings.warn(
+            f"the source of {function.__qualname__} cannot be found, so its conditions stay Python's own", stacklevel=3
+        )
+    return result
+
+
+def converted_callable(function: Any) -> Any:
+    """What to call in place of `function`: a rewritten version of functions and methods that are the user's own."""
+    if isinstance(function, types.FunctionType):
+        return _convert(function) if _is_users(function) else function
+    if isinstance(function, types.MethodType):
+        inner = function.__func__
+        if isinstance(inner, types.FunctionType) and _is_users(inner):
+            return types.MethodType(_convert(inner), function.__self__)
+        return function
+    if isinstance(function, functools.partial):
+        return functools.partial(converted_callable(function.func), *function.args, **function.keywords)
+    if isinstance(function, (type, types.BuiltinFunctionType, types.ModuleType)):
+        return function
+    method = getattr(type(function), "__call__", None)
+    if isinstance(method, types.FunctionType) and _is_users(method):
+        return types.MethodType(_convert(method), function)
+    return function
+
+
+def _is_rewritten(function: types.FunctionType) -> bool:
+    return getattr(function, "_dali_lab_rewritten", False) is True
+
+
+def _is_users(function: types.FunctionType) -> bool:
+    """Whether conditions in this function may be about nodes: it is no library's, and nobody asked to leave it alone."""
+    if function.__dict__.get("_dali_lab_do_not_convert") or function.__dict__.get("_is_pipeline_def"):
+        return False
+    if _is_rewritten(function) or RUNTIME in function.__code__.co_freevars:
+        return False
+    if function.__code__.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        return False
+    module = function.__module__ or ""
+    if module == _REWRITTEN_OF_OURS or module.startswith(_REWRITTEN_OF_OURS + "."):
+        return True
+    return module.split(".")[0] not in _LEFT_ALONE
+
+
+def _convert(function: types.FunctionType) -> types.FunctionType:
+    if _is_rewritten(function):
+        return function
+    code = function.__code__
+    if code not in _codes:
+        _codes[code] = _rewrite(code, function.__qualname__)
+    new = _codes[code]
+    if new is None:
+        return function
+    cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = types.CellType(runtime)
+    closure = tuple(cells[name] for name in new.co_freevars)
+    result = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__, closure)
+    result.__kwdefaults__ = function.__kwdefaults__
+    result.__qualname__ = function.__qualname__
+    result.__doc__ = function.__doc__
+    result.__dict__.update(function.__dict__)
+    result._dali_lab_rewritten = True  # type: ignore[attr-defined]
+    return result
+
+
+def _rewrite(code: types.CodeType, qualname: str) -> types.CodeType | None:
+    """The code of the function, rewritten; `None` where the source is missing or is no ``def``."""
+    try:
+        lines, start = inspect.getsourcelines(code)
+    except (OSError, TypeError):
+        return None
+    source = "".join(lines)
+    shift = start - 1
+    if source[:1] in " \t":
+        # One more line in front makes an indented block of it, without touching strings that span lines.
+        source, shift = "if True:\n" + source, shift - 1
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return None
+    ast.increment_lineno(tree, shift)
+    found = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name), None)
+    if found is None:
+        return None
+    found.decorator_list = []
+    found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
+    found.args.kw_defaults = [None if default is None else ast.Constant(None) for default in found.args.kw_defaults]
+    found.body = move_returns_last(found.body)
+    rewrite_function(found)
+    module = _wrapped(found, code.co_freevars, qualname)
+    compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    return _find(compiled, code.co_name)
+
+
+def _wrapped(function: ast.FunctionDef, free: Iterable[str], qualname: str) -> ast.Module:
+    """A module in which the function stands where its free variables are variables of a function around it."""
+    body: list[ast.stmt] = [function]
+    parts = qualname.split(".")
+    if len(parts) > 1 and parts[-2] != "<locals>":
+        # Inside a class, so that private names are mangled as they were.
+        body = [ast.ClassDef(name=parts[-2], bases=[], keywords=[], body=body, decorator_list=[])]
+    names = [ast.arg(arg=name) for name in (*(name for name in free if name != RUNTIME), RUNTIME)]
+    arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
+    around = ast.FunctionDef(name="__around__", args=arguments, body=body, decorator_list=[])
+    if sys.version_info >= (3, 12):
+        around.type_params = []
+        for node in body:
+            if isinstance(node, ast.ClassDef):
+                node.type_params = []
+    module = ast.Module(body=[around], type_ignores=[])
+    return ast.fix_missing_locations(module)
+
+
+def _find(code: types.CodeType, name: str) -> types.CodeType | None:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            if constant.co_name == name:
+                return constant
+            found = _find(constant, name)
+            if found is not None:
+                return found
+    return None

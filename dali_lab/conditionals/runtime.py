@@ -1,0 +1,258 @@
+"""What rewritten functions call in place of ``if``, ``and``, ``or``, ``not`` and function calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dali_lab.conditionals.stack import ConditionStack
+from dali_lab.data_node import DataNode
+from dali_lab.errors import GraphError
+from dali_lab.graph.tracing import call_operator, user_line
+
+Branch = Callable[[], Any]
+
+
+class Undefined:
+    """Stands in a variable that has no value yet."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class _Nothing:
+    """What a branch returns that has no ``return``."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+nothing = _Nothing()
+
+
+def undefined(name: str) -> Undefined:
+    """The value of a variable before its first assignment."""
+    return Undefined(name)
+
+
+def defined(value: Any) -> bool:
+    """Whether a variable has a value."""
+    return not isinstance(value, Undefined)
+
+
+def peek(read: Branch, name: str) -> Any:
+    """An attribute or an element, or :class:`Undefined` where there is none."""
+    try:
+        return read()
+    except (KeyError, IndexError, AttributeError, NameError):
+        return Undefined(name)
+
+
+def ld(value: Any) -> Any:
+    """The value of a variable that a branch may have left without one."""
+    if isinstance(value, Undefined):
+        raise UnboundLocalError(f"the variable '{value.name}' is used before it has a value")
+    return value
+
+
+def plain(test: Any) -> Any:
+    """A condition that cannot be traced, because its branch leaves a loop or a ``with``."""
+    if isinstance(test, DataNode):
+        raise GraphError(
+            f"an 'if' on {test!r} holds a return, break, continue or yield inside a loop, 'try' or 'with':"
+            " which samples would leave is not known while the pipeline is defined. Assign to a variable instead.",
+            origin=user_line(),
+        )
+    return test
+
+
+def call(function: Any) -> Any:
+    """A function about to be called, rewritten too if it is the user's own."""
+    from dali_lab.conditionals.rewriting import converted_callable
+
+    return converted_callable(function)
+
+
+def final(value: Any) -> Any:
+    """What a function returns: ``None`` where it came to its end without ``return``."""
+    return None if value is nothing else value
+
+
+def _stack() -> ConditionStack:
+    from dali_lab.pipeline import Pipeline
+
+    pipeline = Pipeline.current()
+    stack = pipeline._condition_stack if pipeline is not None else None
+    if stack is None:
+        raise GraphError("a condition on a node was met outside of a pipeline with enable_conditionals=True", origin=user_line())
+    return stack
+
+
+def if_statement(
+    test: Any,
+    body: Branch,
+    orelse: Branch,
+    get_state: Branch,
+    set_state: Callable[[tuple[Any, ...]], None],
+    names: tuple[str, ...],
+    outputs: int,
+) -> Any:
+    """An ``if``: on a node both branches are traced and joined, else Python decides.
+
+    The first `outputs` of the variables `names` are used later on; the others are only put back between the branches.
+    """
+    if not isinstance(test, DataNode):
+        return body() if test else orelse()
+    stack = _stack()
+    level = stack.condition(test)
+    before = get_state()
+    results = []
+    for branch, run in enumerate((body, orelse)):
+        set_state(before)
+        with stack.branch(level, branch):
+            returned = run()
+            values = list(get_state()[:outputs])
+            _check_defined(values, names, branch)
+            results.append([_brought(stack, value) for value in (*values, *(() if returned is None else (returned,)))])
+    true, false = results
+    returns = len(true) > outputs or len(false) > outputs
+    if returns:
+        _check_returns(true, false, outputs)
+    merged = [
+        _merge(stack, level.predicate, left, right, names[index] if index < outputs else "return")
+        for index, (left, right) in enumerate(zip(true, false, strict=True))
+    ]
+    set_state((*merged[:outputs], *before[outputs:]))
+    return merged[outputs] if returns else None
+
+
+def _check_defined(values: list[Any], names: tuple[str, ...], branch: int) -> None:
+    for name, value in zip(names, values, strict=False):
+        if isinstance(value, Undefined):
+            raise GraphError(
+                f"the variable '{name}' must also be initialized in the `{('if', 'else')[branch]}` branch:"
+                " it is used later on, and both branches of a condition on a node have to give it a value",
+                origin=user_line(),
+            )
+
+
+def _check_returns(true: list[Any], false: list[Any], outputs: int) -> None:
+    left, right = (values[outputs] if len(values) > outputs else nothing for values in (true, false))
+    if (left is nothing) != (right is nothing):
+        missing = "if" if left is nothing else "else"
+        raise GraphError(
+            f"the `{missing}` branch must also have a return statement: the other branch of the condition has one",
+            origin=user_line(),
+        )
+    for values in (true, false):
+        if len(values) == outputs:
+            values.append(nothing)
+
+
+def _brought(stack: ConditionStack, value: Any) -> Any:
+    """All nodes in a value as the branch that is being traced sees them; numbers become nodes."""
+    return _map(lambda leaf: _brought_leaf(stack, leaf), value)
+
+
+def _brought_leaf(stack: ConditionStack, leaf: Any) -> Any:
+    from dali_lab.constants import constant_node
+
+    if isinstance(leaf, DataNode):
+        return stack.bring(leaf)
+    if leaf is nothing or isinstance(leaf, str):
+        return leaf
+    try:
+        return stack.bring(constant_node(leaf))
+    except (TypeError, ValueError) as error:
+        raise GraphError(
+            f"a branch of a condition on a node gives {leaf!r} ({type(leaf).__name__}), which cannot become a batch",
+            origin=user_line(),
+        ) from error
+
+
+def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, name: str) -> Any:
+    """Join the values that both branches gave to a variable."""
+    if _shape(true) != _shape(false):
+        raise GraphError(
+            f"the two branches give '{name}' different structures: {_shape(true)} in the `if` branch and {_shape(false)}"
+            " in the `else` branch; they must nest in the same way",
+            origin=user_line(),
+        )
+    if isinstance(true, DataNode):
+        with stack.paused():
+            node = call_operator("_conditional.merge", (true, false), {"predicate": predicate})
+        stack.adopt(node)
+        return node
+    if isinstance(true, dict):
+        return type(true)((key, _merge(stack, predicate, true[key], false[key], f"{name}[{key!r}]")) for key in true)
+    if isinstance(true, (list, tuple)):
+        items = [_merge(stack, predicate, a, b, f"{name}[{i}]") for i, (a, b) in enumerate(zip(true, false, strict=True))]
+        return type(true)(*items) if hasattr(true, "_fields") else type(true)(items)
+    if true is not nothing and true != false:
+        raise GraphError(f"the two branches give '{name}' the values {true!r} and {false!r}, which cannot be joined", origin=user_line())
+    return true
+
+
+def _map(function: Callable[[Any], Any], value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        return type(value)((key, _map(function, item)) for key, item in value.items())  # type: ignore[call-arg]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_map(function, item) for item in value))
+    if isinstance(value, (list, tuple)):
+        return type(value)(_map(function, item) for item in value)
+    return function(value)
+
+
+def _shape(value: Any) -> str:
+    """How a value nests, with a star for each batch."""
+    if isinstance(value, DataNode):
+        return "*"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key!r}: {_shape(item)}" for key, item in sorted(value.items(), key=repr)) + "}"
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(map(_shape, value))
+        return f"[{inner}]" if isinstance(value, list) else f"({inner})"
+    return "None" if value is None else "text"
+
+
+def if_expression(test: Any, true: Branch, false: Branch) -> Any:
+    """``a if test else b``."""
+    if not isinstance(test, DataNode):
+        return true() if test else false()
+    return if_statement(test, true, false, tuple, lambda state: None, (), 0)
+
+
+def not_(value: Any) -> Any:
+    """``not value``."""
+    return call_operator("_conditional.not_", (value,), {}) if isinstance(value, DataNode) else not value
+
+
+def _logical(value: Any, name: str, side: str) -> DataNode:
+    from dali_lab.constants import constant_node
+
+    node = value if isinstance(value, DataNode) else constant_node(value)
+    if node.device == "gpu":
+        raise GraphError(
+            f"the {side} side of '{name}' is on the GPU; logical expressions take scalars of bool on the CPU", origin=user_line()
+        )
+    result = call_operator("_conditional.validate_logical", (node,), {"expression_name": name, "expression_side": side})
+    assert isinstance(result, DataNode)
+    return result
+
+
+def and_(left: Any, right: Branch) -> Any:
+    """``left and right()``, where the right side is worked out for those samples alone that need it."""
+    if not isinstance(left, DataNode):
+        return left and right()
+    checked = _logical(left, "and", "left")
+    return if_statement(checked, lambda: _logical(right(), "and", "right"), lambda: checked, tuple, lambda s: None, (), 0)
+
+
+def or_(left: Any, right: Branch) -> Any:
+    """``left or right()``, where the right side is worked out for those samples alone that need it."""
+    if not isinstance(left, DataNode):
+        return left or right()
+    checked = _logical(left, "or", "left")
+    return if_statement(checked, lambda: checked, lambda: _logical(right(), "or", "right"), tuple, lambda s: None, (), 0)

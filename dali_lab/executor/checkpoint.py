@@ -1,0 +1,95 @@
+"""The state of a running pipeline as bytes: plain JSON, with nothing in it that could run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.errors import FormatError
+
+FORMAT = "dali-lab checkpoint"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a pipeline is, between two batches.
+
+    Attributes
+    ----------
+    operators
+        Operator of each node that has a state, to recognise the graph by.
+    seeds
+        Seed of each node that draws random numbers.
+    drawn
+        Samples that each node has seen.
+    sources
+        What each source needs to go on.
+    iteration
+        Batches since the pipeline was built.
+    consumed
+        Batches given out in this epoch.
+    epoch
+        Number of resets.
+    ended
+        Whether the epoch is over and waits for a reset.
+    iterator
+        What an iterator over the pipeline keeps.
+    """
+
+    operators: Mapping[str, str] = field(default_factory=dict)
+    seeds: Mapping[str, int] = field(default_factory=dict)
+    drawn: Mapping[str, int] = field(default_factory=dict)
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    iteration: int = 0
+    consumed: int = 0
+    epoch: int = 0
+    ended: bool = False
+    iterator: str = ""
+
+    def dumps(self) -> bytes:
+        """The checkpoint as bytes."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return json.dumps({"format": FORMAT, "version": VERSION, **fields}, separators=(",", ":")).encode()
+
+    @classmethod
+    def loads(cls, data: bytes | str) -> Checkpoint:
+        """Read what :meth:`dumps` wrote.
+
+        Raises
+        ------
+        FormatError
+            If it is something else, damaged, or from a newer version.
+        """
+        try:
+            found = json.loads(data)
+        except (ValueError, UnicodeDecodeError) as error:
+            raise FormatError(f"this is no checkpoint of a pipeline ({error})") from None
+        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+            raise FormatError("this is no checkpoint of a pipeline")
+        version = found.pop("version", None)
+        if version != VERSION:
+            raise FormatError(f"this checkpoint has version {version}; this release reads version {VERSION}")
+        kinds = {"iteration": int, "consumed": int, "epoch": int, "ended": bool, "iterator": str}
+        for name in cls.__dataclass_fields__:
+            if not isinstance(found.get(name), kinds.get(name, dict)):
+                raise FormatError(f"this checkpoint is damaged: '{name}' is missing or of the wrong kind")
+        return cls(**{name: found[name] for name in cls.__dataclass_fields__})
+
+    def check(self, operators: Mapping[str, str]) -> None:
+        """Raise unless the checkpoint was taken of a pipeline with these nodes.
+
+        Raises
+        ------
+        FormatError
+            With the first difference.
+        """
+        for name, op in self.operators.items():
+            if operators.get(name) != op:
+                has = f"fn.{operators[name]}" if name in operators else "no such node"
+                raise FormatError(f"this checkpoint is of another pipeline: it has fn.{op} as '{name}', here is {has}")
+        for name, op in operators.items():
+            if name not in self.operators:
+                raise FormatError(f"this checkpoint is of another pipeline: it does not know '{name}' (fn.{op})")

@@ -1,0 +1,252 @@
+"""Keeps batches in flight: asks the sources, starts batches ahead of the consumer, and hands them out in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError, GraphError, OperatorError
+from dali_lab.executor.checkpoint import Checkpoint
+from dali_lab.executor.engine import BatchRun, Engine
+from dali_lab.executor.plan import Step, make_plan
+from dali_lab.executor.settings import Settings
+from dali_lab.graph.graph import Graph
+from dali_lab.schema.operator import Draw
+
+
+@dataclass
+class _Flight:
+    """A batch on its way, or what kept it from starting; `before` is the state from which it was drawn."""
+
+    run: BatchRun | None = None
+    error: BaseException | None = None
+    before: Checkpoint | None = None
+
+
+class Runner:
+    """A graph at work.
+
+    Parameters
+    ----------
+    graph
+        A verified graph.
+    settings
+        The pipeline's settings; `batch_size` must be there.
+    seeds
+        Seed of each node that draws random numbers.
+    prepare
+        Called for each source before anything runs, to hand it what belongs to the pipeline.
+
+    Notes
+    -----
+    It belongs to the process that made it: a child made by a fork has none of its threads and must not use it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        settings: Settings,
+        seeds: Mapping[str, int],
+        prepare: Callable[[list[Step]], None] | None = None,
+    ) -> None:
+        assert settings.batch_size is not None
+        self.settings = settings
+        self.batch_size = settings.batch_size
+        self.plan = make_plan(graph)
+        self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
+        self.expected = settings.expectations(len(graph.outputs))
+        saved = Checkpoint.loads(settings.checkpoint) if settings.checkpoint is not None else None
+        if prepare is not None:
+            prepare(self.sources)
+        self.engine = Engine(
+            self.plan,
+            settings.threads,
+            seeds if saved is None else {**seeds, **saved.seeds},
+            memory=settings.enable_memory_stats,
+        )
+        self.state = Checkpoint()
+        self.restored = saved is not None
+        if saved is not None:
+            self._restore(saved)
+        self._flights: deque[_Flight] = deque()
+        self._closed = False
+        self._pid = os.getpid()
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    @property
+    def in_flight(self) -> int:
+        """Batches started and not yet taken."""
+        return len(self._flights)
+
+    @property
+    def ended(self) -> bool:
+        """Whether a source came to its end and waits for :meth:`reset`."""
+        return self.state.ended
+
+    def schedule(self, each: Callable[[], None] | None = None) -> bool:
+        """Start one more batch.
+
+        Parameters
+        ----------
+        each
+            Called before the sources are asked; it may feed them, or end the epoch with :class:`StopIteration`.
+
+        Returns
+        -------
+        bool
+            Whether there is one more in flight: not so at the end of the epoch, after an error that was not yet taken,
+            or when nothing was fed and other batches can be taken first.
+        """
+        self._check_process()
+        if self.state.ended or (self._flights and self._flights[-1].error is not None):
+            return False
+        try:
+            if each is not None:
+                each()
+            if self._flights and not all(step.operator.ready() for step in self.sources):
+                return False
+            before = self._snapshot() if self.settings.enable_checkpointing else None
+            draws, size = self._draw()
+        except StopIteration:
+            self.state = replace(self.state, ended=True)
+            return False
+        except Exception as error:  # whatever a callback raises belongs to whoever takes this batch
+            self._flights.append(_Flight(error=error))
+            return True
+        run = self.engine.submit(self.state.iteration, size, draws)
+        self._flights.append(_Flight(run, None, before))
+        self.state = replace(self.state, iteration=self.state.iteration + 1)
+        return True
+
+    def _draw(self) -> tuple[dict[str, Draw], int]:
+        draws: dict[str, Draw] = {}
+        end: StopIteration | None = None
+        for step in self.sources:
+            if end is not None and not step.operator.ends:
+                break
+            try:
+                draws[step.node.id] = step.operator.draw(self.batch_size)
+            except StopIteration as error:
+                end = error
+            except DaliLabError as error:
+                error.node = error.node or step.node.id
+                error.operator = error.operator or step.node.op
+                error.origin = error.origin or step.node.origin or None
+                raise
+        if end is not None:
+            raise end
+        sizes = {draw.count for draw in draws.values()}
+        if len(sizes) > 1:
+            listed = ", ".join(f"{name}: {draw.count}" for name, draw in draws.items())
+            raise GraphError(f"the sources gave batches of different sizes ({listed})")
+        return draws, sizes.pop() if sizes else self.batch_size
+
+    def take(self) -> list[Batch]:
+        """Wait for the oldest batch and hand it out.
+
+        Raises
+        ------
+        StopIteration
+            If none is in flight.
+        BaseException
+            What made the batch fail; the next one can be taken all the same.
+        """
+        self._check_process()
+        if not self._flights:
+            raise StopIteration
+        flight = self._flights.popleft()
+        if flight.error is not None:
+            raise flight.error
+        assert flight.run is not None
+        flight.run.wait()
+        self.state = replace(self.state, drawn=flight.run.drawn_after, consumed=self.state.consumed + 1)
+        batches = flight.run.outputs()
+        for index, (batch, expected) in enumerate(zip(batches, self.expected, strict=True)):
+            self._check_output(index, batch, *expected)
+        return batches
+
+    @staticmethod
+    def _check_output(index: int, batch: Batch, dtype: Any, ndim: int | None, layout: str | None) -> None:
+        for what, expected, got in (
+            ("dtype", dtype, batch.dtype),
+            ("number of dimensions", ndim, batch.ndim),
+            ("layout", layout, batch.layout),
+        ):
+            if expected is not None and expected != got:
+                raise OperatorError(f"output {index} has {what} {got!s}, the pipeline was told to expect {expected!s}")
+
+    def reset(self) -> bool:
+        """Begin the next epoch, if this one has ended; returns whether it had."""
+        if not self.state.ended:
+            return False
+        self.state = replace(self.state, ended=False, epoch=self.state.epoch + 1, consumed=0)
+        for step in self.sources:
+            step.operator.reset()
+        return True
+
+    # -- state --------------------------------------------------------------------------------------------------
+
+    def operators(self) -> dict[str, str]:
+        """Operator of each node that has a state."""
+        steps = self.plan.steps()
+        return {step.node.id: step.node.op for step in steps if step.operator.source or step.node.id in self.engine.seeds}
+
+    def _snapshot(self) -> Checkpoint:
+        states = {step.node.id: step.operator.state() for step in self.sources}
+        return replace(self.state, sources={name: state for name, state in states.items() if state is not None})
+
+    def checkpoint(self, iterator: str = "") -> Checkpoint:
+        """The state from which the next batch to be taken follows.
+
+        Raises
+        ------
+        GraphError
+            If checkpointing was not enabled.
+        """
+        if not self.settings.enable_checkpointing:
+            raise GraphError("no checkpoint can be taken: the pipeline was made without enable_checkpointing=True")
+        before = self._flights[0].before if self._flights else self._snapshot()
+        if before is None:
+            raise GraphError("no checkpoint can be taken: the next batch has failed")
+        return replace(
+            before,
+            operators=self.operators(),
+            seeds=dict(self.engine.seeds),
+            drawn=dict(self.state.drawn),
+            consumed=self.state.consumed,
+            iterator=iterator,
+        )
+
+    def _restore(self, saved: Checkpoint) -> None:
+        saved.check(self.operators())
+        self.state = saved
+        self.engine.drawn.update(saved.drawn)
+        for step in self.sources:
+            if step.node.id in saved.sources:
+                step.operator.restore(saved.sources[step.node.id])
+
+    # -- ending -------------------------------------------------------------------------------------------------
+
+    def close(self, timeout: float | None = None) -> None:
+        """Stop all work; waits for threads at most `timeout` seconds. Can be called again, and in a forked child."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._pid != os.getpid():
+            return
+        self.engine.close(timeout)
+        self._flights.clear()
+
+    def _check_process(self) -> None:
+        if self._closed:
+            raise RuntimeError("the pipeline is closed")
+        if self._pid != os.getpid():
+            raise RuntimeError(
+                "this pipeline was built in another process, and a fork does not take its threads along;"
+                " build a pipeline in the process that runs it"
+            )

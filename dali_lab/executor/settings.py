@@ -1,0 +1,168 @@
+"""The arguments of a pipeline: what they may be, and what they mean to the engine."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.graph.tracing import user_line
+from dali_lab.types import DALIDataType
+
+NO_EFFECT = {
+    "set_affinity": "threads are not bound to cores: chunks of one batch move between threads",
+    "bytes_per_sample": "the memory of outputs is allocated once their shapes are known",
+    "max_streams": "deprecated in NVIDIA DALI, where it has no effect either",
+    "default_cuda_stream_priority": "deprecated in NVIDIA DALI, where it has no effect either",
+    "stream_policy": "streams are ordered by events, whatever their number",
+    "concurrency": "independent operators always run side by side",
+    "exec_dynamic": "outputs always own their memory, and transfers are allowed anywhere in the graph",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Checked arguments of :class:`dali_lab.Pipeline`; their meanings are documented there."""
+
+    batch_size: int | None = None
+    num_threads: int | None = None
+    device_id: int | None = None
+    seed: int | None = None
+    exec_pipelined: bool = True
+    exec_async: bool = True
+    exec_dynamic: bool | None = None
+    prefetch_queue_depth: int | Mapping[str, int] = 2
+    enable_memory_stats: bool = False
+    enable_checkpointing: bool = False
+    checkpoint: bytes | None = None
+    py_num_workers: int = 1
+    py_start_method: str = "fork"
+    py_callback_pickler: Any = None
+    output_dtype: Any = None
+    output_ndim: Any = None
+    output_layout: Any = None
+    gpu: str = "auto"
+    optimize: bool = True
+
+    @property
+    def separated(self) -> bool:
+        """Whether the depths for CPU and GPU were given apart."""
+        return isinstance(self.prefetch_queue_depth, Mapping)
+
+    @property
+    def dynamic(self) -> bool:
+        """What NVIDIA DALI answers for ``exec_dynamic``."""
+        if self.exec_dynamic is None:
+            return self.exec_pipelined and self.exec_async and not self.separated
+        return bool(self.exec_dynamic)
+
+    @property
+    def depths(self) -> tuple[int, int]:
+        """Batches kept ahead on the CPU and on the GPU."""
+        depth = self.prefetch_queue_depth
+        if isinstance(depth, Mapping):
+            return int(depth["cpu_size"]), int(depth["gpu_size"])
+        return int(depth), int(depth)
+
+    @property
+    def ahead(self) -> int:
+        """Batches that the first run starts."""
+        return max(self.depths) if self.exec_pipelined else 1
+
+    @property
+    def threads(self) -> int:
+        """Threads to use: as many as were asked for, or as there are cores, up to 4."""
+        return self.num_threads if self.num_threads is not None else min(4, os.cpu_count() or 1)
+
+    def expectations(self, outputs: int) -> list[tuple[DALIDataType | None, int | None, str | None]]:
+        """For each output the dtype, the number of dimensions and the layout that it must have.
+
+        Raises
+        ------
+        ArgumentError
+            If a list is not as long as the outputs are many.
+        """
+        columns = []
+        for name in ("output_dtype", "output_ndim", "output_layout"):
+            value = getattr(self, name)
+            listed = list(value) if isinstance(value, (list, tuple)) else [value] * outputs
+            if len(listed) != outputs:
+                raise ArgumentError(f"describes {len(listed)} outputs; the pipeline has {outputs}", argument=name)
+            columns.append(listed)
+        return list(zip(*columns, strict=True))
+
+
+def _count(name: str, value: Any) -> int | None:
+    """A number of at least 1; `None` and −1 mean that it was not given."""
+    if value is None or (isinstance(value, int) and value == -1):
+        return None
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ArgumentTypeError(f"takes an int, got {value!r}", argument=name, origin=user_line())
+    if value < 1:
+        raise ArgumentError(f"{value} is not a positive number", argument=name, origin=user_line())
+    return value
+
+
+def _depth(value: Any, exec_async: bool) -> int | Mapping[str, int]:
+    name = "prefetch_queue_depth"
+    if isinstance(value, Mapping):
+        if set(value) != {"cpu_size", "gpu_size"}:
+            raise ArgumentError(f"takes the keys 'cpu_size' and 'gpu_size', got {sorted(value)}", argument=name)
+        if not exec_async:
+            raise ArgumentError("separate depths need exec_async=True", argument=name)
+        return {key: _count(name, item) or 1 for key, item in value.items()}
+    return _count(name, value) or 2
+
+
+def _described(name: str, value: Any, kind: type) -> Any:
+    for item in value if isinstance(value, (list, tuple)) else (value,):
+        if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
+            raise ArgumentTypeError(f"takes {kind.__name__}, a list of it, or None; got {item!r}", argument=name)
+        if item is DALIDataType.NO_TYPE or (kind is int and item is not None and item < 0):
+            raise ArgumentError(f"cannot be {item!r}", argument=name)
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
+
+
+def make_settings(given: Mapping[str, Any]) -> Settings:
+    """Check the arguments of a pipeline.
+
+    Raises
+    ------
+    ArgumentError
+        With the name of the argument and the user's line.
+    """
+    values = dict(given)
+    if values.pop("experimental_exec_dynamic", None) is not None:
+        warnings.warn("'experimental_exec_dynamic' is now called 'exec_dynamic'", DeprecationWarning, stacklevel=4)
+        values["exec_dynamic"] = given["experimental_exec_dynamic"]
+    for name in ("max_streams", "default_cuda_stream_priority"):
+        if values.get(name) is not None:
+            warnings.warn(f"'{name}' has no effect ({NO_EFFECT[name]})", DeprecationWarning, stacklevel=4)
+    for name in NO_EFFECT:
+        if name != "exec_dynamic":
+            values.pop(name, None)
+    for name in ("batch_size", "num_threads"):
+        values[name] = _count(name, values[name])
+    seed = values["seed"]
+    if seed is not None and not isinstance(seed, int):
+        raise ArgumentTypeError(f"takes an int or None, got {seed!r}", argument="seed", origin=user_line())
+    values["seed"] = None if seed is None or seed < 0 else int(seed)
+    device = values["device_id"]
+    values["device_id"] = None if device is None or device < 0 else int(device)
+    values["prefetch_queue_depth"] = _depth(values["prefetch_queue_depth"], values["exec_async"])
+    checkpoint = values["checkpoint"]
+    values["checkpoint"] = checkpoint.encode("latin-1") if isinstance(checkpoint, str) else checkpoint
+    if values["py_start_method"] not in ("fork", "spawn", "forkserver"):
+        raise ArgumentError(f"{values['py_start_method']!r} is none of 'fork', 'spawn'", argument="py_start_method")
+    if values["py_callback_pickler"] is not None and values["py_start_method"] == "fork":
+        raise ArgumentError("is not used with py_start_method='fork'", argument="py_callback_pickler")
+    for name, kind in (("output_dtype", DALIDataType), ("output_ndim", int), ("output_layout", str)):
+        values[name] = _described(name, values[name], kind)
+    gpu = values["gpu"] or os.environ.get("DALI_LAB_GPU") or "auto"
+    if gpu not in ("auto", "require", "never"):
+        raise ArgumentError(f"{gpu!r} is none of 'auto', 'require', 'never'", argument="gpu", origin=user_line())
+    values["gpu"] = gpu
+    return Settings(**values)

@@ -1,0 +1,1 @@
+"""Operators that conditionals put into a graph: nobody calls them by hand."""

@@ -1,0 +1,68 @@
+"""``not``, and the check of what ``and`` and ``or`` are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import OperatorError
+from dali_lab.schema import Arg, Call, Case, Input, Operator, register
+from dali_lab.types import BOOL
+
+
+def check_logical(batch: Batch, expression: str, side: str) -> None:
+    """Raise unless each sample is one bool.
+
+    Raises
+    ------
+    OperatorError
+        With the expression and its side.
+    """
+    where = f"the {side} side of '{expression}'" if side else f"'{expression}'"
+    if batch.dtype is not BOOL:
+        raise OperatorError(f"{where} takes scalars of bool, got {batch.dtype}; compare with 0 to make it one")
+    if batch.ndim:
+        raise OperatorError(f"{where} takes scalars, got tensors with {batch.ndim} dimensions")
+
+
+@register
+class ValidateLogical(Operator):
+    """Checks that a side of ``and`` or ``or`` is one bool for each sample."""
+
+    name = "_conditional.validate_logical"
+    schema_name = "_conditional__ValidateLogical"
+    family = "conditional"
+    title = "Check a condition"
+    inputs = (Input("input", kind="any"),)
+    arguments = (
+        Arg("expression_name", "string", "and", "The expression that is checked."),
+        Arg("expression_side", "string", "left", "Which side of it."),
+    )
+    hidden = True
+    tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"
+
+    def run(self, call: Call, batch: Batch) -> Batch:
+        check_logical(batch, self.value("expression_name"), self.value("expression_side"))
+        return batch
+
+
+@register
+class Not(Operator):
+    """``not`` of one bool for each sample."""
+
+    name = "_conditional.not_"
+    schema_name = "_conditional__Not_"
+    family = "conditional"
+    title = "Not"
+    inputs = (Input("input", kind="any"),)
+    hidden = True
+
+    def run(self, call: Call, batch: Batch) -> Batch:
+        check_logical(batch, "not", "")
+        return Batch.dense(~batch.stacked())
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case(([np.array(True), np.array(False), np.array(True)],))

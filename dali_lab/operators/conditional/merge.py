@@ -1,0 +1,47 @@
+"""Joins the two parts of a batch that a condition cut."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import OperatorError
+from dali_lab.operators.conditional.split import PREDICATE, decisions
+from dali_lab.schema import Call, Input, Operator, register
+
+
+@register
+class Merge(Operator):
+    """Puts the samples of both branches of a condition back in their order."""
+
+    name = "_conditional.merge"
+    schema_name = "_conditional__Merge"
+    family = "conditional"
+    title = "Merge"
+    inputs = (Input("true", kind="any", doc="Samples for which the condition holds."), Input("false", kind="any"))
+    arguments = (PREDICATE,)
+    devices = ("cpu", "gpu")
+    whole_batch = True
+    joins_scopes = True
+    hidden = True
+    tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"
+
+    def run(self, call: Call, true: Batch, false: Batch) -> Batch:
+        mask = decisions(call, call.batches["predicate"])
+        if not len(true) or not len(false):
+            return true if len(true) else false
+        for what, left, right in (
+            ("dtype", true.dtype, false.dtype),
+            ("number of dimensions", true.ndim, false.ndim),
+            ("layout", true.layout, false.layout),
+        ):
+            if left != right:
+                raise OperatorError(
+                    f"divergent data in the branches of a condition: the `if` branch has {what} {left!s},"
+                    f" the `else` branch {right!s}; both must give the same"
+                )
+        both = Batch.concat([true, false])
+        order = np.empty(len(mask), np.int64)
+        order[np.flatnonzero(mask)] = np.arange(len(true))
+        order[np.flatnonzero(~mask)] = np.arange(len(true), len(mask))
+        return both.take(order)

@@ -1,0 +1,56 @@
+"""Cuts a batch in two by a condition."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import OperatorError
+from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+from dali_lab.schema.arguments import REQUIRED
+from dali_lab.types import numpy_dtype
+
+PREDICATE = Arg("predicate", "bool", REQUIRED, "For each sample: whether it belongs to the true branch.", tensor=True)
+
+
+def decisions(call: Call, predicate: Batch) -> npt.NDArray[np.bool_]:
+    """What a condition says for each sample.
+
+    Raises
+    ------
+    OperatorError
+        If it is not one number for each sample.
+    """
+    if predicate.ndim != 0 and len(predicate):
+        raise OperatorError(
+            "a condition of 'if' takes a scalar (a tensor without dimensions) for each sample, on the CPU;"
+            f" got a tensor with {predicate.ndim} dimensions"
+        )
+    if not len(predicate):
+        return np.zeros(0, bool)
+    return predicate.stacked().astype(numpy_dtype(predicate.dtype)).astype(bool)
+
+
+@register
+class Split(Operator):
+    """Gives the samples for which a condition holds, and the others."""
+
+    name = "_conditional.split"
+    schema_name = "_conditional__Split"
+    family = "conditional"
+    title = "Split by a condition"
+    inputs = (Input("input", kind="any", doc="Any batch."),)
+    outputs = (Output("true", kind="any"), Output("false", kind="any"))
+    arguments = (PREDICATE, Arg("_if_stmt", "bool", False, "Part of an 'if' statement.", advanced=True))
+    devices = ("cpu", "gpu")
+    whole_batch = True
+    hidden = True
+    tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"
+
+    def cut_of_output(self, index: int) -> int | None:
+        return index
+
+    def run(self, call: Call, batch: Batch) -> tuple[Batch, Batch]:
+        mask = decisions(call, call.batches["predicate"])
+        return batch.take(np.flatnonzero(mask)), batch.take(np.flatnonzero(~mask))
