@@ -34,7 +34,7 @@ class ImageInfo(NamedTuple):
     bits
         Significant bits of a value, at most those of `dtype`.
     color
-        ``gray``, ``rgb``, ``ycc``, ``palette``, ``cmyk`` or ``ycck``.
+        ``gray``, ``inverse gray`` (TIFF with white as 0), ``rgb``, ``ycc``, ``palette``, ``cmyk`` or ``ycck``.
     """
 
     height: int
@@ -313,7 +313,7 @@ _TIFF_DTYPES = {
     (3, 32): "float32",
     (3, 64): "float64",
 }
-_TIFF_COLORS = {0: "gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "ycc"}
+_TIFF_COLORS = {0: "inverse gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "ycc"}
 _TIFF_FIELD_SIZES = {1: 1, 3: 2, 4: 4, 16: 8}
 
 

@@ -199,7 +199,12 @@ def _decode_stored(
     data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool, out: Array | None
 ) -> Array:
     """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
-    array = pnm.decode(data, info) if info.format == "pnm" else imagecodecs_backend.decode(data, info, out)
+    if info.format == "pnm":
+        array = pnm.decode(data, info)
+    elif imagecodecs_backend.available():
+        array = imagecodecs_backend.decode(data, info, out)
+    else:
+        array = opencv.decode(data, info, "ANY_DATA")
     return _finish(array, info, color, region, adjust_orientation)
 
 
@@ -208,6 +213,9 @@ def _finish(array: Array, info: ImageInfo, color: str, region: Region | None, ad
         raise CodecError(
             f"its header says {info.height} x {info.width}, but it holds {array.shape[0]} x {array.shape[1]}"
         )
+    if array.shape[2] > info.channels:
+        # Transparency by palette or by key colour, which NVIDIA DALI leaves alone.
+        array = array[..., : info.channels]
     if adjust_orientation:
         array = convert.upright(array, info.orientation)
     if region is not None:
@@ -276,11 +284,17 @@ def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None
             raise CodecError(_reason(data, info))
         array = opencv.decode(data, info, color)
         color = "ANY_DATA"
-    else:
+    elif imagecodecs_backend.available() and not (info.format == "tiff" and info.color == "palette"):
         try:
             array = imagecodecs_backend.decode(data, info)
         except CodecError as error:
             raise CodecError(f"{_reason(data, info)}: {error}") from None
+    else:
+        array = opencv.decode(data, info, "ANY_DATA")
+        if info.format == "tiff" and info.orientation != 1:
+            # OpenCV turns TIFF whatever it is asked for.
+            height, width = info.displayed_size
+            info = info._replace(height=height, width=width, orientation=1)
     return _finish(array, info, color, region, adjust_orientation)
 
 

@@ -9,6 +9,26 @@ import numpy.typing as npt
 
 from dali_lab.codecs.header import Buffer, CodecError, ImageInfo
 
+_module: Any = None
+_missing = False
+
+
+def available() -> bool:
+    """Whether imagecodecs is installed."""
+    return _load() is not None
+
+
+def _load() -> Any:
+    global _module, _missing
+    if _module is None and not _missing:
+        try:
+            import imagecodecs
+
+            _module = imagecodecs
+        except ImportError:
+            _missing = True
+    return _module
+
 
 def decode(data: Buffer, info: ImageInfo, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     """The picture as stored: HWC, at its own depth, before its orientation is applied.
@@ -20,12 +40,11 @@ def decode(data: Buffer, info: ImageInfo, out: npt.NDArray[Any] | None = None) -
     CodecError
         With the decoder's own reason.
     """
+    library = _load()
+    if library is None:
+        raise CodecError(f"decoding {info.format} needs the package 'imagecodecs', which is not installed")
     try:
-        import imagecodecs
-    except ImportError:
-        raise CodecError(f"decoding {info.format} needs the package 'imagecodecs', which is not installed") from None
-    try:
-        array = _DECODERS[info.format](imagecodecs, data, info, out)
+        array = _DECODERS[info.format](library, data, info, out)
     except CodecError:
         raise
     except Exception as error:
@@ -70,6 +89,8 @@ def _tiff(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[
         array = array.astype(np.uint8) * np.uint8(255)
     if array.ndim == 3 and array.shape[0] == info.channels and array.shape[1:] == (info.height, info.width):
         array = array.transpose(1, 2, 0)
+    if info.color == "inverse gray" and array.dtype.kind == "u":
+        array = np.iinfo(array.dtype).max - array
     return array  # type: ignore[no-any-return]
 
 
