@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.errors import GraphError
+from dali_lab.errors import DaliLabError, GraphError
 
 if TYPE_CHECKING:
     from dali_lab.executor.settings import Settings
@@ -81,7 +82,7 @@ class PipelineFiles:
         return pipeline
 
     def deserialize_and_build(self, serialized_pipeline: bytes) -> None:
-        """Take the graph from NVIDIA DALI's serialized form, and build; arguments stored there win where given here by default."""
+        """Take the graph from its serialized form, and build; stored arguments count where none were given here."""
         from dali_lab.executor.settings import Settings
         from dali_lab.formats import dali_proto
 
@@ -105,11 +106,23 @@ class PipelineFiles:
 
         Parameters
         ----------
-        show_tensors, use_colors
-            As in NVIDIA DALI; edges and placements are always shown here.
+        show_tensors
+            Show what travels between the nodes as nodes of their own.
+        use_colors
+            Tell CPU and GPU apart by colour.
         show_ids
             Deprecated, without effect.
         """
         from dali_lab.formats import dot
 
-        dot.dump(self.graph, filename)
+        if show_ids is not None:
+            warnings.warn("'show_ids' no longer has any effect", DeprecationWarning, stacklevel=2)
+        dot.dump(self.graph, filename, show_tensors=show_tensors, use_colors=use_colors)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """What notebooks show: a picture of the graph, once it is defined."""
+        try:
+            bundle = self.graph._repr_mimebundle_()
+        except (DaliLabError, NotImplementedError, TypeError, ValueError):
+            return {"text/plain": repr(self)}
+        return {**bundle, "text/plain": repr(self)}

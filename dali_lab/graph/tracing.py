@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, DaliLabError, GraphError, nearest
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.graph.naming import suggested_name
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.types import ScalarConstant
@@ -23,13 +25,18 @@ _warned: set[str] = set()
 
 def user_line() -> str:
     """``file:line`` of the innermost frame outside this package."""
-    frame = sys._getframe(1)
+    frame = _user_frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
+
+
+def _user_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         name = frame.f_code.co_filename
         if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
-            return f"{name}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
-    return ""
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -115,6 +122,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         pipeline,
         user_line(),
         preserve,
+        suggested_name(_user_frame()),
     )
     if conditions is not None:
         conditions.record(call)

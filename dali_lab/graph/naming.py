@@ -1,0 +1,92 @@
+"""Names of nodes from the names of variables: ``turned = fn.rotate(images)`` makes a node called ``turned``.
+
+The name is read off the bytecode of the caller: what Python does with the result of the call that is being made. So it
+needs no source, and holds in loops, helper functions and expressions alike.
+"""
+
+from __future__ import annotations
+
+import bisect
+import builtins
+import dis
+import functools
+import keyword
+from types import CodeType, FrameType
+
+RESERVED = frozenset({"fn", "math", "np", "ops", "pipeline_def", "types"})
+"""Names that programs use for other things; a variable that ends in ``_`` to avoid one names a node without it."""
+
+_STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR"})
+
+
+def suggested_name(frame: FrameType | None) -> str:
+    """The name for the node that the call running in `frame` makes, or an empty text."""
+    if frame is None:
+        return ""
+    offsets, targets = _targets(frame.f_code)
+    # A frame that waits for a call may point behind the instruction, at its inline caches.
+    place = bisect.bisect_right(offsets, frame.f_lasti) - 1
+    return node_name(targets[place]) if place >= 0 else ""
+
+
+def node_name(variables: tuple[str, ...]) -> str:
+    """The name for a node whose outputs go to these variables: the first that says something."""
+    for variable in variables:
+        if variable.strip("_"):
+            plain = variable.rstrip("_")
+            return plain if variable == f"{plain}_" and is_reserved(plain) else variable
+    return ""
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a variable of this name would hide something that programs use."""
+    return keyword.iskeyword(name) or hasattr(builtins, name) or name in RESERVED
+
+
+@functools.lru_cache(maxsize=1024)
+def _targets(code: CodeType) -> tuple[list[int], list[tuple[str, ...]]]:
+    """Offsets of the instructions, and the variables that take the result of each."""
+    instructions = [item for item in dis.get_instructions(code) if item.opname != "CACHE"]
+    targets = [_stored(instructions, _skip_moves(instructions, place + 1)) for place in range(len(instructions))]
+    return [item.offset for item in instructions], targets
+
+
+def _skip_moves(instructions: list[dis.Instruction], place: int) -> int:
+    """Step over ``.gpu()`` and ``.cpu()`` behind a call, and the copy that ``a = b = call()`` makes."""
+    while place < len(instructions):
+        item = instructions[place]
+        if item.opname == "COPY" and item.arg == 1:
+            place += 1
+        elif item.opname in ("LOAD_METHOD", "LOAD_ATTR") and item.argval in ("gpu", "cpu"):
+            place += 1
+            while place < len(instructions) and instructions[place].opname in ("PRECALL", "PUSH_NULL"):
+                place += 1
+            if place >= len(instructions) or instructions[place].opname != "CALL":
+                return place
+            place += 1
+        else:
+            return place
+    return place
+
+
+def _stored(instructions: list[dis.Instruction], place: int) -> tuple[str, ...]:
+    if place >= len(instructions):
+        return ()
+    wanted = 1
+    if instructions[place].opname == "UNPACK_SEQUENCE":
+        wanted = instructions[place].arg or 0
+        place += 1
+    names: list[str] = []
+    while len(names) < wanted and place < len(instructions):
+        item = instructions[place]
+        if item.opname in _STORES:
+            names.append(str(item.argval))
+        elif item.opname == "STORE_FAST_STORE_FAST":
+            names.extend(map(str, item.argval))
+        elif item.opname == "STORE_FAST_LOAD_FAST":
+            names.append(str(item.argval[0]))
+            break
+        else:
+            break
+        place += 1
+    return tuple(names[:wanted])
