@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+from dali_lab.executor.random_streams import SeedRequest, assign_seeds, seed_order
 from dali_lab.graph.graph import Graph
 from dali_lab.schema.registry import find_operator, has_operator
 
 
 def graph_seeds(graph: Graph, seed: int) -> dict[str, int]:
-    """Seed of each node that takes one, as a function of the pipeline's seed and the graph's shape alone."""
-    import numpy as np
+    """Seed of each node that takes one, as NVIDIA DALI assigns them.
 
-    needed = graph.ancestors(edge.node for edge in graph.outputs)
-    needed |= graph.ancestors(name for name, node in graph.nodes.items() if node.arguments.get("preserve"))
-    # Nodes that nothing needs come last: a graph being drawn then has the seeds that its traced program will have.
-    ordered = sorted(graph.nodes, key=lambda name: name not in needed)
-    seeds = {}
-    words = iter(np.random.SeedSequence(abs(seed)).generate_state(len(graph.nodes) + 1, np.uint64).tolist())
-    for name in ordered:
+    Nodes that no output needs come after all others, so that a graph that is still being drawn has the seeds
+    that the program made from it will have.
+    """
+
+    def inputs_of(name: str) -> list[str]:
+        return [edge.node for edge in graph.nodes[name].edges() if edge.node in graph.nodes]
+
+    preserved = [name for name, node in graph.nodes.items() if node.arguments.get("preserve")]
+    outputs = [edge.node for edge in graph.outputs if edge.node in graph.nodes]
+    order = seed_order([*outputs, *preserved], inputs_of)
+    order = seed_order([*order, *graph.nodes], inputs_of)
+    requests = []
+    for name in order:
         node = graph.nodes[name]
-        if has_operator(node.op) and "seed" in find_operator(node.op).argument_table:
-            word = next(words)
-            own = node.arguments.get("seed", -1)
-            seeds[name] = int(own) if own is not None and own >= 0 else int(word)
-    return seeds
+        takes = has_operator(node.op) and "seed" in find_operator(node.op).argument_table
+        requests.append(SeedRequest(takes, node.arguments.get("seed")))
+    assigned = assign_seeds(seed, requests)
+    return {name: own for name, own in zip(order, assigned, strict=True) if own is not None}

@@ -1,0 +1,99 @@
+"""Decodes a random window of each picture."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register
+
+RANDOM_WINDOW = (
+    Arg(
+        "random_area",
+        "float",
+        (0.08, 1.0),
+        "Range of the window's area, as a share of the picture's.",
+        vector=True,
+        length=2,
+        soft_minimum=0.0,
+        soft_maximum=1.0,
+        step=0.01,
+        important=True,
+    ),
+    Arg(
+        "random_aspect_ratio",
+        "float",
+        (3 / 4, 4 / 3),
+        "Range of the window's width divided by its height.",
+        vector=True,
+        length=2,
+        soft_minimum=0.25,
+        soft_maximum=4.0,
+        step=0.01,
+        important=True,
+    ),
+    Arg("num_attempts", "int", 10, "Attempts to find a window before the largest that fits is taken.", minimum=1),
+)
+
+
+def verify_random_window(values: Mapping[str, Any]) -> None:
+    """Raise :class:`ArgumentError` where a range is empty or not positive."""
+    for name in ("random_area", "random_aspect_ratio"):
+        bounds = values.get(name)
+        if bounds is not None and not 0 < bounds[0] <= bounds[-1]:
+            raise ArgumentError(f"must be a range of positive numbers, not {list(bounds)}", argument=name)
+
+
+def random_windows(call: Call, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """A random window of each picture as ``(y0, x0, y1, x1)``; `sizes` are heights and widths."""
+    from dali_lab.codecs import random_window
+
+    values = call.operator.values
+    return random_window.crop_windows(
+        sizes,
+        call.seed,
+        call.drawn_before,
+        call.indices,
+        values["random_area"],
+        values["random_aspect_ratio"],
+        values["num_attempts"],
+    )
+
+
+@register
+class ImageRandomCrop(ImageDecoder):
+    """Decodes a random window of each picture; only the window is decoded where the format allows it.
+
+    An area and an aspect ratio are drawn until a window of this kind fits the picture; its place is random.
+    """
+
+    name = "decoders.image_random_crop"
+    title = "Decode a random crop"
+    arguments = (*RANDOM_WINDOW, *DECODING)
+    random = True
+    needs_sizes = True
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_random_window(values)
+
+    def regions(self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]) -> npt.NDArray[np.int64]:
+        return random_windows(call, sizes)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        files = (sample_files(),)
+        yield Case(files, {}, batches=5)
+        yield Case(files, {"random_area": (0.1, 0.3), "random_aspect_ratio": (0.5, 2.0)}, batches=5)
+        yield Case(files, {"seed": 99, "num_attempts": 1}, batches=3)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((sample_files(),), {"random_area": (0.5, 0.1)}, words=("random_area",))
+        yield ErrorCase((sample_files(),), {"num_attempts": 0}, words=("num_attempts", "at least 1"))

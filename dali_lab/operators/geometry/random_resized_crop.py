@@ -1,0 +1,79 @@
+"""Cuts a random window and resizes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
+from dali_lab.operators.geometry.resize import LEVEL
+from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, extents_of
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
+
+
+@register
+class RandomResizedCrop(Resizing):
+    """Cuts a random window out of each image and resizes it to one size."""
+
+    name = "random_resized_crop"
+    title = "Random resized crop"
+    inputs = (Input("data", layouts=("HWC", "CHW"), doc="Images or sequences of UINT8, INT16, UINT16 or FLOAT."),)
+    frames = True
+    random = True
+    arguments = (
+        Arg(
+            "size",
+            "int",
+            REQUIRED,
+            "Height and width of the result, or one number for both.",
+            vector=True,
+            minimum=1,
+            unit="px",
+            soft_minimum=1,
+            soft_maximum=512,
+            important=True,
+        ),
+        *RANDOM_WINDOW,
+        *FILTERS,
+    )
+    example = """
+    >>> fn.random_resized_crop(images, size=(224, 224), random_area=(0.1, 1.0))
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_random_window(values)
+
+    def setup(self) -> None:
+        if len(self.value("size")) not in (1, 2):
+            raise self.fail(f"takes 1 or 2 values, got {len(self.value('size'))}", "size")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        windows = random_windows(call, extents_of(data)).astype(np.float64)
+        size = np.broadcast_to(np.asarray(self.value("size"), np.int64), (len(data), 2))
+        return self.resample(call, data, Resampling(windows[:, :2], windows[:, 2:], size))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for arguments in (
+            {"size": (20, 24)},
+            {"size": (32,), "random_area": (0.3, 0.5)},
+            {"size": (20, 24), "interp_type": INTERP_CUBIC},
+            {"size": (20, 24), "interp_type": INTERP_NN, "seed": 5},
+            {"size": (20, 24), "antialias": False},
+            {"size": (10, 10), "random_aspect_ratio": (0.2, 0.4)},
+        ):
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL, batches=3)
+        yield Case((pictures,), {"size": (20, 24), "dtype": FLOAT}, tolerance=5e-3, reason=LEVEL, batches=2)
+        yield Case((samples.planar(),), {"size": (20, 24)}, tolerance=1, reason=LEVEL, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), words=("size", "must be given"))
+        yield ErrorCase((samples.pictures(),), {"size": (0, 5)}, words=("size", "0", "at least 1"))
+        yield ErrorCase((samples.pictures(),), {"size": (5, 5), "random_area": (-1.0, 1.0)}, words=("random_area",))

@@ -1,0 +1,69 @@
+"""Draws zeros and ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import BOOL, INT32, UINT8, numpy_dtype
+
+
+@register
+class CoinFlip(Drawing):
+    """Draws 1 with a given probability, else 0."""
+
+    name = "random.coin_flip"
+    title = "Coin flip"
+    arguments = (
+        Arg(
+            "probability",
+            "float",
+            0.5,
+            "Probability of a 1.",
+            tensor=True,
+            minimum=0.0,
+            maximum=1.0,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+            step=0.01,
+            important=True,
+        ),
+        SHAPE,
+        dtype_argument("INT32"),
+    )
+    differs = "A probability outside [0, 1] is an error; NVIDIA DALI accepts it."
+    example = """
+    >>> images = fn.flip(images, horizontal=fn.random.coin_flip(probability=0.5))
+    """
+
+    def run(self, call: Call, *like: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        dtype = self.dtype_or(INT32)
+        probability = call.numbers("probability")
+        wrong = ~((probability >= 0) & (probability <= 1))
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"{probability[index]:g} is not in [0, 1]", argument="probability", sample=index)
+        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        random_streams.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        values = PerSample([np.float32(v) for v in (0, 0.5, 1)])
+        yield Case((), {}, batches=5, batch_size=7)
+        yield Case((), {"probability": 0.2, "shape": (20,)}, batches=3)
+        yield Case((), {"probability": values, "shape": (9,)}, batches=3)
+        yield Case((), {"dtype": BOOL}, batches=3)
+        yield Case((), {"dtype": UINT8, "shape": (3, 3)}, batches=2)
+        yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {"probability": 2.0}, words=("probability", "2", "[0, 1]"))

@@ -1,0 +1,73 @@
+"""What random operators share: shapes of the samples, from an argument or from another batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import DALIDataType
+
+SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
+SHAPE = Arg("shape", "int", None, "Shape of each sample; a single number if not given.", vector=True, tensor=True)
+
+
+class Drawing(Operator):
+    """Operators that make random numbers."""
+
+    family = "random"
+    inputs = (SHAPE_LIKE,)
+    outputs = (Output("numbers", kind="tensor"),)
+    devices = ("cpu", "gpu")
+    random = True
+
+    def shapes(self, call: Call, like: tuple[Batch, ...]) -> npt.NDArray[np.int64]:
+        """Shape of each sample, ``int64[N, ndim]``.
+
+        Raises
+        ------
+        OperatorError
+            If a shape is given twice, or has a negative extent.
+        """
+        if like:
+            if self.has("shape"):
+                raise call.problem("given together with a batch to take the shapes from", argument="shape")
+            return like[0].shapes
+        if not self.has("shape"):
+            return np.zeros((call.count, 0), np.int64)
+        batch = call.batches.get("shape")
+        if batch is not None and batch.ndim == 0:
+            table = call.numbers("shape", np.int64)[:, None]
+        elif batch is not None:
+            length = int(batch.shapes[0, 0]) if len(batch) else 0
+            table = call.vectors("shape", length, np.int64) if length else np.zeros((call.count, 0), np.int64)
+        else:
+            value = self.values["shape"]
+            table = np.broadcast_to(np.asarray(value, np.int64), (call.count, len(value)))
+        if (table < 0).any():
+            index = int((table < 0).any(axis=1).argmax())
+            raise call.problem(f"{table[index].tolist()} has a negative extent", argument="shape", sample=index)
+        return np.ascontiguousarray(table)
+
+    def layout(self, like: tuple[Batch, ...]) -> str:
+        """Layout of the result: that of the batch that gave the shapes."""
+        return like[0].layout if like else ""
+
+    def stream(self, call: Call) -> Any:
+        """The random words of these samples."""
+        from dali_lab.executor.random_streams import open_stream
+
+        return open_stream(call.seed, call.drawn_before, call.indices)
+
+    def dtype_or(self, default: DALIDataType) -> DALIDataType:
+        """The wanted type, or `default`."""
+        dtype: DALIDataType | None = self.value("dtype")
+        return default if dtype is None else dtype
+
+
+def dtype_argument(default: str) -> Arg:
+    """The ``dtype`` argument of a random operator."""
+    return Arg("dtype", "dtype", None, f"Type of the numbers; {default} if not given.")

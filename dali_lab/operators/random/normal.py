@@ -1,0 +1,53 @@
+"""Draws normally distributed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT64, INT32, numpy_dtype
+
+LOGARITHM = "Box-Muller takes logarithm and cosine from another mathematical library"
+
+
+@register
+class Normal(Drawing):
+    """Draws numbers with a normal distribution."""
+
+    name = "random.normal"
+    title = "Normal"
+    arguments = (
+        Arg("mean", "float", 0.0, "Mean of the numbers.", tensor=True, important=True),
+        Arg("stddev", "float", 1.0, "Standard deviation of the numbers.", tensor=True, important=True),
+        SHAPE,
+        dtype_argument("FLOAT"),
+    )
+
+    def run(self, call: Call, *like: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        dtype = self.dtype_or(FLOAT)
+        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        random_streams.fill_normal(
+            self.stream(call), out.addresses, out.sizes, call.numbers("mean"), call.numbers("stddev"), numpy_dtype(dtype)
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        values = PerSample([np.float32(v) for v in (0, 10, -5)])
+        yield Case((), {}, tolerance=1e-6, reason=LOGARITHM, batches=3)
+        yield Case((), {"mean": 3.0, "stddev": 2.0, "shape": (5, 6)}, tolerance=2e-6, reason=LOGARITHM, batches=3)
+        yield Case((), {"mean": values, "stddev": 0.5}, tolerance=2e-6, reason=LOGARITHM, batches=2)
+        yield Case((), {"shape": (9,), "dtype": FLOAT64}, tolerance=1e-6, reason=LOGARITHM)
+        yield Case((), {"shape": (9,), "stddev": 100.0, "dtype": INT32}, tolerance=1, reason=LOGARITHM)
+        yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, tolerance=1e-6, reason=LOGARITHM)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {"mean": "big"}, words=("mean", "float"))

@@ -1,0 +1,93 @@
+"""Draws evenly distributed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT64, INT32, numpy_dtype
+
+
+@register
+class Uniform(Drawing):
+    """Draws numbers spread evenly over a range, or picks from a list of values with equal chances."""
+
+    name = "random.uniform"
+    title = "Uniform"
+    arguments = (
+        Arg(
+            "range",
+            "float",
+            (-1.0, 1.0),
+            "Lower and upper bound; the upper one is left out.",
+            vector=True,
+            length=2,
+            tensor=True,
+            important=True,
+        ),
+        Arg("values", "float", None, "Values to pick from, all as likely.", vector=True, tensor=True, important=True),
+        SHAPE,
+        dtype_argument("FLOAT"),
+    )
+    example = """
+    >>> angle = fn.random.uniform(range=(-15, 15))
+    >>> images = fn.rotate(images, angle=angle)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        connected = set(connected)
+        given = {name for name in ("range", "values") if name in connected or values.get(name) is not None}
+        if len(given) == 2:
+            raise ArgumentError("given together with 'values'; give one or the other", argument="range")
+        bounds = values.get("range")
+        if bounds is not None and "range" not in connected and not bounds[0] <= bounds[-1]:
+            raise ArgumentError(f"the lower bound {bounds[0]:g} is above the upper one {bounds[-1]:g}", argument="range")
+        if values.get("values") == ():
+            raise ArgumentError("needs at least one value", argument="values")
+
+    def run(self, call: Call, *like: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        dtype = self.dtype_or(FLOAT)
+        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        stream = self.stream(call)
+        if self.has("values"):
+            values = call.lists("values") or []
+            random_streams.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
+            return out
+        bounds = call.vectors("range", 2)
+        wrong = ~(bounds[:, 0] <= bounds[:, 1])
+        if wrong.any():
+            index = int(wrong.argmax())
+            low, high = bounds[index]
+            raise call.problem(f"the lower bound {low:g} is above the upper one {high:g}", argument="range", sample=index)
+        low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
+        random_streams.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        ranges = PerSample([np.array(row, np.float32) for row in ((0, 1), (-3, 4), (100, 200))])
+        yield Case((), {}, batches=3)
+        yield Case((), {"range": (3, 7.5), "shape": (4, 5)}, batches=3)
+        yield Case((), {"range": ranges}, batches=2)
+        yield Case((), {"values": (1, 2.5, 7)}, batches=3)
+        yield Case((), {"range": (0, 100), "dtype": INT32, "shape": (7,)}, batches=2)
+        yield Case((), {"dtype": FLOAT64, "shape": (7,)}, batches=2)
+        yield Case((), {"seed": 17, "shape": (3,)}, batches=2)
+        yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
+        yield Case((), {"shape": PerSample([np.array([2], np.int32), np.array([5], np.int32)])}, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {"range": (2.0, 1.0)}, words=("range", "2", "1"))
+        yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
+        yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
