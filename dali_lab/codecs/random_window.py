@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.kernels.cpu.memory import kernel
+from dali_lab.kernels.cpu.memory import kernel, part
+from dali_lab.kernels.cpu.philox import philox_block
 
 #: Philox counters between the samples of a batch.
 SAMPLE_STRIDE = 65537
@@ -20,8 +21,6 @@ SEED_MODIFIER = 0x12345678ABCDEFE
 
 _U32 = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
-_M0, _M1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
-_W0, _W1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
 
 
 def crop_windows(
@@ -90,27 +89,18 @@ def crop_windows(
     return windows
 
 
-@kernel
+@part
 def _next(state: Any) -> Any:
     """The next 32 bits; `state` holds key, high and low counter, phase and the four words of a block, as ``uint64``."""
     phase = state[3]
     if phase == 0:
-        c0, c1 = state[2] & _U32, state[2] >> _32
-        c2, c3 = state[1] & _U32, state[1] >> _32
-        k0, k1 = state[0] & _U32, state[0] >> _32
-        for _ in range(10):
-            p0 = _M0 * c0
-            p1 = _M1 * c2
-            c0, c1, c2, c3 = (p1 >> _32) ^ c1 ^ k0, p1 & _U32, (p0 >> _32) ^ c3 ^ k1, p0 & _U32
-            k0 = (k0 + _W0) & _U32
-            k1 = (k1 + _W1) & _U32
-        state[4], state[5], state[6], state[7] = c0, c1, c2, c3
+        state[4], state[5], state[6], state[7] = philox_block(state[0], state[1], state[2])
         state[2] += np.uint64(1)
     state[3] = (phase + np.uint64(1)) & np.uint64(3)
     return state[np.int64(4) + np.int64(phase)]
 
 
-@kernel
+@part
 def _real(state: Any, low: Any, high: Any) -> Any:
     """A float32 from `low` to `high`, as the GNU C++ library draws it."""
     unit = np.float32(_next(state)) * np.float32(2.0**-32)
@@ -119,7 +109,7 @@ def _real(state: Any, low: Any, high: Any) -> Any:
     return np.float32(unit * np.float32(high - low)) + low
 
 
-@kernel
+@part
 def _integer(state: Any, largest: Any) -> Any:
     """An integer from 0 to `largest`, as the GNU C++ library draws it (Lemire's method)."""
     count = np.uint64(largest + 1)
@@ -131,13 +121,13 @@ def _integer(state: Any, largest: Any) -> Any:
     return np.int64(product >> _32)
 
 
-@kernel
+@part
 def _rounded_root(area: Any) -> Any:
     """Square root in float32, rounded to an integer with halves upwards."""
     return np.int64(np.floor(np.float64(np.sqrt(np.float32(area))) + 0.5))
 
 
-@kernel
+@part
 def _cut(size: Any, part: Any) -> Any:
     return np.int64(np.float32(size) * part)
 

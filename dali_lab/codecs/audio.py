@@ -1,0 +1,167 @@
+"""Sound from bytes: WAV, FLAC, OGG, MP3, AIFF and what else libsndfile reads, with resampling and down-mixing."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer, CodecError
+
+Array = npt.NDArray[Any]
+
+
+class AudioInfo(NamedTuple):
+    """What the header of a sound file says.
+
+    Attributes
+    ----------
+    length
+        Samples of each channel.
+    channels
+        Number of channels.
+    sample_rate
+        In Hz.
+    format
+        ``WAV``, ``FLAC``, ``OGG``, ``MP3`` and so on.
+    encoding
+        How samples are stored, such as ``PCM_16`` or ``VORBIS``.
+    """
+
+    length: int
+    channels: int
+    sample_rate: int
+    format: str
+    encoding: str
+
+
+def peek_audio(data: Buffer) -> AudioInfo:
+    """Read a sound file's header.
+
+    Raises
+    ------
+    CodecError
+        If it is no sound file that libsndfile reads.
+    """
+    with _open(data) as file:
+        return AudioInfo(file.frames, file.channels, file.samplerate, file.format, file.subtype)
+
+
+def decode(
+    buffers: Sequence[Buffer],
+    *,
+    dtype: npt.DTypeLike = np.float32,
+    downmix: bool = False,
+    sample_rates: Sequence[float] | npt.NDArray[np.floating[Any]] | float | None = None,
+    quality: float = 50.0,
+) -> tuple[list[Array | None], npt.NDArray[np.float32], list[tuple[int, str]]]:
+    """Decode a chunk of sound files in the calling thread.
+
+    Parameters
+    ----------
+    buffers
+        Encoded files.
+    dtype
+        ``float32`` (-1 to 1), ``int16`` or ``int32``.
+    downmix
+        Whether to average the channels; the result then has one dimension.
+    sample_rates
+        Rate to resample to, one or one for each file; `None` or 0 leaves a file at its own.
+    quality
+        Of resampling, 0 to 100.
+
+    Returns
+    -------
+    arrays : list
+        For each file an array ``[samples, channels]``, or ``[samples]`` when mixed down; `None` for a failure.
+    rates : numpy.ndarray
+        ``float32[N]``, sample rate of each result.
+    failures : list of (int, str)
+        Index and reason of each file that could not be decoded.
+
+    Raises
+    ------
+    ValueError
+        If `dtype` is none of the three.
+    """
+    wanted = np.dtype(dtype)
+    if wanted not in (np.float32, np.int16, np.int32):
+        raise ValueError(f"sound decodes to float32, int16 or int32, not {wanted}")
+    targets = np.broadcast_to(np.asarray(0 if sample_rates is None else sample_rates, np.float64), len(buffers))
+    arrays: list[Array | None] = [None] * len(buffers)
+    rates = np.zeros(len(buffers), np.float32)
+    failures = []
+    for index, data in enumerate(buffers):
+        try:
+            arrays[index], rates[index] = _decode_one(data, wanted, downmix, float(targets[index]), quality)
+        except CodecError as error:
+            failures.append((index, str(error)))
+        except MemoryError:
+            failures.append((index, "out of memory"))
+    return arrays, rates, failures
+
+
+def _decode_one(
+    data: Buffer, wanted: np.dtype[Any], downmix: bool, target: float, quality: float
+) -> tuple[Array, float]:
+    with _open(data) as file:
+        rate, channels = float(file.samplerate), file.channels
+        if target < 0:
+            raise CodecError(f"sample rate {target} is negative")
+        resamples = target > 0 and np.float32(target) != np.float32(rate)
+        mixes = downmix and channels > 1
+        try:
+            sound = file.read(dtype="float32" if resamples or mixes else wanted.name, always_2d=True)
+        except RuntimeError as error:
+            raise CodecError(f"damaged {file.format} file: {error}") from None
+    if len(sound) == 0:
+        raise CodecError("it holds no samples")
+    if mixes:
+        sound = _mix(sound)
+    elif downmix:
+        sound = sound[:, 0]
+    if resamples:
+        from dali_lab.codecs.resampling import resample
+
+        sound = resample(sound, rate, target, quality)
+        rate = target
+    return _as_dtype(sound, wanted), rate
+
+
+def _mix(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Mean of the channels, each weighted first: the order in which NVIDIA DALI rounds."""
+    weight = np.float32(1) / np.float32(sound.shape[1])
+    total = sound[:, 0] * weight
+    for channel in range(1, sound.shape[1]):
+        total += sound[:, channel] * weight
+    return total
+
+
+def _as_dtype(sound: Array, wanted: np.dtype[Any]) -> Array:
+    if sound.dtype == wanted:
+        return np.ascontiguousarray(sound)
+    limits = np.iinfo(wanted)
+    values = sound * np.float32(limits.max)
+    # Halves are rounded away from zero.
+    values += np.copysign(np.nextafter(np.float32(0.5), np.float32(0)), values)
+    return np.clip(values.astype(np.float64), limits.min, limits.max).astype(wanted)
+
+
+def _open(data: Buffer) -> Any:
+    try:
+        import soundfile
+    except (ImportError, OSError):
+        raise CodecError("decoding sound needs the package 'soundfile', which is not installed") from None
+    if len(data) == 0:
+        raise CodecError("not a sound file: it is empty")
+    try:
+        return soundfile.SoundFile(io.BytesIO(data))
+    except (soundfile.LibsndfileError, TypeError) as error:
+        reason = str(getattr(error, "error_string", error)).strip().rstrip(".")
+        raise CodecError(f"not a sound file that can be decoded: {reason}") from None
+
+
+__all__ = ["AudioInfo", "CodecError", "decode", "peek_audio"]
