@@ -1,0 +1,98 @@
+"""Warps images by an affine map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INTERP_NN
+
+
+@register
+class WarpAffine(Warping):
+    """Warps images by an affine map given as a matrix of two rows and three columns.
+
+    With `inverse_map` the matrix takes positions of the result to positions of the source; without it, the other way.
+    Positions are ``(x, y)`` in pixels, the centre of the first pixel at ``(0.5, 0.5)``.
+    """
+
+    name = "warp_affine"
+    title = "Warp affine"
+    inputs = (
+        IMAGES,
+        Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
+    )
+    arguments = (
+        Arg("matrix", "float", (), "The matrix, row by row.", vector=True, tensor=True, per_frame=True, important=True),
+        Arg("inverse_map", "bool", True, "The matrix takes positions of the result to the source."),
+        SIZE,
+        *WARPING,
+    )
+    example = """
+    >>> fn.warp_affine(images, matrix=fn.transforms.rotation(angle=30, center=(112, 112)))
+    """
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        data = inputs[0]
+        if "D" in data.layout:
+            return self._volumes(call, data)
+        from dali_lab.kernels.cpu import warp
+
+        matrices = self._matrices(call, inputs)
+        bad = ~np.isfinite(matrices).all(axis=1)
+        if bad.any():
+            raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
+        if not self.value("inverse_map"):
+            flat = np.abs(matrices[:, 0] * matrices[:, 4] - matrices[:, 1] * matrices[:, 3]) == 0
+            if flat.any():
+                raise call.problem("cannot be inverted", argument="matrix", sample=int(flat.argmax()))
+            matrices = warp.inverted_affine(matrices)
+        return self.warp(call, data, matrices, self.sizes(call, data.shapes[:, :2]))
+
+    def _matrices(self, call: Call, inputs: tuple[Batch, ...]) -> npt.NDArray[np.float32]:
+        if len(inputs) > 1:
+            rows = inputs[1].stacked().reshape(len(inputs[1]), -1).astype(np.float32)
+            if call.repeat is not None and len(rows) != call.count:
+                rows = np.repeat(rows, call.repeat, axis=0)
+        elif self.has("matrix") and ("matrix" in self.connected or self.values["matrix"]):
+            rows = call.vectors("matrix", 6)
+        else:
+            raise call.problem("must be given, or the matrices as a second input", argument="matrix")
+        if rows.shape[1] != 6:
+            raise call.problem(f"needs 6 numbers for each sample, got {rows.shape[1]}", argument="matrix")
+        return np.ascontiguousarray(rows)
+
+    def _volumes(self, call: Call, data: Batch) -> Batch:
+        raise call.problem("takes images and sequences; volumes are not supported yet")
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        shear = (1.0, 0.3, -2.0, 0.1, 0.9, 4.5)
+        rows = [np.array(row, np.float32).reshape(2, 3) for row in (shear, (2, 0, 0, 0, 2, 0), (0, 1, 0, -1, 0, 20))]
+        for arguments in (
+            {"matrix": shear},
+            {"matrix": shear, "fill_value": 0.0},
+            {"matrix": shear, "inverse_map": False, "fill_value": 9.0},
+            {"matrix": shear, "interp_type": INTERP_NN},
+            {"matrix": shear, "size": (20, 60), "fill_value": 1.0},
+            {"matrix": PerSample(rows), "fill_value": 2.0},
+            {"matrix": shear, "dtype": FLOAT},
+        ):
+            yield Case((pictures,), arguments)
+        yield Case((pictures, rows), {"fill_value": 3.0})
+        yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear}, tolerance=1e-6, reason="one rounding in float32")
+        yield Case((samples.sequences(),), {"matrix": shear, "fill_value": 0.0})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), words=("matrix", "must be given"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (float("nan"), 0, 0, 0, 1, 0)}, words=("matrix", "finite"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (0.0,) * 6, "inverse_map": False}, words=("matrix", "inverted"))

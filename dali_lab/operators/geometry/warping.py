@@ -1,0 +1,99 @@
+"""What operators that warp by a matrix share: arguments, the size of the result, the kernel call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
+
+DTYPES = (UINT8, INT16, INT32, FLOAT)
+IMAGES = Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.")
+WARPING = (
+    Arg(
+        "interp_type",
+        "interp_type",
+        INTERP_LINEAR,
+        "Interpolation: INTERP_LINEAR or INTERP_NN.",
+    ),
+    Arg(
+        "fill_value",
+        "float",
+        None,
+        "Value outside the source; if not given, its edge is repeated.",
+        soft_minimum=0,
+        soft_maximum=255,
+        important=True,
+    ),
+    Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
+)
+SIZE = Arg(
+    "size",
+    "float",
+    (),
+    "Size of the result: height and width, for volumes depth, height and width; that of the input if not given.",
+    vector=True,
+    tensor=True,
+    unit="px",
+)
+
+
+class Warping(Operator):
+    """Operators that warp by a matrix."""
+
+    family = "geometry"
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+
+    def setup(self) -> None:
+        if self.value("interp_type") not in (INTERP_LINEAR, INTERP_NN):
+            raise self.fail(f"is INTERP_LINEAR or INTERP_NN, not {self.value('interp_type').name}", "interp_type")
+
+    def sizes(self, call: Call, default: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Spatial size of each result, ``int64[N, axes]``."""
+        if "size" not in self.given or ("size" not in self.connected and not self.values["size"]):
+            return default
+        sizes = call.vectors("size", default.shape[1])
+        if (sizes < 1).any():
+            index = int((sizes < 1).any(axis=1).argmax())
+            raise call.problem(f"{sizes[index].tolist()} is not positive", argument="size", sample=index)
+        return sizes.astype(np.int64)
+
+    def result_type(self, call: Call, data: Batch) -> DALIDataType:
+        """The type of the result, checked."""
+        names = ", ".join(dtype.name for dtype in DTYPES)
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {names}, got {data.dtype.name}")
+        dtype = self.value("dtype")
+        if dtype is not None and dtype not in (data.dtype, FLOAT, UINT8):
+            raise call.problem(f"gives {data.dtype.name}, UINT8 or FLOAT, not {dtype.name}", argument="dtype")
+        return data.dtype if dtype is None else dtype
+
+    def warp(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
+        """Warp images by maps from positions of the result to positions of the source, ``float32[N, 6]``."""
+        from dali_lab.kernels.cpu import warp
+
+        dtype = self.result_type(call, data)
+        shapes = data.shapes.copy()
+        shapes[:, :2] = sizes
+        out = call.allocate(shapes, dtype, data.layout)
+        one = np.ones((len(data), 1), np.int64)
+        fill = self.value("fill_value")
+        warp.warp_affine(
+            data.addresses,
+            out.addresses,
+            np.concatenate([one, data.shapes], axis=1),
+            np.concatenate([one, shapes], axis=1),
+            matrices,
+            np.full(len(data), int(self.value("interp_type") == INTERP_LINEAR)),
+            numpy_dtype(data.dtype),
+            numpy_dtype(dtype),
+            fill=None if fill is None else np.array([fill], np.float32),
+        )
+        return out
