@@ -515,9 +515,9 @@ def _files_state(result: NodeResult) -> tuple[tuple[str, int, int], ...]:
         for path in (batch.sources if batch is not None else None) or ():
             paths[path] = None
     for failure in result.failures:
-        path = getattr(failure.error, "source", None)
-        if path:
-            paths[path] = None
+        source = getattr(failure.error, "source", None)
+        if source:
+            paths[source] = None
     return tuple(map(_file_state, paths))
 
 

@@ -124,7 +124,8 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
             names = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda e: e.name.casefold())
     except OSError as error:
         raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
-    folders, files = [], []
+    folders: list[Json] = []
+    files: list[Json] = []
     for entry in names:
         kind = _kind(entry)
         if kind == "folder":

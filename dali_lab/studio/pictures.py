@@ -244,7 +244,8 @@ def planes(array: Array, layout: str) -> list[Array]:
     stack = moved.reshape(-1, *moved.shape[-3:])
     if "D" in letters and "F" not in letters:
         return [stack[len(stack) // 2]]
-    wanted = np.unique(np.linspace(0, len(stack) - 1, min(4, len(stack))).round().astype(int)) if len(stack) else []
+    last = len(stack) - 1
+    wanted = sorted({round(last * part / 3) for part in range(4)}) if last >= 0 else []
     return [stack[index] for index in wanted]
 
 
@@ -388,7 +389,7 @@ def coloured_labels(labels: Array) -> Array:
 def _label_colors() -> Array:
     hue = (np.arange(256) * 0.61803398875) % 1.0
     wheel = (hue[:, None] * 6 + np.array([0, 4, 2])) % 6
-    table = (np.clip(np.abs(wheel - 3) - 1, 0, 1) * 190 + 50).round().astype(np.uint8)
+    table: Array = (np.clip(np.abs(wheel - 3) - 1, 0, 1) * 190 + 50).round().astype(np.uint8)
     table[0] = 0
     return table
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.executor.engine import Cancelled
-from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.documents import DocumentError
 from dali_lab.studio.evaluation import Evaluator, Token
@@ -19,71 +18,45 @@ Tell = Callable[[str, Json], None]
 _EVERY = 0.1
 
 
-def timed_run(graph: Graph, seed: int, batches: int, token: Token, tell: Callable[[int, float], None] | None = None) -> Json:
-    """Run a graph as a training loop would, and say how fast it was.
+def measure(
+    pipeline: Pipeline, batches: int | None, tell: Callable[[int, float], bool | None] | None = None
+) -> Json:
+    """Run a pipeline as a training loop would, and say how fast it was.
 
     Parameters
     ----------
     batches
-        Batches that count; one more is run first, so that compiling and opening files are not counted.
-    token
-        Stops it between batches.
+        Batches that count; one more is run first, so that compiling and opening files are not counted. `None` goes on
+        until `tell` says that it is enough.
     tell
-        Called with the number of batches done and images per second.
+        Called with the number of batches done and images per second; what it raises ends the run.
 
     Returns
     -------
     dict
         ``batches``, ``samples``, ``seconds``, ``images_per_second`` and, for each node, its time in a batch.
-
-    Raises
-    ------
-    DaliLabError
-        What the pipeline raises.
-    Cancelled
-        If the token was used.
     """
-    pipeline = Pipeline.from_graph(graph, seed=seed)
+    pipeline.build()
+    _next(pipeline)
+    engine = pipeline._built().engine
+    before = dict(engine.seconds), dict(engine.samples)
     done = samples = 0
-    try:
-        pipeline.build()
-        token.check()
-        pipeline.run()
-        engine = pipeline._engine
-        assert engine is not None
-        before = dict(engine.seconds), dict(engine.samples)
-        began = last = time.perf_counter()
-        while done < batches:
-            token.check()
-            try:
-                outputs = pipeline.run()
-            except StopIteration:
-                if done and not samples:
-                    break
-                pipeline.reset()
-                try:
-                    outputs = pipeline.run()
-                except StopIteration:
-                    break
-            done += 1
-            samples += max((len(output) for output in outputs), default=pipeline.batch_size)
-            now = time.perf_counter()
-            if tell is not None and now - last >= _EVERY:
-                last = now
-                tell(done, samples / max(1e-9, now - began))
-        seconds = time.perf_counter() - began
-        nodes = {}
-        for name, total in engine.seconds.items():
-            spent = total - before[0].get(name, 0.0)
-            count = engine.samples[name] - before[1].get(name, 0)
-            if count > 0:
-                each = spent / count
-                nodes[name] = {
-                    "time_ms": round(each * pipeline.batch_size * 1000, 3),
-                    "images_per_second": round(1 / each, 1) if each > 0 else 0.0,
-                }
-    finally:
-        pipeline.close()
+    began = time.perf_counter()
+    while batches is None or done < batches:
+        outputs = _next(pipeline)
+        if outputs is None:
+            break
+        done += 1
+        samples += max((len(output) for output in outputs), default=pipeline.batch_size)
+        if tell is not None and tell(done, samples / max(1e-9, time.perf_counter() - began)):
+            break
+    seconds = time.perf_counter() - began
+    nodes = {}
+    for name, total in list(engine.seconds.items()):
+        count = engine.samples[name] - before[1].get(name, 0)
+        each = (total - before[0].get(name, 0.0)) / count if count > 0 else 0.0
+        if each > 0:
+            nodes[name] = {"time_ms": round(each * pipeline.batch_size * 1000, 3), "images_per_second": round(1 / each, 1)}
     return {
         "batches": done,
         "samples": samples,
@@ -91,6 +64,18 @@ def timed_run(graph: Graph, seed: int, batches: int, token: Token, tell: Callabl
         "images_per_second": round(samples / seconds, 1) if seconds > 0 else 0.0,
         "nodes": nodes,
     }
+
+
+def _next(pipeline: Pipeline) -> Any:
+    """The next batch, over the end of an epoch; `None` when there are no more."""
+    try:
+        return pipeline.run()
+    except StopIteration:
+        pipeline.reset()
+    try:
+        return pipeline.run()
+    except StopIteration:
+        return None
 
 
 def run_events(document: Json, seed: int, params: Json, token: Token, tell: Tell) -> None:
@@ -103,15 +88,20 @@ def run_events(document: Json, seed: int, params: Json, token: Token, tell: Tell
         graph = checked.runnable
         if not graph.outputs:
             raise DocumentError(_no_outputs(checked.problems))
-        result = timed_run(
-            graph,
-            seed,
-            batches,
-            token,
-            lambda done, rate: tell(
-                "run.progress", {"run": run, "done": done, "total": batches, "images_per_second": round(rate, 1)}
-            ),
-        )
+        pipeline = Pipeline.from_graph(graph, seed=seed)
+        last = time.monotonic()
+
+        def watch(done: int, rate: float) -> None:
+            nonlocal last
+            token.check()
+            if time.monotonic() - last >= _EVERY:
+                last = time.monotonic()
+                tell("run.progress", {"run": run, "done": done, "total": batches, "images_per_second": round(rate, 1)})
+
+        try:
+            result = measure(pipeline, batches, watch)
+        finally:
+            pipeline.close()
         tell("run.done", {"run": run, "status": "done", **result})
     except Cancelled:
         tell("run.done", {"run": run, "status": "cancelled", **empty})
