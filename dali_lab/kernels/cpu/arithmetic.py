@@ -61,15 +61,18 @@ def quotient(out: Array, left: Array, right: Array) -> None:
 
 
 def remainder(out: Array, left: Array, right: Array) -> None:
-    """``%``: the remainder with the sign of the dividend.
+    """``%``: the remainder with the sign of the dividend; of an integer and a float it is found in float64.
 
     Raises
     ------
     ZeroDivision
         If an integer divisor is zero.
     """
-    divisor = right if out.dtype.kind == "f" else _nonzero(right, out.dtype)
-    np.fmod(left, divisor, out=out, dtype=out.dtype, casting="unsafe")
+    if out.dtype.kind != "f":
+        np.fmod(left, _nonzero(right, out.dtype), out=out, dtype=out.dtype, casting="unsafe")
+        return
+    mixed = any(np.asarray(operand).dtype.kind != "f" for operand in (left, right))
+    np.fmod(left, right, out=out, dtype=np.float64 if mixed else out.dtype, casting="unsafe")
 
 
 def _nonzero(divisor: Array, dtype: np.dtype[Any]) -> Array:
@@ -161,9 +164,11 @@ def absolute(out: Array, value: Array) -> None:
 
 
 def reciprocal_root(out: Array, value: Array) -> None:
-    """One over the square root."""
+    """One over the square root; NaN for a float32 that is 0 or infinite, which DALI's refinement step makes of them."""
     np.sqrt(value, out=out, dtype=out.dtype, casting="unsafe")
     np.divide(out.dtype.type(1), out, out=out)
+    if out.dtype == np.float32:
+        np.copyto(out, np.float32(np.nan), where=np.isinf(out) | (out == 0))
 
 
 def convert(out: Array, value: Array) -> None:

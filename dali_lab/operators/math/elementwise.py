@@ -1,0 +1,74 @@
+"""Applies a function of arrays to whole chunks, operands stretched over each other in every sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered, is_contiguous, is_small, stacked
+from dali_lab.batch.promotion import widened
+
+Array = npt.NDArray[Any]
+Operand = Batch | Array
+"""A batch, or a constant that is the same in all samples."""
+
+
+def apply(function: Callable[..., None], out: Batch, operands: Sequence[Operand]) -> None:
+    """Fill `out` with ``function(out, *operands)``.
+
+    One call serves the whole chunk where the samples have one shape, or differ but lie one after the other with
+    operands of the same shapes or of one element; else there is one call for each sample.
+
+    Parameters
+    ----------
+    function
+        Takes the array to fill and arrays whose shapes numpy stretches over it.
+    out
+        Allocated, in the shapes that the operands have together.
+    operands
+        Batches of as many samples, and constants without dimensions.
+    """
+    if not int(out.sizes.sum()):
+        return
+    batches = [operand for operand in operands if isinstance(operand, Batch)]
+    with np.errstate(all="ignore"):
+        arrays = _together(out, operands, batches)
+        if arrays is not None:
+            function(*arrays)
+            return
+        for index in range(len(out)):
+            function(out.array(index), *(_sample(operand, index) for operand in operands))
+
+
+def _sample(operand: Operand, index: int) -> Array:
+    return operand.array(index) if isinstance(operand, Batch) else operand
+
+
+def _together(out: Batch, operands: Sequence[Operand], batches: Sequence[Batch]) -> list[Array] | None:
+    """Arrays over the whole chunk, the one to fill first; `None` where samples must be treated one by one."""
+    if not all(is_contiguous(batch) or is_small(batch) for batch in batches) or not is_contiguous(out):
+        return None
+    if out.is_uniform() and all(batch.is_uniform() for batch in batches):
+        return [_aligned(out, out.ndim), *(_aligned(each, out.ndim) for each in operands)]
+    arrays = [flat(out)]
+    for operand in operands:
+        if not isinstance(operand, Batch):
+            arrays.append(operand)
+        elif np.array_equal(widened(operand.shapes, out.ndim), out.shapes):
+            arrays.append(flat(gathered(operand)))
+        elif bool((operand.sizes == 1).all()):
+            arrays.append(np.repeat(flat(gathered(operand)), out.sizes))
+        else:
+            return None
+    return arrays
+
+
+def _aligned(operand: Operand, ndim: int) -> Array:
+    if not isinstance(operand, Batch):
+        return operand
+    array = stacked(operand)
+    return array.reshape(array.shape[0], *[1] * (ndim - operand.ndim), *array.shape[1:])

@@ -1,0 +1,104 @@
+"""Converts elements to another type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.math.elementwise import apply
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import DALIDataType
+
+_NUMBERS = tuple(dtype for dtype in DALIDataType if types.UINT8 <= dtype <= types.BOOL)
+_ENUMS = (types.IMAGE_TYPE, types.DATA_TYPE, types.INTERP_TYPE)
+
+
+def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
+    """The batch in another type; the same memory if it has that type already."""
+    if data.dtype == dtype:
+        return data
+    source = data.replaced(dtype=types.INT32) if data.dtype in _ENUMS else data
+    out = call.allocate(data.shapes, dtype, data.layout)
+    from dali_lab.kernels.cpu.casting import saturate_into
+
+    apply(saturate_into, out, [source])
+    return out
+
+
+@register
+class Cast(Operator):
+    """Converts elements to another type: numbers are rounded (halves away from zero) and kept within its range."""
+
+    name = "cast"
+    family = "tensor"
+    title = "Cast"
+    inputs = (Input("data", kind="tensor", doc="Any tensors."),)
+    devices = ("cpu", "gpu")
+    arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
+
+    def setup(self) -> None:
+        if self.value("dtype") not in (*_NUMBERS, *_ENUMS):
+            raise self.fail(f"elements cannot be of type {self.value('dtype').name}", "dtype")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return cast(call, data, self.value("dtype"))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        special = np.array([0.5, 1.5, -0.5, -2.5, 0.49999997, 254.5, 255.5, 1e20, -1e20, np.inf, -np.inf, 127.5, -128.5, 3e9])
+        for kind in ("float32", "float64", "float16"):
+            with np.errstate(over="ignore"):
+                data = [special.astype(kind), special[::-1].astype(kind).copy(), np.array([0.1, -0.9], kind)]
+            for dtype in _NUMBERS:
+                yield Case((data,), {"dtype": dtype})
+        for kind in ("bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"):
+            if kind == "bool":
+                values = np.array([0, 1, 1], kind)
+            else:
+                limits = np.iinfo(kind)
+                values = np.array([limits.min, limits.min + 1, 0, 1, 100, limits.max - 1, limits.max], kind)
+            for dtype in _NUMBERS:
+                yield Case(([values, values[::-1].copy(), values[:1]],), {"dtype": dtype})
+        yield Case((samples.pictures(),), {"dtype": types.FLOAT})
+        yield Case((samples.sequences(),), {"dtype": types.INT16})
+        yield Case((samples.tensors([(), (), ()]),), {"dtype": types.UINT8})
+        yield Case((samples.tensors([(0, 3), (2, 3), (1, 3)]),), {"dtype": types.UINT8})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors([(2,)]),), {}, ("dtype", "must be given"))
+        yield ErrorCase((samples.tensors([(2,)]),), {"dtype": types.STRING}, ("dtype", "STRING"))
+        yield ErrorCase((samples.tensors([(2,)]),), {"dtype": "flot"}, ("dtype",))
+
+
+@register
+class CastLike(Operator):
+    """Converts elements of the first input to the type of the second."""
+
+    name = "cast_like"
+    family = "tensor"
+    title = "Cast like"
+    inputs = (
+        Input("data", kind="tensor", doc="Tensors to convert."),
+        Input("like", kind="tensor", doc="Tensors whose type is taken; nothing else of them matters."),
+    )
+    outputs = (Output("output"),)
+    devices = ("cpu", "gpu")
+
+    def run(self, call: Call, data: Batch, like: Batch) -> Batch:
+        return cast(call, data, like.dtype)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        other = samples.tensors([(2,), (3,), (1,)], np.int16)
+        yield Case((samples.pictures(), other))
+        yield Case((samples.tensors([(2, 3), (1, 2), (4, 1)]), other))
+        yield Case((samples.tensors([(2, 3), (1, 2), (4, 1)], np.int32), samples.pictures(dtype=np.uint8)))
+        yield Case((samples.pictures(), samples.tensors([(), (), ()], np.float16)))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {}, ("2 inputs",))

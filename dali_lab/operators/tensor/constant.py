@@ -1,0 +1,106 @@
+"""Yields the same tensor for each sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.types import numpy_dtype
+
+
+@register
+class Constant(Operator):
+    """Yields the same tensor for each sample.
+
+    The numbers are given by `fdata` or `idata` and laid out in `shape`; a single number fills it. Python values,
+    lists and arrays become such nodes by themselves; :func:`dali_lab.types.Constant` makes them explicitly.
+    """
+
+    name = "constant"
+    family = "tensor"
+    title = "Constant"
+    outputs = (Output("output", kind="tensor"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("fdata", "float", None, "Contents, for floating-point types; excludes `idata`.", vector=True, important=True),
+        Arg("idata", "int", None, "Contents, for integer types; excludes `fdata`.", vector=True, important=True),
+        Arg("shape", "int", None, "Shape of the output; by default as many numbers as there are.", vector=True),
+        Arg("dtype", "dtype", None, "Type of the elements; by default FLOAT for `fdata` and INT32 for `idata`. Integers saturate."),
+        Arg("layout", "layout", "", "Axis names of the output."),
+    )
+    differs = "FLOAT64 is allowed."
+
+    def setup(self) -> None:
+        real, whole = self.values["fdata"], self.values["idata"]
+        if real is not None and whole is not None:
+            raise self.fail("excludes 'fdata'; give one of them", "idata")
+        if real is None and whole is None:
+            raise self.fail("must be given, or 'idata'", "fdata")
+        dtype = self.value("dtype")
+        if dtype is None:
+            dtype = types.FLOAT if whole is None else types.INT32
+        try:
+            kind = numpy_dtype(dtype)
+        except KeyError:
+            raise self.fail(f"a constant cannot be of type {dtype.name}", "dtype") from None
+        data: np.ndarray[Any, Any] = _real(real, kind) if whole is None else _whole(whole, kind)
+        shape = (len(data),) if self.values["shape"] is None else tuple(self.values["shape"])
+        if any(extent < 0 for extent in shape):
+            raise self.fail(f"an extent cannot be negative: {shape}", "shape")
+        if data.size != 1 and data.size != int(np.prod(shape, dtype=np.int64)):
+            raise self.fail(f"{shape} does not hold {data.size} numbers", "shape")
+        layout = self.value("layout") or ""
+        if layout and len(layout) != len(shape):
+            raise self.fail(f"'{layout}' has {len(layout)} letters, the shape has {len(shape)} dimensions", "layout")
+        self._array = np.empty(shape, kind)
+        self._array[...] = data.reshape(shape) if data.size != 1 else data[0]
+        self._dtype = dtype
+        self._layout = layout
+
+    def run(self, call: Call) -> Batch:
+        addresses = np.full(call.count, self._array.ctypes.data, np.int64)
+        shapes = np.tile(np.array(self._array.shape, np.int64).reshape(1, -1), (call.count, 1))
+        return Batch(addresses, shapes, self._dtype, self._layout, (self._array,))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((), {"fdata": [1, 2.5]})
+        yield Case((), {"fdata": [1.5], "shape": [2, 3], "layout": "HW"})
+        yield Case((), {"idata": [1, 2, 3, 4], "shape": [2, 2], "dtype": types.UINT8})
+        yield Case((), {"idata": [7], "shape": []})
+        yield Case((), {"idata": [300, -5], "dtype": types.UINT8})
+        yield Case((), {"idata": [2**40, -(2**40)]})
+        yield Case((), {"idata": [2**40], "dtype": types.INT64})
+        yield Case((), {"idata": [0, 2], "dtype": types.BOOL})
+        yield Case((), {"idata": [1, 2], "dtype": types.FLOAT16, "layout": "X"})
+        yield Case((), {"fdata": [2.5, -3.5, 300.7, 0.2], "dtype": types.UINT8})
+        yield Case((), {"fdata": [2.5, -3.5, 3e10], "dtype": types.INT32})
+        yield Case((), {"idata": [], "shape": [0, 2]})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {}, ("fdata",))
+        yield ErrorCase((), {"idata": [1], "fdata": [1.0]}, ("idata",))
+        yield ErrorCase((), {"idata": [1, 2, 3], "shape": [2]}, ("shape", "3 numbers"))
+        yield ErrorCase((), {"idata": [1, 2], "layout": "HW"}, ("layout", "HW"))
+        yield ErrorCase((), {"idata": [1], "shape": [-1]}, ("shape", "negative"))
+        yield ErrorCase((), {"idata": [1], "dtype": types.STRING}, ("dtype", "STRING"))
+
+
+def _whole(values: Iterable[int], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    items = list(values)
+    if kind.kind in "iu":
+        limits = np.iinfo(kind)
+        return np.array([min(max(item, int(limits.min)), int(limits.max)) for item in items], kind)
+    return np.array(items, np.int64).astype(kind)
+
+
+def _real(values: Iterable[float], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    from dali_lab.kernels.cpu.casting import saturated
+
+    return saturated(np.array(list(values), np.float32), kind)

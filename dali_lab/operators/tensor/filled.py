@@ -1,0 +1,203 @@
+"""Tensors of one value: zeros, ones, full, and their forms that copy the shape of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat
+from dali_lab.batch.promotion import widened
+from dali_lab.operators.math.elementwise import apply
+from dali_lab.operators.tensor.cast import cast
+from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+_SHAPE = Arg("shape", "int", None, "Shape of the output; a scalar if not given.", vector=True, tensor=True, important=True)
+_LAYOUT = Arg("layout", "layout", None, "Axis names of the output.")
+_LIKE = Input("data_like", kind="tensor", doc="Tensors whose shape, type and layout are taken.")
+
+
+class _Filled(Operator):
+    """Base: new tensors of one number."""
+
+    family = "tensor"
+    outputs = (Output("output", kind="tensor"),)
+    arguments = (_SHAPE, Arg("dtype", "dtype", types.INT32, "Type of the output.", important=True), _LAYOUT)
+    number: ClassVar[int]
+
+    def run(self, call: Call) -> Batch:
+        table = shape_table(call)
+        if table is None:
+            table = np.zeros((call.count, 0), np.int64)
+        out = call.allocate(table, self.value("dtype"), check_layout(call, self.value("layout") or "", table.shape[1]))
+        flat(out)[...] = self.number
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 2], np.int32), np.array([0, 4], np.int32)])
+        yield Case((), {"shape": [2, 3]})
+        yield Case((), {})
+        yield Case((), {"shape": 3, "dtype": types.FLOAT})
+        yield Case((), {"shape": [2, 1], "dtype": types.UINT8, "layout": "HW"})
+        yield Case((), {"shape": shapes, "dtype": types.FLOAT16})
+        yield Case((), {"shape": shapes, "dtype": types.BOOL, "layout": "XY"})
+        yield Case((), {"shape": PerSample([np.int32(2), np.int32(0), np.int32(3)]), "dtype": types.INT64})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {"shape": [2, -1]}, ("shape", "negative"))
+        yield ErrorCase((), {"shape": [2], "layout": "HW"}, ("layout", "HW"))
+
+
+@register
+class Zeros(_Filled):
+    """Makes tensors of zeros."""
+
+    name = "zeros"
+    title = "Zeros"
+    number = 0
+
+
+@register
+class Ones(_Filled):
+    """Makes tensors of ones."""
+
+    name = "ones"
+    title = "Ones"
+    number = 1
+
+
+class _FilledLike(Operator):
+    """Base: tensors of one number in the shapes of others."""
+
+    family = "tensor"
+    inputs = (_LIKE,)
+    outputs = (Output("output", kind="tensor"),)
+    arguments = (Arg("dtype", "dtype", None, "Type of the output; by default that of the input."),)
+    number: ClassVar[int]
+
+    def run(self, call: Call, data_like: Batch) -> Batch:
+        dtype = self.value("dtype")
+        out = call.allocate(data_like.shapes, data_like.dtype if dtype is None else dtype, data_like.layout)
+        flat(out)[...] = self.number
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),))
+        yield Case((samples.pictures(),), {"dtype": types.FLOAT})
+        yield Case((samples.tensors([(2, 3), (1, 2), (0, 5)], np.int16),), {"dtype": types.FLOAT64})
+        yield Case((samples.tensors([(), (), ()]),))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {}, ("1 input",))
+
+
+@register
+class ZerosLike(_FilledLike):
+    """Makes tensors of zeros with the shape, type and layout of the input."""
+
+    name = "zeros_like"
+    title = "Zeros like"
+    number = 0
+
+
+@register
+class OnesLike(_FilledLike):
+    """Makes tensors of ones with the shape, type and layout of the input."""
+
+    name = "ones_like"
+    title = "Ones like"
+    number = 1
+
+
+def _spread(call: Call, value: Batch, out: Batch) -> Batch:
+    """Fill `out` with `value`, stretched over it in each sample."""
+    if value.ndim > out.ndim:
+        raise call.problem(f"a value of {value.ndim} dimensions does not fit an output of {out.ndim}")
+    table = widened(value.shapes, out.ndim)
+    wrong = ((table != out.shapes) & (table != 1)).any(axis=1)
+    if wrong.any():
+        sample = int(np.argmax(wrong))
+        have, want = tuple(value.shapes[sample].tolist()), tuple(out.shapes[sample].tolist())
+        raise call.problem(f"a value of shape {have} cannot be stretched over {want}", sample=sample)
+    apply(lambda target, source: np.copyto(target, source), out, [value])
+    return out
+
+
+@register
+class Full(Operator):
+    """Makes tensors of a given shape filled with a value.
+
+    The value is a scalar, or a tensor that is stretched over the shape as numpy does.
+    """
+
+    name = "full"
+    family = "tensor"
+    title = "Full"
+    inputs = (Input("fill_value", kind="tensor", doc="The value, of each sample."),)
+    outputs = (Output("output", kind="tensor"),)
+    arguments = (
+        Arg("shape", "int", None, "Shape of the output; by default that of the value.", vector=True, tensor=True, important=True),
+        _LAYOUT,
+    )
+    differs = "A value that does not fit the shape is an error."
+
+    def run(self, call: Call, fill_value: Batch) -> Batch:
+        table = shape_table(call)
+        if table is None:
+            table = fill_value.shapes
+        layout = check_layout(call, self.value("layout") or "", table.shape[1])
+        return _spread(call, fill_value, call.allocate(table, fill_value.dtype, layout))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        numbers = samples.tensors([(), (), ()])
+        rows = samples.tensors([(3,), (3,), (3,)], np.int16)
+        yield Case((numbers,), {"shape": [2, 2]})
+        yield Case((rows,), {"shape": [2, 3], "layout": "HW"})
+        yield Case((samples.tensors([(2, 1), (2, 1), (1, 1)], bool),), {"shape": [2, 4]})
+        shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 3], np.int32), np.array([0, 3], np.int32)])
+        yield Case((rows,), {"shape": shapes})
+        yield Case((numbers,), {"shape": shapes})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors([(3,)] * 3),), {"shape": [2, 2]}, ("(3,)", "(2, 2)"))
+        yield ErrorCase((samples.tensors([(2, 3)] * 3),), {"shape": [3]}, ("2 dimensions",))
+
+
+@register
+class FullLike(Operator):
+    """Makes tensors with the shape, type and layout of the first input, filled with the second.
+
+    The value is converted to that type, and stretched over the shape as numpy does.
+    """
+
+    name = "full_like"
+    family = "tensor"
+    title = "Full like"
+    inputs = (_LIKE, Input("fill_value", kind="tensor", doc="The value, of each sample."))
+    outputs = (Output("output", kind="tensor"),)
+
+    def run(self, call: Call, data_like: Batch, fill_value: Batch) -> Batch:
+        inner = Call(self, call.start, call.count)
+        value = cast(inner, fill_value, data_like.dtype)
+        return _spread(call, value, call.allocate(data_like.shapes, data_like.dtype, data_like.layout))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(), [np.float32(2.5), np.float32(-3), np.float32(300.7)]))
+        yield Case((samples.pictures(), samples.tensors([(3,), (3,), (3,)], np.int32)))
+        yield Case((samples.tensors([(2, 3), (2, 1), (2, 2)]), [np.array([[1], [2]], np.uint8)] * 3))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(), samples.tensors([(2,)] * 3)), {}, ("cannot be stretched",))

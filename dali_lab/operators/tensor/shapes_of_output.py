@@ -1,0 +1,61 @@
+"""Shapes that an argument gives for each sample."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import stacked
+from dali_lab.schema import Call
+
+
+def integer_table(call: Call, batch: Batch, argument: str) -> npt.NDArray[np.int64]:
+    """A batch of integers, as many in each sample, as ``int64[N, K]``.
+
+    Raises
+    ------
+    OperatorError
+        If samples differ in length.
+    """
+    if not batch.is_uniform():
+        raise call.problem("must have as many elements in each sample", argument=argument)
+    values = stacked(batch)
+    return values.reshape(len(batch), -1).astype(np.int64)
+
+
+def shape_table(call: Call, argument: str = "shape") -> npt.NDArray[np.int64] | None:
+    """The argument as ``int64[N, ndim]``, checked; `None` if it was not given.
+
+    Raises
+    ------
+    OperatorError
+        If an extent is negative.
+    """
+    batch = call.batches.get(argument)
+    if batch is not None:
+        table = integer_table(call, batch, argument)
+    else:
+        value = call.operator.values.get(argument)
+        if value is None:
+            return None
+        table = np.tile(np.array(value, np.int64).reshape(1, -1), (call.count, 1))
+    if (table < 0).any():
+        sample = int(np.argwhere(table < 0)[0, 0])
+        raise call.problem(
+            f"an extent cannot be negative: {tuple(table[sample].tolist())}", argument=argument, sample=sample
+        )
+    return table
+
+
+def check_layout(call: Call, layout: str, ndim: int, argument: str = "layout") -> str:
+    """The layout, if it has a letter for each dimension or is empty.
+
+    Raises
+    ------
+    OperatorError
+        If it has not.
+    """
+    if layout and len(layout) != ndim:
+        raise call.problem(f"'{layout}' has {len(layout)} letters, the output has {ndim} dimensions", argument=argument)
+    return layout

@@ -1,0 +1,83 @@
+"""Removes axes of one element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.tensor.shapes_of_output import integer_table
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+
+
+@register
+class Squeeze(Operator):
+    """Removes axes of one element from the shape of each tensor; no data is moved."""
+
+    name = "squeeze"
+    family = "tensor"
+    title = "Squeeze"
+    inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg(
+            "axes", "int", None,
+            "Axes to remove; indices that are not those of an axis, negative ones among them, are passed over.",
+            vector=True, tensor=True, important=True,
+        ),
+        Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
+    )  # fmt: skip
+
+    def setup(self) -> None:
+        if self.has("axes") == self.has("axis_names"):
+            raise self.fail("must be given, or 'axis_names', but not both", "axes")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        axes = self._axes(call, data)
+        if len(set(axes)) != len(axes):
+            raise call.problem(f"an axis is given twice: {axes}", argument="axes")
+        gone = {axis for axis in axes if 0 <= axis < data.ndim}
+        kept = [axis for axis in range(data.ndim) if axis not in gone]
+        shapes = data.shapes[:, kept]
+        wrong = shapes.prod(axis=1) != data.sizes
+        if wrong.any():
+            sample = int(np.argmax(wrong))
+            raise call.problem(
+                f"axes {sorted(gone)} of shape {tuple(data.shapes[sample].tolist())} have more than one element",
+                argument="axes" if self.has("axes") else "axis_names",
+                sample=sample,
+            )
+        return data.replaced(shapes=shapes, layout="".join(data.layout[axis] for axis in kept) if data.layout else "")
+
+    def _axes(self, call: Call, data: Batch) -> list[int]:
+        names = self.value("axis_names")
+        if names is not None:
+            for letter in names:
+                if letter not in data.layout:
+                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
+            return [data.layout.index(letter) for letter in names]
+        batch = call.batches.get("axes")
+        if batch is None:
+            return list(self.value("axes"))
+        table = integer_table(call, batch, "axes")
+        if not (table == table[:1]).all():
+            raise call.problem("must be the same in all samples", argument="axes")
+        return [int(axis) for axis in table[0]] if len(table) else []
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        thin = (samples.tensors([(1, 3, 1), (1, 5, 1), (1, 0, 1)]), "HWC")
+        for axes in (0, [0, 2], [2], [], [-1], [7]):
+            yield Case((thin,), {"axes": axes})
+        yield Case((thin,), {"axis_names": "C"})
+        yield Case((thin,), {"axis_names": "HC"})
+        yield Case((samples.tensors([(0, 3, 1), (0, 3, 1)]),), {"axes": [1]})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"axes": [0]}, ("axes", "more than one"))
+        yield ErrorCase((samples.pictures(),), {"axis_names": "Z"}, ("axis_names", "'Z'"))
+        yield ErrorCase((samples.pictures(),), {}, ("axes", "must be given"))
+        yield ErrorCase((samples.pictures(),), {"axes": [0], "axis_names": "H"}, ("axes", "both"))
+        yield ErrorCase((samples.pictures(),), {"axes": [0, 0]}, ("axes", "twice"))
