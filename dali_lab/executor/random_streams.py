@@ -1,4 +1,4 @@
-"""Random numbers as NVIDIA DALI draws them: seeds of operators, streams of samples, and tables filled from them.
+"""Random numbers as NVIDIA DALI draws them: streams of samples, and tables filled from them.
 
 Every number is a function of (operator seed, samples drawn before this batch, index in the batch, element), so any
 part of a batch can be filled alone, in any order and by any thread.
@@ -7,9 +7,8 @@ part of a batch can be filled alone, in any order and by any thread.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,131 +17,8 @@ import numpy.typing as npt
 Addresses = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
 
-SEED_WORDS = 1024
-"""Seeds that a pipeline has to give; with more operators they are given again from the first."""
-
 _WORD = 0xFFFFFFFF
 _STEP_PER_SAMPLE = 65537
-
-
-def seed_sequence(seed: int, count: int) -> list[int]:
-    """The `count` 32-bit words of C++'s ``std::seed_seq{seed}`` (ISO/IEC 14882, [rand.util.seedseq])."""
-    if count == 0:
-        return []
-    given = (seed & _WORD,)
-    words = [0x8B8B8B8B] * count
-    t = 11 if count >= 623 else 7 if count >= 68 else 5 if count >= 39 else 3 if count >= 7 else (count - 1) // 2
-    p = (count - t) // 2
-    q = p + t
-    rounds = max(len(given) + 1, count)
-    for k in range(rounds):
-        mixed = words[k % count] ^ words[(k + p) % count] ^ words[(k - 1) % count]
-        r1 = (1664525 * (mixed ^ (mixed >> 27))) & _WORD
-        r2 = r1 + (len(given) if k == 0 else k % count + (given[k - 1] if k <= len(given) else 0))
-        words[(k + p) % count] = (words[(k + p) % count] + r1) & _WORD
-        words[(k + q) % count] = (words[(k + q) % count] + r2) & _WORD
-        words[k % count] = r2 & _WORD
-    for k in range(rounds, 2 * rounds):
-        mixed = (words[k % count] + words[(k + p) % count] + words[(k - 1) % count]) & _WORD
-        r3 = (1566083941 * (mixed ^ (mixed >> 27))) & _WORD
-        r4 = (r3 - k % count) & _WORD
-        words[(k + p) % count] ^= r3
-        words[(k + q) % count] ^= r4
-        words[k % count] = r4
-    return words
-
-
-@lru_cache(maxsize=64)
-def pipeline_words(pipeline_seed: int) -> tuple[int, ...]:
-    """The :data:`SEED_WORDS` words from which a pipeline with this seed gives seeds to its operators, in order."""
-    return tuple(seed_sequence(pipeline_seed, SEED_WORDS))
-
-
-@dataclass(frozen=True)
-class SeedRequest:
-    """What one operator asks of :func:`assign_seeds`.
-
-    Attributes
-    ----------
-    takes_seed
-        Its declaration has the argument ``seed``.
-    own
-        The seed it was given, or `None`. A given -1 is a seed like any other.
-    group
-        The same for all nodes that one call with several input sets made; `None` for a node of its own.
-    """
-
-    takes_seed: bool
-    own: int | None = None
-    group: Hashable | None = None
-
-
-def assign_seeds(pipeline_seed: int, requests: Iterable[SeedRequest]) -> list[int | None]:
-    """The seed of each operator, `None` for those that take none.
-
-    Each operator that takes a seed and has none of its own uses up one word. One with a seed of its own uses up
-    none. Nodes of one `group` all get the seed of the first, but each of them uses up a word.
-
-    Parameters
-    ----------
-    pipeline_seed
-        The pipeline's seed; only its lower 32 bits matter.
-    requests
-        In the order of :func:`seed_order`.
-    """
-    words = pipeline_words(pipeline_seed)
-    following = 0
-    groups: dict[Hashable, int] = {}
-    seeds: list[int | None] = []
-    for request in requests:
-        if not request.takes_seed:
-            seeds.append(None)
-            continue
-        if request.own is not None:
-            seed = request.own
-            if request.group is not None:
-                groups[request.group] = seed
-        else:
-            seed = words[following % SEED_WORDS]
-            following += 1
-            if request.group is not None:
-                seed = groups.setdefault(request.group, seed)
-        seeds.append(seed)
-    return seeds
-
-
-def seed_order(outputs: Iterable[str], inputs_of: Callable[[str], Iterable[str]]) -> list[str]:
-    """The nodes in the order in which NVIDIA DALI gives them seeds: depth first from the outputs, inputs before users.
-
-    Nodes that the outputs do not need are left out: in NVIDIA DALI they get no seed.
-
-    Parameters
-    ----------
-    outputs
-        Nodes of the pipeline's outputs in order, then the nodes that are preserved, in order of their creation.
-    inputs_of
-        The nodes that a node reads: its inputs in order, then the nodes connected to its arguments, sorted by the
-        argument's name. Nodes that split a batch by a predicate read the value and then the predicate; those that merge
-        it read the branches and then the predicate.
-    """
-    order: list[str] = []
-    visited: set[str] = set()
-    for output in outputs:
-        if output in visited:
-            continue
-        visited.add(output)
-        stack: list[tuple[str, Iterator[str]]] = [(output, iter(inputs_of(output)))]
-        while stack:
-            name, rest = stack[-1]
-            for other in rest:
-                if other not in visited:
-                    visited.add(other)
-                    stack.append((other, iter(inputs_of(other))))
-                    break
-            else:
-                order.append(name)
-                stack.pop()
-    return order
 
 
 @dataclass(frozen=True)
@@ -288,13 +164,76 @@ def fill_coin_flip(
         philox.coin_flips(stream.key, stream.highs, rows, counts, thresholds.astype(np.uint64), like)
 
 
-def fill_indices(stream: Stream, addresses: Addresses, counts: Counts, sizes: npt.ArrayLike) -> None:
-    """Fill samples with ``int64`` indices below ``sizes[i]``, all as likely."""
-    from dali_lab.kernels.cpu import philox
+def fill_indices(
+    stream: Stream,
+    addresses: Addresses,
+    counts: Counts,
+    sizes: npt.ArrayLike,
+    probabilities: Sequence[npt.NDArray[np.float32]] | None = None,
+    *,
+    in_sequence: bool = False,
+) -> None:
+    """Fill samples with ``int64`` indices below ``sizes[i]``, as ``random.choice`` draws them.
+
+    Parameters
+    ----------
+    sizes
+        How many there are to choose from, for each sample; 1 to 2**32 - 1.
+    probabilities
+        For each sample ``float32[sizes[i]]`` that add up to 1; without them all indices are as likely.
+    in_sequence
+        Take the words one after the other, as is done to choose among tensors (inputs with two dimensions or more).
+    """
+    from dali_lab.kernels.cpu import philox, standard_random
     from dali_lab.kernels.cpu.memory import like
 
+    if probabilities is not None:
+        lengths = np.array([len(row) for row in probabilities], np.int64)
+        rows = [np.asarray(row, np.float32).astype(np.float64) for row in probabilities]
+        cumulative = [np.cumsum(row / np.cumsum(row)[-1:]) for row in rows]
+        for row in cumulative:
+            row[-1:] = 1.0
+        step = np.uint64(0 if in_sequence else philox.WORDS_PER_ELEMENT)
+        standard_random.weighted_indices(
+            stream.key, stream.highs, addresses, counts, np.concatenate([np.empty(0), *cumulative]),
+            np.concatenate([[0], np.cumsum(lengths)]), step, like(np.int64),
+        )  # fmt: skip
+        return
     limits = np.broadcast_to(np.asarray(sizes), counts.shape).astype(np.uint64)
-    philox.indices(stream.key, stream.highs, addresses, counts, limits, like(np.int64))
+    kernel = standard_random.indices_in_sequence if in_sequence else philox.indices
+    kernel(stream.key, stream.highs, addresses, counts, limits, like(np.int64))
+
+
+def fill_beta(
+    stream: Stream,
+    addresses: Addresses,
+    counts: Counts,
+    alpha: npt.NDArray[np.float32],
+    beta: npt.NDArray[np.float32],
+    dtype: npt.DTypeLike = np.float32,
+) -> None:
+    """Fill samples with numbers of the distribution Beta(alpha, beta); `alpha` and `beta` are ``float32[N]``."""
+    from dali_lab.kernels.cpu import standard_random
+
+    target = np.dtype(dtype)
+    real = _real_of(target)
+    with _Converted(addresses, counts, real, target) as (rows, like):
+        standard_random.beta(
+            stream.key, stream.highs, rows, counts,
+            np.asarray(alpha, np.float32).astype(real), np.asarray(beta, np.float32).astype(real), like,
+        )  # fmt: skip
+
+
+def permutation(
+    seed: int, drawn_before: int, size: int, *, allow_repetitions: bool = False, no_fixed_points: bool = False
+) -> npt.NDArray[np.int64]:
+    """What ``batch_permutation`` draws for a batch of `size` samples."""
+    from dali_lab.kernels.cpu import standard_random
+
+    out = np.empty(size, np.int64)
+    stream = open_stream(seed, drawn_before, np.zeros(1, np.int64))
+    standard_random.permutation(stream.key, stream.highs[0], out, allow_repetitions, no_fixed_points)
+    return out
 
 
 def fill_values(
@@ -315,6 +254,81 @@ def fill_values(
             stream.key, stream.highs, rows, counts, flat.astype(np.float32), np.cumsum(sizes) - sizes,
             sizes.astype(np.uint64), like,
         )  # fmt: skip
+
+
+def add_gaussian_noise(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    counts: Counts,
+    mean: npt.NDArray[np.float32],
+    stddev: npt.NDArray[np.float32],
+    dtype: npt.DTypeLike,
+) -> None:
+    """Add normal numbers to samples of an integer dtype or float32, as ``noise.gaussian`` does."""
+    from dali_lab.kernels.cpu import noise
+    from dali_lab.kernels.cpu.memory import like
+
+    real = _real_of(np.dtype(dtype))
+    kernel = noise.gaussian32 if real.itemsize == 4 else noise.gaussian64
+    kernel(
+        stream.key, stream.highs, src, dst, counts,
+        np.asarray(mean, np.float32).astype(real), np.asarray(stddev, np.float32).astype(real), like(dtype),
+    )  # fmt: skip
+
+
+def add_salt_and_pepper(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    pixels: Counts,
+    channels: Counts,
+    prob: npt.NDArray[np.float32],
+    salt_vs_pepper: npt.NDArray[np.float32],
+    salt: npt.NDArray[np.float32] | None,
+    pepper: npt.NDArray[np.float32] | None,
+    dtype: npt.DTypeLike,
+    *,
+    channels_first: bool = False,
+) -> None:
+    """Replace pixels by salt or pepper, as ``noise.salt_and_pepper`` does.
+
+    Parameters
+    ----------
+    pixels, channels
+        ``int64[N]``. For a number of its own for each element (``per_channel=True``) say one channel.
+    prob, salt_vs_pepper
+        ``float32[N]``.
+    salt, pepper
+        ``float32[N]``, or `None` for the highest and lowest value of an integer dtype, 1 and -1 for float32.
+    """
+    from dali_lab.kernels.cpu import noise
+    from dali_lab.kernels.cpu.memory import like
+
+    target = np.dtype(dtype)
+    high, low = (1, -1) if target.kind == "f" else (np.iinfo(target).max, np.iinfo(target).min)
+    chance = np.asarray(prob, np.float32)
+    noise.salt_and_pepper(
+        stream.key, stream.highs, src, dst, pixels, channels, channels_first,
+        chance, chance * np.asarray(salt_vs_pepper, np.float32),
+        np.full(len(pixels), high, target) if salt is None else _c_cast(salt, target),
+        np.full(len(pixels), low, target) if pepper is None else _c_cast(pepper, target), like(target),
+    )  # fmt: skip
+
+
+def add_shot_noise(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    counts: Counts,
+    factor: npt.NDArray[np.float32],
+    dtype: npt.DTypeLike,
+) -> None:
+    """Replace elements by Poisson numbers, as ``noise.shot`` does; `factor` is ``float32[N]``, by default 12."""
+    from dali_lab.kernels.cpu import noise
+    from dali_lab.kernels.cpu.memory import like
+
+    noise.shot(stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32), like(dtype))
 
 
 class _Converted:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dali_lab.executor.random_streams import SeedRequest, assign_seeds, seed_order
+from dali_lab.executor.operator_seeds import SeedRequest, assign_seeds, seed_order
 from dali_lab.graph.graph import Graph
 from dali_lab.schema.registry import find_operator, has_operator
 

@@ -7,16 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.random_streams import (
-    GeneratorState,
-    SeedRequest,
-    assign_seeds,
-    fill_uniform,
-    open_stream,
-    pipeline_words,
-    seed_order,
-    seed_sequence,
-)
+from dali_lab.executor.operator_seeds import SeedRequest, assign_seeds, pipeline_words, seed_order, seed_sequence
+from dali_lab.executor.random_streams import GeneratorState, fill_uniform, open_stream
 
 dali = pytest.importorskip("nvidia.dali")
 fn = dali.fn

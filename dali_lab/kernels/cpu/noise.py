@@ -1,0 +1,114 @@
+"""Noise over tables of samples: normal, salt and pepper, and shot noise, from the words that NVIDIA DALI draws.
+
+All of them take ``key`` and ``highs`` of a :class:`~dali_lab.executor.random_streams.Stream`, addresses of inputs and
+outputs, and keep the dtype, for which `like` stands: an integer or float32. Numbers are made in float32, for integers
+of 32 and 64 bits in float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.memory import array_at, kernel
+from dali_lab.kernels.cpu.philox import (
+    WORDS_PER_ELEMENT,
+    fused_multiply_add,
+    normal32_at,
+    normal64_at,
+    philox_word,
+    start_words,
+)
+from dali_lab.kernels.cpu.standard_random import poisson
+
+Array = np.ndarray[Any, Any]
+
+_STEP = np.uint64(WORDS_PER_ELEMENT)
+
+
+@kernel
+def gaussian32(
+    key: Any, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
+) -> None:
+    """Add normal numbers; `mean` and `stddev` are ``float32[N]``."""
+    for i in range(src.shape[0]):
+        source = array_at(src[i], (counts[i],), like)
+        target = array_at(dst[i], (counts[i],), like)
+        for p in range(counts[i]):
+            number = fused_multiply_add(normal32_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
+            target[p] = saturate(np.float32(source[p]) + number, like)
+
+
+@kernel
+def gaussian64(
+    key: Any, highs: Array, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array, like: Array
+) -> None:
+    """As :func:`gaussian32` for integers of 32 and 64 bits; `mean` and `stddev` are ``float64[N]``."""
+    for i in range(src.shape[0]):
+        source = array_at(src[i], (counts[i],), like)
+        target = array_at(dst[i], (counts[i],), like)
+        for p in range(counts[i]):
+            number = fused_multiply_add(normal64_at(key, highs[i], _STEP * np.uint64(p)), stddev[i], mean[i])
+            target[p] = saturate(np.float64(source[p]) + number, like)
+
+
+@kernel
+def salt_and_pepper(
+    key: Any, highs: Array, src: Array, dst: Array, pixels: Array, channels: Array, planes: bool,
+    probability: Array, salt_probability: Array, salt: Array, pepper: Array, like: Array,
+) -> None:  # fmt: skip
+    """Replace some pixels by one of two values.
+
+    Parameters
+    ----------
+    pixels, channels
+        ``int64[N]``: a number is drawn for each pixel and replaces all of its channels; one channel makes every
+        element a pixel.
+    planes
+        Channels come first, not last.
+    probability, salt_probability
+        ``float32[N]``: probability that a pixel is replaced, and that it is replaced by salt.
+    salt, pepper
+        The values, in the dtype of `like`.
+    """
+    for i in range(src.shape[0]):
+        count = pixels[i] * channels[i]
+        source = array_at(src[i], (count,), like)
+        target = array_at(dst[i], (count,), like)
+        pixel_step = 1 if planes else channels[i]
+        channel_step = pixels[i] if planes else 1
+        for p in range(pixels[i]):
+            word = np.float32(philox_word(key, highs[i], _STEP * np.uint64(p)))
+            number = min(word * np.float32(2.0**-32), np.float32(1 - 2.0**-24))
+            at = p * pixel_step
+            if number < probability[i]:
+                value = salt[i] if number < salt_probability[i] else pepper[i]
+                for c in range(channels[i]):
+                    target[at + c * channel_step] = value
+            else:
+                for c in range(channels[i]):
+                    target[at + c * channel_step] = source[at + c * channel_step]
+
+
+@kernel
+def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, like: Array) -> None:
+    """Replace each element by `factor` times a Poisson number with the mean ``element / factor``; 0 for a factor of 0.
+
+    `factors` is ``float32[N]``; negative elements have the mean 0.
+    """
+    state = np.empty(7, np.uint64)
+    kept = np.zeros(2, np.float64)
+    for i in range(src.shape[0]):
+        source = array_at(src[i], (counts[i],), like)
+        target = array_at(dst[i], (counts[i],), like)
+        factor = factors[i]
+        if factor == np.float32(0):
+            target[:] = 0
+            continue
+        inverse = np.float32(1) / factor
+        for p in range(counts[i]):
+            start_words(state, key, highs[i], _STEP * np.uint64(p))
+            mean = max(np.float32(0), np.float32(source[p]) * inverse)
+            target[p] = saturate(np.float32(poisson(state, kept, np.float64(mean))) * factor, like)
