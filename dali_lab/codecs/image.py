@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, pnm, turbojpeg
+from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
 from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_shapes, title
 
 Array = npt.NDArray[Any]
@@ -26,6 +27,8 @@ MAX_PIXELS = int(os.environ.get("DALI_LAB_MAX_IMAGE_PIXELS", 1 << 28))
 
 _BATCHED = frozenset(("jpeg", "tiff", "bmp"))
 _MAX_CHANNELS = 64
+#: How many bytes before the end to look for the marker that closes a JPEG: some cameras append padding.
+_END_OF_JPEG = 1024
 
 
 def decode(
@@ -300,12 +303,14 @@ def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None
 
 def _reason(data: Buffer, info: ImageInfo) -> str:
     name = title(info.format)
-    if info.format == "jpeg":
-        complaint = turbojpeg.complaint(data)
-        if "Premature end" in complaint:
-            return "truncated JPEG"
-        return f"damaged JPEG: {complaint}" if complaint else "damaged JPEG"
-    return f"damaged or unsupported {name}"
+    if info.format != "jpeg":
+        return f"damaged or unsupported {name}"
+    if info.bits != 8:
+        return f"JPEG with {info.bits} bits is not supported"
+    if b"\xff\xd9" not in bytes(data[-_END_OF_JPEG:]):
+        return "truncated JPEG"
+    complaint = turbojpeg.complaint(data)
+    return f"damaged JPEG: {complaint}" if complaint else "damaged JPEG"
 
 
 __all__ = [
@@ -315,6 +320,9 @@ __all__ = [
     "ImageInfo",
     "decode",
     "decode_one",
+    "encode_jpeg",
+    "encode_png",
+    "jpeg_round_trip",
     "output_name",
     "peek",
     "peek_shapes",

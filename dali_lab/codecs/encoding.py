@@ -1,0 +1,96 @@
+"""Pictures to bytes: JPEG and PNG for thumbnails, and what JPEG compression does to a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs import opencv
+from dali_lab.codecs.header import CodecError
+
+Array = npt.NDArray[Any]
+
+
+def encode_jpeg(array: Array, quality: int = 85) -> bytes:
+    """Encode a picture as baseline JPEG with colours at half resolution.
+
+    Parameters
+    ----------
+    array
+        ``uint8`` HW or HWC with 1, 3 (RGB) or 4 channels; alpha is dropped.
+    quality
+        1 to 100.
+
+    Raises
+    ------
+    CodecError
+        If the array is no such picture, or has more than 65,500 rows or columns.
+    ValueError
+        If `quality` is out of range.
+    """
+    if not 1 <= quality <= 100:
+        raise ValueError(f"quality must be from 1 to 100, not {quality}")
+    cv2 = opencv.module()
+    return _encode(".jpg", _bgr(array)[..., :3], [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
+
+
+def encode_png(array: Array, level: int = 1) -> bytes:
+    """Encode a picture as PNG.
+
+    Parameters
+    ----------
+    array
+        ``uint8`` or ``uint16``, HW or HWC with 1, 3 (RGB) or 4 (RGBA) channels.
+    level
+        Effort of compression, 0 (none) to 9.
+
+    Raises
+    ------
+    CodecError
+        If the array is no such picture.
+    ValueError
+        If `level` is out of range.
+    """
+    if not 0 <= level <= 9:
+        raise ValueError(f"level must be from 0 to 9, not {level}")
+    cv2 = opencv.module()
+    return _encode(".png", _bgr(array, deep=True), [cv2.IMWRITE_PNG_COMPRESSION, int(level)])
+
+
+def jpeg_round_trip(array: Array, quality: int) -> Array:
+    """An RGB picture (``uint8`` HWC) after JPEG compression of a quality from 1 to 100; equal to NVIDIA DALI's.
+
+    Raises
+    ------
+    CodecError
+        If the array is no such picture.
+    ValueError
+        If `quality` is out of range.
+    """
+    if array.ndim != 3 or array.shape[2] != 3:
+        raise CodecError(f"an RGB picture with layout HWC was expected, not an array of shape {array.shape}")
+    cv2 = opencv.module()
+    encoded = np.frombuffer(encode_jpeg(array, quality), np.uint8)
+    return cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB)  # type: ignore[no-any-return]
+
+
+def _bgr(array: Array, deep: bool = False) -> Array:
+    types: tuple[type, ...] = (np.uint8, np.uint16) if deep else (np.uint8,)
+    channels = array.shape[2] if array.ndim == 3 else 1
+    if array.dtype.type not in types or array.ndim not in (2, 3) or channels not in (1, 3, 4) or not array.size:
+        names = " or ".join(kind.__name__ for kind in types)
+        raise CodecError(f"cannot encode an array of shape {array.shape} and type {array.dtype}: {names} HWC is needed")
+    return array[..., [2, 1, 0, 3][:channels]] if channels >= 3 else array
+
+
+def _encode(ending: str, array: Array, options: list[int]) -> bytes:
+    cv2 = opencv.module()
+    try:
+        done, encoded = cv2.imencode(ending, np.ascontiguousarray(array), options)
+    except cv2.error as error:
+        raise CodecError(str(error).strip().splitlines()[-1]) from None
+    if not done:
+        raise CodecError(f"cannot encode a picture of {array.shape[0]} x {array.shape[1]} pixels as {ending[1:]}")
+    return encoded.tobytes()  # type: ignore[no-any-return]
