@@ -24,7 +24,7 @@ from dali_lab.studio.session import Session
 BUNDLE = Path(__file__).with_name("static") / "editor.js"
 ICON = Path(__file__).with_name("icon.svg")
 DEFAULT_PORT = 5080
-_LOCAL = ("127.0.0.1", "localhost", "::1")
+_LOCAL = ("127.0.0.1", "localhost")
 
 
 class DaliLabEditor(JSComponent):
@@ -225,7 +225,8 @@ def origins(host: str, port: int) -> list[str]:
             names |= {str(entry[4][0]) for entry in socket.getaddrinfo(own, None)}
         except OSError:
             pass
-    return sorted(f"[{name}]:{port}" if ":" in name else f"{name}:{port}" for name in names if name)
+    # Bokeh knows no IPv6 addresses here.
+    return sorted(f"{name}:{port}" for name in names if name and ":" not in name)
 
 
 def open_browser(address: str) -> None:
