@@ -1,0 +1,172 @@
+"""Blurs with a Gaussian window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import BOOL, FLOAT, INT16, numpy_dtype
+
+LEVEL = "products are summed in another order, so a value half-way between two levels may round to either"
+SUMS = "float32 products are summed in another order"
+
+
+@register
+class GaussianBlur(Operator):
+    """Blurs images, volumes and sequences with a Gaussian window.
+
+    Give `sigma`, `window_size`, or both; where one is zero it follows from the other:
+    ``window_size = 2 · ceil(3 · sigma) + 1``, ``sigma = ((window_size − 1) / 2 − 1) · 0.3 + 0.8``.
+    Axes other than F and C are blurred; beyond the edge the image is reflected about its first and last element.
+    """
+
+    name = "gaussian_blur"
+    family = "filters"
+    title = "Gaussian blur"
+    inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "sigma",
+            "float",
+            (0.0,),
+            "Standard deviation, one for all axes or one for each.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            unit="px",
+            minimum=0.0,
+            soft_maximum=10.0,
+            step=0.1,
+            important=True,
+        ),
+        Arg(
+            "window_size",
+            "int",
+            (0,),
+            "Length of the window, an odd number, one for all axes or one for each.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            unit="px",
+            minimum=0,
+            soft_maximum=31,
+            important=True,
+        ),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    )
+    example = """
+    >>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))
+    """
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import convolve
+
+        dtype = self.value("dtype")
+        dtype = data.dtype if dtype is None else dtype
+        if data.dtype == BOOL:
+            raise call.problem("takes numbers, got BOOL")
+        if dtype not in (data.dtype, FLOAT):
+            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        outer, spatial = self._axes(call, data)
+        windows, lengths = self._windows(call, len(spatial))
+        out = call.allocate(data.shapes, dtype, data.layout)
+        shapes = np.ones((len(data), 4), np.int64)
+        for place, axis in zip(range(3 - len(spatial), 3), spatial, strict=True):
+            shapes[:, place] = data.shapes[:, axis]
+        if spatial[-1] + 1 < data.ndim:
+            shapes[:, 3] = data.shapes[:, spatial[-1] + 1 :].prod(axis=1)
+        planes = data.shapes[:, outer].prod(axis=1) if outer else np.ones(len(data), np.int64)
+        source = _planes(data.addresses, planes, shapes, data.itemsize)
+        target = _planes(out.addresses, planes, shapes, out.itemsize)
+        convolve.separable_convolution(
+            source,
+            target,
+            np.repeat(shapes, planes, axis=0),
+            np.repeat(windows, planes, axis=0),
+            np.repeat(lengths, planes, axis=0),
+            numpy_dtype(data.dtype),
+            numpy_dtype(dtype),
+        )
+        return out
+
+    def _axes(self, call: Call, data: Batch) -> tuple[list[int], list[int]]:
+        """Axes that only repeat the blur, and the axes that are blurred, which follow each other."""
+        layout = data.layout or "?" * data.ndim
+        spatial = [index for index, letter in enumerate(layout) if letter not in "CF"]
+        if not 1 <= len(spatial) <= 3:
+            raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
+        if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
+            raise call.problem(f"the axes of layout {data.layout!r} that are blurred must follow each other")
+        return list(range(spatial[0])), spatial
+
+    def _windows(self, call: Call, axes: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        from dali_lab.kernels.cpu import convolve
+
+        sigma = call.vectors("sigma", axes)
+        size = call.vectors("window_size", axes, np.int64)
+        for name, wrong, message in (
+            ("sigma", (sigma < 0) | ~np.isfinite(sigma), "must not be negative"),
+            ("window_size", (size < 0) | ((size > 0) & (size % 2 == 0)), "must be odd"),
+            ("sigma", (sigma == 0) & (size == 0), "needs a value, or 'window_size' does"),
+        ):
+            if wrong.any():
+                index = int(wrong.any(axis=1).argmax())
+                table = sigma if name == "sigma" else size
+                raise call.problem(f"{message}, got {table[index].tolist()}", argument=name, sample=index)
+        windows, lengths = convolve.gaussian_windows(sigma, size)
+        full = np.zeros((len(windows), 3, windows.shape[2]), np.float32)
+        full[:, :, 0] = 1
+        full[:, 3 - axes :] = windows
+        counts = np.ones((len(windows), 3), np.int64)
+        counts[:, 3 - axes :] = lengths
+        return full, counts
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        sigmas = PerSample([np.float32(v) for v in (0.5, 1.0, 3.3)])
+        for arguments in (
+            {"sigma": (1.0,)},
+            {"window_size": (5,)},
+            {"sigma": (1.5,), "window_size": (3,)},
+            {"sigma": (0.7, 2.0)},
+            {"window_size": (3, 7)},
+            {"sigma": (0.0, 2.0), "window_size": (3, 0)},
+            {"sigma": sigmas},
+            {"window_size": PerSample([np.int32(v) for v in (3, 5, 11)])},
+        ):
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL, fraction=0)
+        yield Case((pictures,), {"sigma": (1.0,), "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32),), {"sigma": (2.0,)}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.int16),), {"sigma": (2.0,)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.planar(),), {"sigma": (1.2,)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"sigma": (1.2,)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"sigma": sigmas}, tolerance=1, reason=LEVEL)
+        yield Case((samples.volumes(),), {"sigma": (1.0, 0.5, 2.0)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.tensors(((30,), (41,), (5,))),), {"sigma": (2.0,)}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)}, tolerance=1, reason=LEVEL)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), words=("sigma", "window_size"))
+        yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=("window_size", "odd", "4"))
+        yield ErrorCase((samples.pictures(),), {"sigma": (-1.0,)}, words=("sigma", "-1"))
+        yield ErrorCase((samples.pictures(),), {"sigma": (1.0,), "dtype": INT16}, words=("dtype", "INT16"))
+
+
+def _planes(
+    addresses: npt.NDArray[np.int64], planes: npt.NDArray[np.int64], shapes: npt.NDArray[np.int64], itemsize: int
+) -> npt.NDArray[np.int64]:
+    """Address of each plane of each sample."""
+    first = np.repeat(np.cumsum(planes) - planes, planes)
+    steps = np.repeat(shapes.prod(axis=1) * itemsize, planes)
+    return np.repeat(addresses, planes) + steps * (np.arange(len(first), dtype=np.int64) - first)
