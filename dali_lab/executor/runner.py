@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
-from dali_lab.executor.plan import Step, make_plan
+from dali_lab.executor.plan import make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Graph
 from dali_lab.schema.operator import Draw
@@ -38,8 +38,6 @@ class Runner:
         The pipeline's settings; `batch_size` must be there.
     seeds
         Seed of each node that draws random numbers.
-    prepare
-        Called for each source before anything runs, to hand it what belongs to the pipeline.
 
     Notes
     -----
@@ -51,7 +49,6 @@ class Runner:
         graph: Graph,
         settings: Settings,
         seeds: Mapping[str, int],
-        prepare: Callable[[list[Step]], None] | None = None,
     ) -> None:
         assert settings.batch_size is not None
         self.settings = settings
@@ -60,8 +57,7 @@ class Runner:
         self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
         saved = Checkpoint.loads(settings.checkpoint) if settings.checkpoint is not None else None
-        if prepare is not None:
-            prepare(self.sources)
+        self._start_workers()
         self.engine = Engine(
             self.plan,
             settings.threads,
@@ -75,6 +71,17 @@ class Runner:
         self._flights: deque[_Flight] = deque()
         self._closed = False
         self._pid = os.getpid()
+
+    def _start_workers(self) -> None:
+        """Start processes for parallel sources, before there are threads that a fork would leave behind."""
+        parallel = [step.operator for step in self.sources if getattr(step.operator, "wants_workers", False)]
+        if parallel:
+            from dali_lab.executor.workers import WorkerPool
+
+            settings = self.settings
+            WorkerPool(
+                parallel, settings.py_num_workers, settings.py_start_method, settings.py_callback_pickler, self.batch_size
+            )
 
     # -- running ------------------------------------------------------------------------------------------------
 

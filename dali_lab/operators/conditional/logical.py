@@ -33,7 +33,7 @@ class ValidateLogical(Operator):
 
     name = "_conditional.validate_logical"
     schema_name = "_conditional__ValidateLogical"
-    family = "conditional"
+    family = "tensor"
     title = "Check a condition"
     inputs = (Input("input", kind="any"),)
     arguments = (
@@ -54,7 +54,7 @@ class Not(Operator):
 
     name = "_conditional.not_"
     schema_name = "_conditional__Not_"
-    family = "conditional"
+    family = "tensor"
     title = "Not"
     inputs = (Input("input", kind="any"),)
     hidden = True

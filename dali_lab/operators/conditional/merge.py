@@ -16,7 +16,7 @@ class Merge(Operator):
 
     name = "_conditional.merge"
     schema_name = "_conditional__Merge"
-    family = "conditional"
+    family = "tensor"
     title = "Merge"
     inputs = (Input("true", kind="any", doc="Samples for which the condition holds."), Input("false", kind="any"))
     arguments = (PREDICATE,)

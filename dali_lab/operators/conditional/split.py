@@ -38,7 +38,7 @@ class Split(Operator):
 
     name = "_conditional.split"
     schema_name = "_conditional__Split"
-    family = "conditional"
+    family = "tensor"
     title = "Split by a condition"
     inputs = (Input("input", kind="any", doc="Any batch."),)
     outputs = (Output("true", kind="any"), Output("false", kind="any"))

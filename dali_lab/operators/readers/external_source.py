@@ -2,63 +2,283 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-import numpy as np
+import threading
+import warnings
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.incoming import incoming_batch
+from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.executor.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw
+from dali_lab.types import NO_TYPE, DALIDataType
+
+if TYPE_CHECKING:
+    from dali_lab.executor.workers import ParallelSource
+
+_PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
 
 
 @register
 class ExternalSource(Operator):
-    """Takes batches from a Python callable, iterable or generator, or from ``Pipeline.feed_input``."""
+    """Takes batches from a Python callable, iterable or generator, or from ``Pipeline.feed_input``.
+
+    A callable takes no argument, or one: the number of the batch (or a ``BatchInfo``), or with ``batch=False`` a
+    ``SampleInfo``. It ends the epoch by raising ``StopIteration``. Without a source, batches are fed by
+    ``Pipeline.feed_input`` or ``Pipeline.run(name=...)``.
+    """
 
     name = "external_source"
+    schema_name = "ExternalSource"
     family = "readers"
     title = "External source"
     outputs = (Output("output", kind="any"),)
     devices = ("cpu", "gpu")
     source = True
-    tested_elsewhere = "tests/unit/readers/test_external_source.py"
+    tested_elsewhere = "tests/unit/pipeline/test_external_source.py"
     arguments = (
-        Arg("source", "object", None, "A callable, an iterable or a generator of batches or samples."),
-        Arg("num_outputs", "int", None, "Number of outputs; when given, the source returns a tuple.", minimum=1),
-        Arg("layout", "layout", None, "Layout of the samples; one for each output.", vector=True),
-        Arg("batch", "bool", True, "The source returns batches; otherwise single samples."),
-        Arg("cycle", "object", None, "What to do at the end: 'no', 'quiet' or 'raise'."),
+        Arg("source", "object", None, "A callable, an iterable or a generator function, of batches or of samples."),
+        Arg("num_outputs", "int", None, "Number of outputs; when given, the source gives tuples.", minimum=1),
+        Arg("cycle", "object", None, "At the end of an iterable: 'no' stops for good, 'quiet' begins again, 'raise' ends the epoch first."),
+        Arg("layout", "layout", None, "Layout of the samples, one for each output.", vector=True),
+        Arg("dtype", "dtype", None, "Type that the data must have, one for each output.", vector=True),
+        Arg("ndim", "object", None, "Number of dimensions that a sample must have, one for each output."),
+        Arg("batch", "bool", None, "The source gives batches; otherwise single samples."),
+        Arg("batch_info", "bool", False, "A callable for batches gets a BatchInfo instead of the number of the batch."),
+        Arg("parallel", "bool", False, "Run the source in worker processes of the pipeline."),
+        Arg("blocking", "bool", False, "Without a source: wait until a batch is fed, instead of raising."),
+        Arg("repeat_last", "bool", False, "Without a source: give the last batch again until another one is fed."),
+        Arg("no_copy", "bool", None, "Use the memory of the data itself; it must stay as it is until the batch was used.", advanced=True),
+        Arg("prefetch_queue_depth", "int", None, "Batches that worker processes keep ahead.", minimum=1, advanced=True),
+        Arg("bytes_per_sample_hint", "int", None, "Expected size of a sample, for the shared memory of workers.", minimum=1, advanced=True),
+        Arg("cuda_stream", "object", None, "Stream on which GPU data was made; data is complete when it is read here.", advanced=True),
+        Arg("use_copy_kernel", "bool", None, "No effect here.", advanced=True),
     )
 
-    def setup(self) -> None:
-        self._iterator: Iterator[Any] | None = None
+    # -- definition ---------------------------------------------------------------------------------------------
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         return int(values.get("num_outputs") or 1)
 
+    @classmethod
+    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from dali_lab.graph.tracing import call_operator
+
+        given = {**dict(zip(("source", "num_outputs"), inputs, strict=False)), **kwargs}
+        if len(inputs) > 2:
+            raise ArgumentTypeError("takes source and num_outputs as positional arguments", operator=cls.name)
+        if given.get("dtype") is NO_TYPE:
+            given.pop("dtype")
+        if given.get("parallel") and given.get("batch") is None:
+            given["batch"] = True
+        nodes = call_operator(cls.name, (), given)
+        if given.get("num_outputs") is None:
+            return nodes
+        return list(nodes) if isinstance(nodes, tuple) else [nodes]
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
+        source, parallel = values.get("source"), bool(values.get("parallel"))
+        if source is None:
+            for name in ("num_outputs", "cycle", "parallel"):
+                if values.get(name):
+                    raise ArgumentError("needs a source; data that is fed has one node for each output", argument=name)
+            return
+        if values.get("repeat_last"):
+            raise ArgumentError("is for data that is fed, not for a source", argument="repeat_last")
+        if hasattr(source, "resolve"):  # a name in a graph file, which is imported only when the file is trusted
+            return
+        described = describe(values)
+        if not parallel:
+            for name in _PARALLEL_ONLY:
+                if values.get(name) is not None:
+                    raise ArgumentError("is for parallel sources alone (parallel=True)", argument=name)
+            return
+        if values.get("no_copy") is False:
+            raise ArgumentError("cannot be False for a parallel source", argument="no_copy")
+        if described.kind == "callable" and not described.indexed:
+            raise ArgumentTypeError(
+                "must take one argument in a parallel source: the batch or sample that is asked for", argument="source"
+            )
+        if described.kind != "callable" and not described.batch:
+            raise ArgumentTypeError("must give batches (batch=True), as a parallel source that is no callable", argument="source")
+
+    # -- at work ------------------------------------------------------------------------------------------------
+
+    def setup(self) -> None:
+        source = self.values["source"]
+        if source is not None and hasattr(source, "resolve"):
+            raise self.fail(f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source")
+        self.described = describe(self.values) if source is not None else None
+        self.ends = self.described is not None
+        self.workers: ParallelSource | None = None
+        self._iteration = 0
+        self._sample = 0
+        self._epoch = 0
+        self._fed: deque[Batch] = deque()
+        self._last: Batch | None = None
+        self._arrived = threading.Condition()
+        self._closed = False
+
+    @property
+    def wants_workers(self) -> bool:
+        """Whether the source is to run in worker processes."""
+        return self.described is not None and bool(self.values["parallel"])
+
+    def _each(self, name: str, index: int) -> Any:
+        """What an argument says about one output: a single value stands for all of them."""
+        value = self.values[name]
+        if not isinstance(value, (list, tuple)):
+            return value
+        if len(value) == 1:
+            return value[0]
+        return value[index] if index < len(value) else None
+
+    def convert(self, index: int, data: Any, limit: int | None, layout: str | None = None) -> Batch:
+        """Data for one output as a batch, checked against the declaration."""
+        dtype: DALIDataType | None = self._each("dtype", index)
+        return incoming_batch(
+            data,
+            layout=(self._each("layout", index) if layout is None else layout) or None,
+            dtype=None if dtype is NO_TYPE else dtype,
+            ndim=self._each("ndim", index),
+            limit=limit,
+            copy=not self.values["no_copy"],
+        )
+
+    def feed(self, data: Any, layout: str | None, limit: int | None) -> None:
+        """Take a batch from outside.
+
+        Raises
+        ------
+        OperatorError
+            If there is a source, or the data is not what it must be.
+        """
+        if self.described is not None:
+            raise self.fail("has a source of its own; nothing can be fed to it")
+        try:
+            batch = self.convert(0, data, limit, layout)
+        except OperatorError as error:
+            error.operator, error.node = error.operator or self.name, error.node or self.node
+            raise
+        with self._arrived:
+            self._fed.append(batch)
+            self._arrived.notify_all()
+
+    def ready(self) -> bool:
+        if self.described is not None or self.values["blocking"] or self._fed:
+            return True
+        return bool(self.values["repeat_last"]) and self._last is not None
+
     def draw(self, batch_size: int) -> Draw:
-        source = self.value("source")
-        if callable(source):
-            data = source()
+        if self.described is None:
+            batches: tuple[Batch, ...] = (self._next_fed(),)
+        elif self.workers is not None:
+            batches = self._from_workers(batch_size)
         else:
-            if self._iterator is None:
-                self._iterator = iter(source)
-            data = next(self._iterator)
-        columns = data if self.value("num_outputs") else (data,)
-        layouts = self.value("layout") or ("",)
-        batches = []
-        for index, column in enumerate(columns):
-            layout = layouts[min(index, len(layouts) - 1)]
-            if isinstance(column, np.ndarray):
-                batches.append(Batch.dense(column, layout))
-            else:
-                batches.append(Batch.of([np.asarray(item) for item in column], layout))
-        return Draw(len(batches[0]), tuple(batches))
+            batches = self._from_source(batch_size)
+        sizes = {len(batch) for batch in batches}
+        if len(sizes) > 1:
+            raise self.fail(f"gave batches of different sizes for its outputs: {[len(batch) for batch in batches]}", "source")
+        return Draw(sizes.pop(), batches)
+
+    def _next_fed(self) -> Batch:
+        with self._arrived:
+            while not self._fed and self.values["blocking"] and not self._closed:
+                if self.values["repeat_last"] and self._last is not None:
+                    break
+                self._arrived.wait()
+            if self._closed:
+                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self.node)
+            if self._fed:
+                self._last = self._fed.popleft()
+            elif not self.values["repeat_last"] or self._last is None:
+                raise OperatorError("no batch was fed: call feed_input or run(name=...) before each run", operator=self.name, node=self.node)
+            return self._last
+
+    def _request(self, batch_size: int) -> Request:
+        return Request(self._iteration, self._sample, 0, batch_size, self._epoch)
+
+    def _from_source(self, batch_size: int) -> tuple[Batch, ...]:
+        assert self.described is not None
+        try:
+            columns = self.described.ask(self._request(batch_size))
+        except StopIteration:
+            self._iteration = self._sample = 0
+            raise
+        batches = tuple(self.convert(index, data, batch_size) for index, data in enumerate(columns))
+        self._advance(batch_size)
+        return batches
+
+    def _from_workers(self, batch_size: int) -> tuple[Batch, ...]:
+        assert self.workers is not None
+        try:
+            columns = self.workers.take(self._request(batch_size))
+        except StopIteration:
+            self._iteration = self._sample = 0
+            raise
+        self._advance(batch_size)
+        return tuple(columns)
+
+    def _advance(self, batch_size: int) -> None:
+        self._iteration += 1
+        self._sample += batch_size
 
     def reset(self) -> None:
-        self._iterator = None
+        self._iteration = self._sample = 0
+        self._epoch += 1
+        if self.workers is not None:
+            self.workers.reset()
+
+    def state(self) -> Any:
+        if self.described is None:
+            return None
+        if not self.described.indexed:
+            self._warn_about_state()
+        return {"iteration": self._iteration, "sample": self._sample, "epoch": self._epoch}
+
+    _warned = False
+
+    def _warn_about_state(self) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the state of the source of '{self.node}' is not part of checkpoints: only a callable that takes an argument"
+                " can be asked for a certain batch again. After restoring, put the source where it was yourself.",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def restore(self, state: Any) -> None:
+        self._iteration, self._sample, self._epoch = state["iteration"], state["sample"], state["epoch"]
+
+    def shared_memory(self) -> list[int]:
+        """Bytes of each block of shared memory that workers hold."""
+        return self.workers.shared_memory() if self.workers is not None else []
+
+    def close(self) -> None:
+        with self._arrived:
+            self._closed = True
+            self._arrived.notify_all()
+        if self.workers is not None:
+            self.workers.pool.close()
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         return tuple(batch.take(slice(call.start, call.start + call.count)) for batch in call.ticket)
+
+
+def describe(values: Mapping[str, Any]) -> PythonSource:
+    """The source that the arguments describe."""
+    parallel = bool(values.get("parallel"))
+    batch = values.get("batch")
+    return make_source(
+        values["source"],
+        values.get("cycle"),
+        not parallel if batch is None else bool(batch),
+        bool(values.get("batch_info")),
+        values.get("num_outputs"),
+    )

@@ -1,0 +1,203 @@
+"""Python callables, iterables and generators as sources of batches, the same in this process and in workers."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.types import BatchInfo, SampleInfo
+
+Kind = Literal["callable", "iterable", "generator"]
+
+
+def cycle_mode(cycle: Any) -> str:
+    """The meaning of the argument ``cycle``: ``"no"``, ``"quiet"`` or ``"raise"``.
+
+    Raises
+    ------
+    ArgumentError
+        If it is something else.
+    """
+    if cycle is None or cycle is False or cycle == "no":
+        return "no"
+    if cycle is True or cycle == "quiet":
+        return "quiet"
+    if cycle == "raise":
+        return "raise"
+    raise ArgumentError(f"{cycle!r} is none of 'no', 'quiet', 'raise', True, False", argument="cycle")
+
+
+def _is_generator_function(item: Any) -> bool:
+    if isinstance(item, functools.partial):
+        return _is_generator_function(item.func)
+    if inspect.isgeneratorfunction(item):
+        return True
+    if inspect.isfunction(item) or inspect.ismethod(item) or isinstance(item, type):
+        return False
+    return inspect.isgeneratorfunction(getattr(type(item), "__call__", None))
+
+
+def kind_of(source: Any) -> Kind:
+    """What a source is.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is neither callable nor iterable.
+    """
+    if _is_generator_function(source):
+        return "generator"
+    if hasattr(source, "__iter__") or (hasattr(source, "__getitem__") and hasattr(source, "__len__")):
+        return "iterable"
+    if callable(source):
+        return "callable"
+    raise ArgumentTypeError(
+        f"must be callable, iterable or a generator function, got {type(source).__name__}", argument="source"
+    )
+
+
+def takes_argument(source: Callable[..., Any]) -> bool:
+    """Whether a callable takes one positional argument rather than none.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it takes something else.
+    """
+    problem = "must take no argument, or one positional argument that says which batch or sample is asked for"
+    kinds = inspect.Parameter
+    found = list(inspect.signature(source).parameters.values())
+    for parameter in found:
+        if parameter.kind in (kinds.VAR_POSITIONAL, kinds.VAR_KEYWORD, kinds.KEYWORD_ONLY):
+            raise ArgumentTypeError(f"{problem}; it has '{parameter}'", argument="source")
+    if len(found) > 1:
+        raise ArgumentTypeError(f"{problem}; it takes {len(found)}", argument="source")
+    return bool(found)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Which batch is asked for, or which samples of it."""
+
+    iteration: int
+    first_sample: int
+    start: int
+    stop: int
+    epoch: int
+    generation: int = 0
+
+
+@dataclass
+class PythonSource:
+    """A source with everything that says how to ask it.
+
+    Attributes
+    ----------
+    kind
+        What it is.
+    cycle
+        What happens at the end of an iterable.
+    batch
+        It gives batches rather than samples.
+    batch_info
+        A callable for batches gets a :class:`BatchInfo` rather than a number.
+    outputs
+        Number of outputs, or `None` if it gives one that is not in a tuple.
+    """
+
+    source: Any
+    kind: Kind
+    cycle: str = "no"
+    batch: bool = True
+    batch_info: bool = False
+    outputs: int | None = None
+    indexed: bool = False
+
+    def __post_init__(self) -> None:
+        self._iterator: Iterator[Any] | None = None
+        self._ended: int | None = None
+
+    def ask(self, request: Request) -> list[Any]:
+        """Data of the request, one entry for each output: a whole batch, or a list of samples.
+
+        Raises
+        ------
+        StopIteration
+            At the end.
+        """
+        if self._ended is not None and self._ended == request.generation:
+            raise StopIteration
+        try:
+            return self._columns(self._answers(request))
+        except StopIteration:
+            self._ended = request.generation if request.generation else None
+            raise
+
+    def _answers(self, request: Request) -> Any:
+        if self.kind != "callable":
+            if self.batch:
+                return self._next()
+            return [self._next() for _ in range(request.start, request.stop)]
+        if self.batch:
+            if not self.indexed:
+                return self.source()
+            return self.source(BatchInfo(request.iteration, request.epoch) if self.batch_info else request.iteration)
+        if not self.indexed:
+            return [self.source() for _ in range(request.start, request.stop)]
+        return [
+            self.source(SampleInfo(request.first_sample + index, index, request.iteration, request.epoch))
+            for index in range(request.start, request.stop)
+        ]
+
+    def _columns(self, answer: Any) -> list[Any]:
+        if self.outputs is None:
+            return [answer]
+        if not self.batch:
+            return [[sample[index] for sample in answer] for index in range(self.outputs)]
+        if not isinstance(answer, (tuple, list)) or len(answer) < self.outputs:
+            given = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else type(answer).__name__
+            raise ArgumentError(f"must give a tuple of {self.outputs} batches, got {given}", argument="source")
+        return [answer[index] for index in range(self.outputs)]
+
+    def _fresh(self) -> Iterator[Any]:
+        return iter(self.source() if self.kind == "generator" else self.source)
+
+    def _next(self) -> Any:
+        if self._iterator is None:
+            self._iterator = self._fresh()
+        try:
+            return next(self._iterator)
+        except StopIteration:
+            if self.cycle == "no":
+                raise
+            self._iterator = self._fresh()
+            if self.cycle == "raise":
+                raise
+            return next(self._iterator)
+
+
+def make_source(
+    source: Any, cycle: Any = None, batch: bool = True, batch_info: bool = False, outputs: int | None = None
+) -> PythonSource:
+    """Check a source and describe it.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be asked, or cannot be cycled through.
+    """
+    mode = cycle_mode(cycle)
+    kind = kind_of(source)
+    if kind == "callable":
+        if cycle not in (None, False):
+            raise ArgumentError("is for iterables and generator functions; a callable knows its own end", argument="cycle")
+        return PythonSource(source, kind, "no", batch, batch_info, outputs, takes_argument(source))
+    if mode != "no" and inspect.isgenerator(source):
+        raise ArgumentTypeError(
+            "cannot cycle through a generator; pass the generator function instead, without calling it", argument="cycle"
+        )
+    return PythonSource(source, kind, mode, batch, batch_info, outputs)

@@ -1,0 +1,281 @@
+"""External sources in all their modes give what NVIDIA DALI gives, or fail with words that help."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+
+try:
+    import nvidia.dali as oracle
+    import nvidia.dali.fn
+    import nvidia.dali.types
+except ImportError:
+    oracle = None
+
+needs_dali = pytest.mark.skipif(oracle is None, reason="NVIDIA DALI is the oracle of these tests")
+
+
+def epochs(engine: Any, make: Callable[[Any], dict[str, Any]], count: int, batch_size: int = 2, **settings: Any) -> list[Any]:
+    """Results of `count` runs: the samples, or what was raised; the pipeline is reset at each end."""
+    pipeline = engine.Pipeline(batch_size, 2, None, **settings)
+    with pipeline:
+        nodes = engine.fn.external_source(**make(engine))
+        pipeline.set_outputs(*(nodes if isinstance(nodes, (list, tuple)) else (nodes,)))
+    rows: list[Any] = []
+    for _ in range(count):
+        try:
+            rows.append([(out.dtype.name, out.layout(), [np.array(out.at(i)).tolist() for i in range(len(out))]) for out in pipeline.run()])
+        except StopIteration:
+            rows.append("end")
+            pipeline.reset()
+    return rows
+
+
+def numbers(stop: int) -> list[np.ndarray]:
+    return [np.full((2, 3), value, np.float32) for value in range(stop)]
+
+
+class Iterable:
+    def __iter__(self) -> Any:
+        return iter(numbers(3))
+
+
+def generator() -> Any:
+    yield from numbers(3)
+
+
+def by_index(index: int) -> Any:
+    if index >= 3:
+        raise StopIteration
+    return np.full((2, 2), index, np.int32)
+
+
+def by_sample(info: Any) -> Any:
+    if info.idx_in_epoch >= 7:
+        raise StopIteration
+    return np.array([info.idx_in_epoch, info.idx_in_batch, info.iteration, info.epoch_idx])
+
+
+def two_outputs(info: Any) -> Any:
+    return np.int64(info.idx_in_epoch), np.full((info.idx_in_batch + 1,), info.iteration, np.uint8)
+
+
+MODES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "list": lambda e: {"source": numbers(3)},
+    "list-quiet": lambda e: {"source": numbers(3), "cycle": "quiet"},
+    "list-true": lambda e: {"source": numbers(3), "cycle": True},
+    "list-raise": lambda e: {"source": numbers(3), "cycle": "raise"},
+    "iterable-raise": lambda e: {"source": Iterable(), "cycle": "raise"},
+    "generator": lambda e: {"source": generator()},
+    "generator-function": lambda e: {"source": generator},
+    "generator-raise": lambda e: {"source": generator, "cycle": "raise"},
+    "generator-quiet": lambda e: {"source": generator, "cycle": "quiet"},
+    "no-argument": lambda e: {"source": lambda: np.zeros((2, 2, 2)), "layout": "HW"},
+    "index": lambda e: {"source": by_index},
+    "batch-info": lambda e: {"source": lambda info: np.full((2, 1), info.iteration + 10 * info.epoch_idx), "batch_info": True},
+    "samples": lambda e: {"source": by_sample, "batch": False},
+    "samples-outputs": lambda e: {"source": two_outputs, "batch": False, "num_outputs": 2},
+    "outputs": lambda e: {"source": lambda i: ([np.zeros(3), np.ones(2)], np.full((2, 1), i)), "num_outputs": 2, "layout": ["W", "C"]},
+    "one-output": lambda e: {"source": lambda i: (np.full((2, 1), i),), "num_outputs": 1},
+    "samples-no-argument": lambda e: {"source": lambda: np.float32(3), "batch": False},
+    "short-batch": lambda e: {"source": lambda i: np.zeros((1 + i % 2, 2))},
+    "uint16": lambda e: {"source": lambda i: [np.full((i + 1,), 7, np.uint16)], "dtype": e.types.UINT16, "ndim": 1},
+    "bools": lambda e: {"source": lambda i: np.array([True, False])},
+}
+
+
+@needs_dali
+@pytest.mark.parametrize("mode", MODES)
+def test_agrees_with_dali(mode: str) -> None:
+    assert epochs(dali_lab, MODES[mode], 9) == epochs(oracle, MODES[mode], 9)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("mode", ["index", "samples", "samples-outputs", "batch-info", "generator-raise", "list-quiet"])
+def test_workers_give_the_same(mode: str, method: str) -> None:
+    plain = epochs(dali_lab, MODES[mode], 9)
+    parallel = lambda e: {"batch": True, **MODES[mode](e), "parallel": True, "prefetch_queue_depth": 2}  # noqa: E731
+    assert epochs(dali_lab, parallel, 9, py_num_workers=2, py_start_method=method) == plain
+
+
+def test_the_source_may_use_its_memory_again() -> None:
+    memory = np.zeros((2, 2), np.int32)
+
+    def source(index: int) -> np.ndarray:
+        memory[:] = index
+        return memory
+
+    rows = epochs(dali_lab, lambda e: {"source": source}, 4, prefetch_queue_depth=3)
+    assert [row[0][2][0][0] for row in rows] == [0, 1, 2, 3]
+
+
+def test_no_copy_uses_the_memory_itself() -> None:
+    memory = np.arange(6, dtype=np.float32).reshape(2, 3)
+    pipeline = dali_lab.Pipeline(2, 1, None)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(source=lambda: memory, no_copy=True))
+    assert np.shares_memory(pipeline.run()[0].at(0), memory)
+
+
+def fed(**options: Any) -> dali_lab.Pipeline:
+    settings = options.pop("settings", {})
+    pipeline = dali_lab.Pipeline(3, 2, None, **settings)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(name="input", **options))
+    return pipeline
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_named_inputs_and_feeding(depth: int) -> None:
+    pipeline = fed(settings={"prefetch_queue_depth": depth})
+    for value in range(5):
+        (out,) = pipeline.run(input=np.full((2, 1), value))
+        assert out.as_array().tolist() == [[value], [value]]
+    assert pipeline.input_feed_count("input") == depth
+    for value in range(4):
+        pipeline.feed_input("input", [np.full(2, value)])
+    assert [pipeline.run()[0].at(0)[0] for _ in range(4)] == [0, 1, 2, 3]
+    with pytest.raises(RuntimeError, match="no batch was fed"):
+        pipeline.run()
+    assert pipeline.run(input=np.ones((1, 1)))[0].at(0)[0] == 1
+
+
+def test_the_last_batch_is_repeated() -> None:
+    pipeline = fed(repeat_last=True)
+    pipeline.feed_input("input", np.zeros((2, 1)))
+    assert [pipeline.run()[0].at(0)[0] for _ in range(3)] == [0, 0, 0]
+
+
+def test_blocking_waits_for_another_thread() -> None:
+    import threading
+
+    pipeline = fed(blocking=True, settings={"prefetch_queue_depth": 1})
+    pipeline.build()
+    threading.Timer(0.1, lambda: pipeline.feed_input("input", np.ones((1, 1)))).start()
+    assert pipeline.run()[0].at(0)[0] == 1
+
+
+def test_feeding_other_arrays() -> None:
+    import torch
+
+    pipeline = fed(settings={"prefetch_queue_depth": 1})
+    pipeline.feed_input("input", torch.ones((2, 3)), layout="W")
+    (out,) = pipeline.run()
+    assert out.layout() == "W" and out.as_array().tolist() == [[1.0] * 3] * 2
+    pipeline.feed_input("input", [torch.zeros(2), torch.ones(4)])
+    (out,) = pipeline.run()
+    assert out.shape() == [(2,), (4,)]
+    pipeline.feed_input("input", out)
+    assert pipeline.run()[0].shape() == [(2,), (4,)]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"source": 5}, "must be callable, iterable or a generator function"),
+        ({"source": lambda a, b: None}, "takes 2"),
+        ({"source": lambda *a: None}, r"'\*a'"),
+        ({"source": lambda: None, "cycle": "quiet"}, "callable"),
+        ({"source": generator(), "cycle": True}, "without calling it"),
+        ({"source": [1], "cycle": "sometimes"}, "none of 'no', 'quiet', 'raise'"),
+        ({"num_outputs": 2}, "needs a source"),
+        ({"source": [1], "repeat_last": True}, "repeat_last"),
+        ({"source": [1], "prefetch_queue_depth": 2}, "parallel"),
+        ({"source": lambda: 1, "parallel": True}, "must take one argument"),
+        ({"source": [1], "parallel": True, "batch": False}, "must give batches"),
+        ({"sorce": [1]}, "did you mean 'source'"),
+    ],
+)
+def test_wrong_definitions(options: dict[str, Any], words: str) -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None)
+    with pipeline, pytest.raises(dali_lab.DaliLabError, match=words) as caught:
+        dali_lab.fn.external_source(**options)
+    assert "external_source" in str(caught.value) and "test_external_source.py:" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"source": lambda: np.zeros((3, 1))}, "got a batch of 3 samples; the largest batch of this pipeline has 2"),
+        ({"source": lambda: np.zeros((2, 1)), "dtype": dali_lab.types.UINT8}, "expects data of type DALIDataType.UINT8"),
+        ({"source": lambda: np.zeros((2, 1)), "ndim": 2}, "expects data with 2 dimensions, got 1"),
+        ({"source": lambda: np.zeros((2, 1)), "layout": "HWC"}, "layout 'HWC' cannot describe"),
+        ({"source": lambda: [np.zeros(2), np.zeros((1, 2))]}, "sample 1 has 2 dimensions"),
+        ({"source": lambda: [np.zeros(2), np.zeros(2, np.int8)]}, "sample 1 is int8"),
+        ({"source": lambda: "text"}, "takes arrays of numbers"),
+        ({"source": lambda: 3.5, "num_outputs": 2}, "must give a tuple of 2"),
+    ],
+)
+def test_wrong_data(options: dict[str, Any], words: str) -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None)
+    with pipeline:
+        nodes = dali_lab.fn.external_source(**options)
+        pipeline.set_outputs(*(nodes if isinstance(nodes, list) else [nodes]))
+    with pytest.raises(RuntimeError, match=words):
+        pipeline.run()
+
+
+def failing(index: int) -> np.ndarray:
+    if index == 2:
+        raise KeyError("the cat is out")
+    return np.full((2, 1), index)
+
+
+@pytest.mark.parametrize("options", [{}, {"parallel": True}], ids=["here", "worker"])
+def test_an_error_of_the_source_arrives_with_its_traceback(options: dict[str, Any]) -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=2)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(source=failing, **options))
+    assert [int(pipeline.run()[0].at(0)[0]) for _ in range(2)] == [0, 1]
+    with pytest.raises(KeyError, match="the cat is out") as caught:
+        pipeline.run()
+    assert 'raise KeyError("the cat is out")' in "".join(traceback.format_exception(caught.value))
+    pipeline.close()
+
+
+def test_a_killed_worker_is_an_error_and_no_hang() -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=2, prefetch_queue_depth=1)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(source=killing, batch=False, parallel=True))
+    began = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"killed by signal 9 \(SIGKILL\)"):
+        for _ in range(10):
+            pipeline.run()
+    assert time.monotonic() - began < 20
+    pipeline.close()
+
+
+def killing(info: Any) -> np.ndarray:
+    if info.iteration == 3 and info.idx_in_batch == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.zeros(1)
+
+
+def test_batches_of_workers_stay_valid_after_the_pipeline() -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=1)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(source=lambda i: np.full((2, 1000), i), parallel=True))
+    kept = [pipeline.run()[0] for _ in range(12)]
+    statistics = pipeline.external_source_shm_statistics()
+    assert statistics["capacities"] and min(statistics["capacities"]) >= 16000
+    pipeline.close()
+    del pipeline
+    for index, out in enumerate(kept):
+        assert (out.as_array() == index).all()
+
+
+def test_no_workers() -> None:
+    pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=0)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.external_source(source=by_index, parallel=True))
+    with pytest.raises(dali_lab.DaliLabError, match="py_num_workers"):
+        pipeline.run()
