@@ -1,0 +1,33 @@
+// Builds the editor as one self-contained ES module: React, styles and icons inside, nothing loaded from elsewhere.
+import { build, context } from 'esbuild';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const development = process.argv.includes('--dev');
+const outfile = here('../dali_lab/studio/static/editor.js');
+
+const shared = {
+  bundle: true,
+  format: 'esm',
+  target: 'es2022',
+  loader: { '.css': 'text' },
+  legalComments: 'none',
+  minify: !development,
+  sourcemap: development ? 'inline' : false,
+  define: { 'process.env.NODE_ENV': development ? '"development"' : '"production"' },
+  logLevel: 'info',
+};
+
+const editor = { ...shared, entryPoints: [here('src/index.ts')], outfile };
+const page = { ...shared, entryPoints: [here('dev/page.ts')], outfile: here('dist/page.js') };
+
+if (process.argv.includes('--watch')) {
+  for (const options of [editor, page]) await (await context(options)).watch();
+} else {
+  await build(editor);
+  if (development || process.argv.includes('--page')) await build(page);
+  const bytes = readFileSync(outfile);
+  console.log(`editor.js: ${(bytes.length / 1024).toFixed(0)} KB, ${(gzipSync(bytes).length / 1024).toFixed(0)} KB gzipped`);
+}

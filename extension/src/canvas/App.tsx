@@ -1,0 +1,232 @@
+/** The whole editor: toolbar, palette, canvas, inspector, tray and status line; keys and clipboard. */
+import { ReactFlowProvider } from '@xyflow/react';
+import { useCallback, useEffect, useMemo, useRef, useState, type ClipboardEvent, type KeyboardEvent } from 'react';
+import { copySelection, paste, removeSelection } from '../core/actions';
+import { commandForKey, execute } from '../core/commandTable';
+import { parseClip } from '../core/commands';
+import type { Editor } from '../core/editor';
+import { open } from '../core/files';
+import { Canvas } from './Canvas';
+import { EditorContext, useEditor, useValue } from './context';
+import { ExportDialog } from './dialogs/ExportDialog';
+import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
+import { CommandsDialog, HistoryDialog, LinkDialog, PipelineDialog, ShortcutsDialog } from './dialogs/OtherDialogs';
+import { Icon } from './icons';
+import { Inspector } from './Inspector';
+import { LinkTip } from './LinkTip';
+import { Notices } from './Notices';
+import { OverlayContext } from './overlay';
+import { Palette } from './Palette';
+import { QuickSearch } from './QuickSearch';
+import { StatusLine } from './StatusLine';
+import { remembered } from './storage';
+import { Toolbar } from './Toolbar';
+import { Tray, TrayHandle } from './Tray';
+
+export interface Chrome {
+  toolbar: boolean;
+  status: boolean;
+  /** The host has no theme of its own to follow. */
+  themeButton: boolean;
+}
+
+const trayHeight = remembered('tray-height', 264);
+
+/** Whether keys belong to a field that is being written in. */
+function isWriting(event: KeyboardEvent | ClipboardEvent): boolean {
+  const target = event.nativeEvent.composedPath()[0] as Element | undefined;
+  return target?.closest?.('input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]') != null;
+}
+
+export function App({ editor, chrome }: { editor: Editor; chrome: Chrome }) {
+  return (
+    <EditorContext.Provider value={editor}>
+      <ReactFlowProvider>
+        <Shell chrome={chrome} />
+      </ReactFlowProvider>
+    </EditorContext.Provider>
+  );
+}
+
+function Shell({ chrome }: { chrome: Chrome }) {
+  const editor = useEditor();
+  const root = useRef<HTMLDivElement>(null);
+  const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
+  const panels = useValue(editor.panels);
+  const ready = useValue(editor.ready);
+  const theme = useValue(editor.theme);
+  const previewing = useValue(editor.previews.status, ({ running }) => running);
+  const connection = useValue(editor.connection.state, ({ status }) => status);
+  const height = useValue(trayHeight);
+  const empty = useValue(
+    editor.document,
+    ({ nodes, view }) => Object.keys(nodes).length === 0 && view.notes.length === 0,
+  );
+  const frame = useCallback(() => root.current?.getBoundingClientRect(), []);
+  const onHeight = useCallback((next: number) => trayHeight.set(next), []);
+
+  // The sample under the pointer is marked at every node by an attribute: nothing is drawn again.
+  useEffect(
+    () =>
+      editor.hoverSample.subscribe((sample) => {
+        if (sample === null) root.current?.removeAttribute('data-hover-sample');
+        else root.current?.setAttribute('data-hover-sample', String(sample));
+      }),
+    [editor],
+  );
+
+  const onKeyDown = useCallback(
+    (event: KeyboardEvent) => {
+      if (event.defaultPrevented) return;
+      const writing = isWriting(event);
+      const mod = event.ctrlKey || event.metaKey;
+      if (writing && !(mod && ['s', 'e', 'k', 'Enter'].includes(event.key))) return;
+      // Copies are left to the clipboard events, which need no permission.
+      if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;
+      const inCanvas = (event.target as HTMLElement).closest('.canvas') !== null;
+      if (event.key === 'Tab' && !inCanvas) return;
+      if ((event.key.startsWith('Arrow') || event.key === 'Home') && !inCanvas) return;
+      const found = commandForKey(event);
+      if (!found) return;
+      // Enter and Space press the button that has the focus.
+      event.preventDefault();
+      event.stopPropagation();
+      execute(editor, found.id);
+    },
+    [editor],
+  );
+
+  const onCopy = useCallback(
+    (event: ClipboardEvent, cut: boolean) => {
+      if (isWriting(event) || window.getSelection()?.toString()) return;
+      const text = copySelection(editor);
+      if (text === null) return;
+      event.clipboardData.setData('text/plain', text);
+      event.preventDefault();
+      if (cut) removeSelection(editor);
+    },
+    [editor],
+  );
+
+  const onPaste = useCallback(
+    (event: ClipboardEvent) => {
+      if (isWriting(event)) return;
+      const text = event.clipboardData.getData('text/plain');
+      event.preventDefault();
+      if (parseClip(text) ?? text.trim() === '') paste(editor, text, editor.canvas?.pointer().place);
+      else if (/"dali-lab\/graph"|pipeline_def/.test(text)) void open(editor, { text });
+      else paste(editor, null, editor.canvas?.pointer().place);
+    },
+    [editor],
+  );
+
+  return (
+    <OverlayContext.Provider value={overlay}>
+      <div
+        ref={root}
+        className="editor"
+        data-testid="dali-editor"
+        data-theme={theme}
+        data-ready={ready}
+        data-preview={previewing ? 'running' : 'idle'}
+        data-connection={connection}
+        data-lm-suppress-shortcuts="true"
+        data-jp-suppress-context-menu="true"
+        onKeyDown={onKeyDown}
+        onCopy={(event) => onCopy(event, false)}
+        onCut={(event) => onCopy(event, true)}
+        onPaste={onPaste}
+      >
+        {chrome.toolbar && <Toolbar themeButton={chrome.themeButton} />}
+        <div className="middle">
+          {panels.palette && <Palette />}
+          <div className="centre">
+            <div className="stage">
+              <Canvas />
+              {ready && empty && <EmptyCanvas />}
+              {!ready && <div className="loading">{connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}</div>}
+            </div>
+            {panels.tray && !empty && (
+              <div className="tray-frame" style={{ height }}>
+                <TrayHandle height={height} onHeight={onHeight} />
+                <Tray />
+              </div>
+            )}
+          </div>
+          {panels.inspector && <Inspector />}
+        </div>
+        {chrome.status && <StatusLine />}
+        <LinkTip frame={frame} />
+        <div className="overlay" ref={setOverlay} />
+        <QuickSearch />
+        <Dialogs />
+        <Notices frame={frame} />
+      </div>
+    </OverlayContext.Provider>
+  );
+}
+
+function Dialogs() {
+  const editor = useEditor();
+  const dialog = useValue(editor.dialog);
+  const close = useCallback(() => editor.dialog.set(null), [editor]);
+  const shown = useMemo(() => {
+    switch (dialog) {
+      case 'open':
+        return <OpenDialog onClose={close} />;
+      case 'save':
+        return <SaveDialog onClose={close} />;
+      case 'export':
+        return <ExportDialog onClose={close} />;
+      case 'shortcuts':
+        return <ShortcutsDialog onClose={close} />;
+      case 'commands':
+        return <CommandsDialog onClose={close} />;
+      case 'history':
+        return <HistoryDialog onClose={close} />;
+      case 'pipeline':
+        return <PipelineDialog onClose={close} />;
+      default:
+        return null;
+    }
+  }, [dialog, close]);
+  return (
+    <>
+      {shown}
+      <LinkDialog />
+      <PathDialog />
+    </>
+  );
+}
+
+function EmptyCanvas() {
+  const editor = useEditor();
+  const capabilities = useValue(editor.info, (info) => info.capabilities);
+  const sample = capabilities.samples?.[0];
+  const starts: [string, string, string, string, () => void][] = [
+    ...(sample
+      ? ([['sample', 'gallery', 'Sample pipeline', sample.summary ?? sample.title, () => void open(editor, { sample: sample.name })]] as [string, string, string, string, () => void][])
+      : []),
+    ['open', 'open', 'Open a file or code', 'A graph file, or Python code with a pipeline', () => editor.dialog.set('open')],
+    ...((capabilities.gallery?.length ?? 0) > 0
+      ? ([['gallery', 'arrange', 'Gallery', 'Worked examples to start from', () => editor.dialog.set('open')]] as [string, string, string, string, () => void][])
+      : []),
+  ];
+  return (
+    <div className="empty-canvas" data-testid="empty-canvas">
+      <h2>Start a pipeline</h2>
+      <div className="cards">
+        {starts.map(([id, icon, title, summary, run]) => (
+          <button key={id} type="button" className="start-card" data-start={id} onClick={run}>
+            <Icon name={icon} />
+            <strong>{title}</strong>
+            <span>{summary}</span>
+          </button>
+        ))}
+      </div>
+      <p className="muted">
+        Or drag an operator from the palette; double-click or press <kbd>Tab</kbd> to search.
+      </p>
+    </div>
+  );
+}

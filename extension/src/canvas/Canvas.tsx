@@ -1,0 +1,479 @@
+/** The canvas: React Flow over the document, and the gestures that end in an edit. */
+import {
+  applyNodeChanges,
+  Background,
+  BackgroundVariant,
+  MiniMap,
+  ReactFlow,
+  SelectionMode,
+  useReactFlow,
+  useStoreApi,
+  type Connection as FlowConnection,
+  type EdgeChange,
+  type FinalConnectionState,
+  type NodeChange,
+} from '@xyflow/react';
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type MouseEvent as ReactMouseEvent } from 'react';
+import * as actions from '../core/actions';
+import * as commands from '../core/commands';
+import type { Point } from '../core/commands';
+import { canConnect, targetsOn } from '../core/connect';
+import { links, type Link, type OutputRef, type Target } from '../core/document';
+import { open } from '../core/files';
+import { NODE_SIZE, placeOf } from '../core/layout';
+import { ConnectionLine } from './ConnectionLine';
+import { useEditor, useValue } from './context';
+import { flowEdges, flowNodes, targetOf, type FlowNode } from './flow';
+import { LinkEdge, type LinkEdgeType } from './LinkEdge';
+import { Menu, type MenuItem } from './Menu';
+import { NodeCard } from './NodeCard';
+import { nodeMenu, paneMenu } from './menus';
+import { GroupNode, NoteNode } from './Notes';
+
+const nodeTypes = { operator: NodeCard, note: NoteNode, group: GroupNode };
+const edgeTypes = { link: LinkEdge };
+export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
+/** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
+const VISIBLE_ONLY_FROM = 120;
+
+function clientPoint(event: MouseEvent | TouchEvent | ReactMouseEvent | DragEvent): Point {
+  if ('clientX' in event) return { x: event.clientX, y: event.clientY };
+  const touch = event.changedTouches[0];
+  return { x: touch?.clientX ?? 0, y: touch?.clientY ?? 0 };
+}
+
+const outputOf = (node: string, handle: string | null | undefined): OutputRef => ({
+  node,
+  output: Number((handle ?? 'out:0').slice(4)),
+});
+
+export function Canvas() {
+  const editor = useEditor();
+  const document = useValue(editor.document);
+  const selection = useValue(editor.selection);
+  const catalogue = useValue(editor.catalogue);
+  const panels = useValue(editor.panels);
+  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const flow = useReactFlow<FlowNode, LinkEdgeType>();
+  const store = useStoreApi<FlowNode, LinkEdgeType>();
+  const frame = useRef<HTMLDivElement>(null);
+  const pointer = useRef<Point | null>(null);
+  const [dropLink, setDropLink] = useState<string | null>(null);
+  const [menu, setMenu] = useState<{ at: Point; items: MenuItem[]; label: string } | null>(null);
+
+  const sizeOf = useCallback(
+    (id: string) => {
+      const measured = flow.getInternalNode(id)?.measured;
+      return { width: measured?.width ?? NODE_SIZE.width, height: measured?.height ?? NODE_SIZE.height };
+    },
+    [flow],
+  );
+
+  const [nodes, setNodes] = useState<FlowNode[]>([]);
+  useEffect(() => {
+    setNodes((before) => flowNodes(document, selection, before, sizeOf));
+  }, [document, selection, sizeOf]);
+
+  const edgeCache = useRef<LinkEdgeType[]>([]);
+  const edges = useMemo(() => {
+    if (!catalogue) return [];
+    edgeCache.current = flowEdges({ document, catalogue }, selection, edgeCache.current);
+    return edgeCache.current;
+  }, [document, catalogue, selection]);
+  const shownEdges = useMemo(
+    () => (dropLink === null ? edges : edges.map((edge) => (edge.id === dropLink ? { ...edge, className: 'drop-target' } : edge))),
+    [edges, dropLink],
+  );
+
+  useEffect(() => {
+    editor.canvas = {
+      fit: (ids) =>
+        void flow.fitView({ padding: 0.12, maxZoom: 1, duration: 120, ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}) }),
+      zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
+      centre: () => {
+        const box = frame.current?.getBoundingClientRect();
+        return box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 0, y: 0 };
+      },
+      pointer: () => {
+        const box = frame.current?.getBoundingClientRect();
+        const at = pointer.current ?? { x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 3 };
+        return { place: flow.screenToFlowPosition(at), at };
+      },
+      sizeOf,
+      focusNode: (id) => {
+        const place = placeOf(editor.history.document, id);
+        const size = sizeOf(id);
+        void flow.setCenter(place.x + size.width / 2, place.y + size.height / 2, {
+          zoom: Math.max(0.8, Math.min(1, flow.getZoom())),
+          duration: 120,
+        });
+      },
+      focus: () => frame.current?.focus(),
+    };
+    return () => {
+      editor.canvas = null;
+    };
+  }, [editor, flow, sizeOf]);
+
+  const onNodesChange = useCallback(
+    (changes: NodeChange<FlowNode>[]) => {
+      const selected = changes.filter((change) => change.type === 'select');
+      if (selected.length > 0) {
+        const current = editor.selection.get();
+        const chosen = new Set(current.nodes);
+        let item = current.item;
+        for (const { id, selected: on } of selected) {
+          const colon = id.indexOf(':');
+          if (colon >= 0) {
+            const key = id.slice(colon + 1);
+            if (on) item = key;
+            else if (item === key) item = null;
+          } else if (on) chosen.add(id);
+          else chosen.delete(id);
+        }
+        const same = item === current.item && chosen.size === current.nodes.size && [...chosen].every((id) => current.nodes.has(id));
+        if (!same) editor.selection.set({ ...current, nodes: chosen, item });
+      }
+      const moved = changes.flatMap((change) =>
+        change.type === 'position' && change.id.startsWith('group:') && change.position ? [change] : [],
+      );
+      setNodes((before) => {
+        let next = applyNodeChanges(
+          changes.filter((change) => change.type !== 'select' && change.type !== 'remove'),
+          before,
+        );
+        // A group takes its members along.
+        for (const { id, position } of moved) {
+          const old = before.find((node) => node.id === id);
+          const group = editor.history.document.view.groups.find((each) => `group:${each.id}` === id);
+          if (!old || !group || !position) continue;
+          const dx = position.x - old.position.x;
+          const dy = position.y - old.position.y;
+          const carried = changes.flatMap((change) => (change.type === 'position' ? [change.id] : []));
+          next = next.map((node) =>
+            group.nodes.includes(node.id) && !carried.includes(node.id)
+              ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } }
+              : node,
+          );
+        }
+        return next;
+      });
+    },
+    [editor],
+  );
+
+  const onEdgesChange = useCallback(
+    (changes: EdgeChange<LinkEdgeType>[]) => {
+      const chosen = new Set(editor.selection.get().links);
+      for (const change of changes) {
+        if (change.type !== 'select') continue;
+        if (change.selected) chosen.add(change.id);
+        else chosen.delete(change.id);
+      }
+      const current = editor.selection.get();
+      if (chosen.size !== current.links.size || [...chosen].some((key) => !current.links.has(key))) {
+        editor.selection.set({ ...current, links: chosen });
+      }
+    },
+    [editor],
+  );
+
+  const linkUnder = useCallback(
+    (id: string): Link | undefined => {
+      const node = editor.history.document.nodes[id];
+      const connected = node?.inputs?.some((reference) => reference !== null);
+      const feeds = links(editor.history.document).some(({ source }) => source.node === id);
+      const internal = flow.getInternalNode(id);
+      if (!node || connected || feeds || !internal || !frame.current) return undefined;
+      const { x, y } = internal.internals.positionAbsolute;
+      const width = internal.measured.width ?? NODE_SIZE.width;
+      const height = internal.measured.height ?? NODE_SIZE.height;
+      for (const element of frame.current.querySelectorAll<SVGPathElement>('.react-flow__edge .link-path')) {
+        const key = element.closest('.react-flow__edge')?.getAttribute('data-id');
+        const length = element.getTotalLength();
+        for (let step = 1; step < 16; step++) {
+          const point = element.getPointAtLength((length * step) / 16);
+          if (point.x < x + 16 || point.x > x + width - 16 || point.y < y || point.y > y + height) continue;
+          const link = key ? actions.linkByKey(editor.history.document, key) : undefined;
+          if (link && actions.fitsLink(editor, node.op, link)) return link;
+        }
+      }
+      return undefined;
+    },
+    [editor, flow],
+  );
+
+  const onNodeDragStop = useCallback(
+    (_: unknown, __: FlowNode, dragged: FlowNode[]) => {
+      const start = editor.history.document;
+      const positions: Record<string, Point> = {};
+      const notes: [string, Point][] = [];
+      const groups = dragged.filter(({ type }) => type === 'group').map(({ id }) => id.slice(6));
+      const members = start.view.groups.filter(({ id }) => groups.includes(id)).flatMap((group) => group.nodes);
+      const all = flow.getNodes();
+      for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
+        if (node.type === 'operator') positions[node.id] = node.position;
+        else if (node.type === 'note') notes.push([node.id.slice(5), node.position]);
+      }
+      const only = Object.keys(positions).length === 1 ? (Object.keys(positions)[0] as string) : null;
+      const link = only === null ? undefined : linkUnder(only);
+      setDropLink(null);
+      if (only !== null && link && actions.dropOnLink(editor, only, link, positions)) return;
+      const changed = editor.edit(Object.keys(positions).length > 1 ? 'Move nodes' : 'Move', (document) =>
+        notes.reduce(
+          (result, [id, { x, y }]) => commands.setNote(result, id, { x: Math.round(x), y: Math.round(y) }),
+          commands.moveNodes(document, positions),
+        ),
+      );
+      if (!changed) setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf));
+    },
+    [editor, flow, linkUnder, sizeOf],
+  );
+
+  const onNodeDrag = useCallback(
+    (_: unknown, node: FlowNode, dragged: FlowNode[]) => {
+      if (dragged.length !== 1 || node.type !== 'operator') return;
+      const link = linkUnder(node.id);
+      setDropLink(link ? keyOf(link.target) : null);
+    },
+    [linkUnder],
+  );
+
+  const isValidConnection = useCallback(
+    (connection: FlowConnection | LinkEdgeType): boolean => {
+      const facts = editor.facts;
+      if (!facts || !connection.targetHandle) return false;
+      const source = outputOf(connection.source, connection.sourceHandle);
+      return canConnect(facts, source, targetOf(connection.target, connection.targetHandle)).ok;
+    },
+    [editor],
+  );
+
+  const endConnection = useCallback(
+    (event: MouseEvent | TouchEvent, state: FinalConnectionState, replaces?: Target) => {
+      const facts = editor.facts;
+      const { fromNode, fromHandle, toNode, toHandle } = state;
+      if (!facts || !fromNode || !fromHandle?.id) return;
+      const at = clientPoint(event);
+      const place = flow.screenToFlowPosition(at);
+      if (fromHandle.type === 'source') {
+        const source = outputOf(fromNode.id, fromHandle.id);
+        if (toHandle?.id && toHandle.type === 'target') {
+          actions.tryConnect(editor, source, targetOf(toHandle.nodeId, toHandle.id), at, replaces);
+        } else if (toNode ?? nodeAt(frame.current, at)) {
+          const id = toNode?.id ?? (nodeAt(frame.current, at) as string);
+          const fitting = targetsOn(facts, source, id);
+          const first = fitting[0];
+          if (fitting.length === 1 && first) actions.tryConnect(editor, source, first, at, replaces);
+          else if (fitting.length > 1) {
+            setMenu({
+              at,
+              label: `Connect to ${id}`,
+              items: fitting.slice(0, 14).map((target) => ({
+                id: keyOf(target),
+                label: 'argument' in target ? target.argument : (facts.catalogue.operator(facts.document.nodes[id]?.op)?.inputs[target.input]?.name ?? `input ${target.input}`),
+                hint: 'argument' in target ? 'argument' : 'input',
+                run: () => actions.tryConnect(editor, source, target, at, replaces),
+              })),
+            });
+          } else actions.tryConnect(editor, source, { node: id, input: 0 }, at, replaces);
+        } else if (replaces) actions.disconnect(editor, [replaces]);
+        else editor.quick.set({ at, place, from: source });
+      } else {
+        const target = targetOf(fromNode.id, fromHandle.id);
+        if (toHandle?.id && toHandle.type === 'source') {
+          actions.tryConnect(editor, outputOf(toHandle.nodeId, toHandle.id), target, at);
+        } else {
+          const id = toNode?.id ?? nodeAt(frame.current, at);
+          if (id !== null && id !== fromNode.id) actions.tryConnect(editor, { node: id, output: 0 }, target, at);
+          else if (id === null) editor.quick.set({ at, place, to: target });
+        }
+      }
+    },
+    [editor, flow],
+  );
+
+  const onDragOver = useCallback(
+    (event: DragEvent) => {
+      if (!event.dataTransfer.types.some((type) => type === OPERATOR_TYPE || type === 'Files')) return;
+      event.preventDefault();
+      event.dataTransfer.dropEffect = 'copy';
+      const link = linkAt(frame.current, clientPoint(event), editor.history.document);
+      setDropLink(link ? keyOf(link.target) : null);
+    },
+    [editor],
+  );
+
+  const onDrop = useCallback(
+    (event: DragEvent) => {
+      event.preventDefault();
+      setDropLink(null);
+      const file = event.dataTransfer.files[0];
+      if (file) {
+        file.text().then(
+          (text) => open(editor, { text, name: file.name }),
+          () => editor.notify('error', `${file.name} could not be read.`),
+        );
+        return;
+      }
+      const op = event.dataTransfer.getData(OPERATOR_TYPE);
+      if (!op) return;
+      const client = clientPoint(event);
+      const place = flow.screenToFlowPosition(client);
+      const at = { x: place.x - NODE_SIZE.width / 2, y: place.y - 20 };
+      const link = linkAt(frame.current, client, editor.history.document);
+      actions.addOperator(editor, op, { at, ...(link && actions.fitsLink(editor, op, link) ? { into: link } : {}) });
+      frame.current?.focus();
+    },
+    [editor, flow],
+  );
+
+  return (
+    <div
+      ref={frame}
+      className="canvas"
+      tabIndex={0}
+      aria-label="Graph canvas"
+      onPointerMove={(event) => {
+        pointer.current = { x: event.clientX, y: event.clientY };
+      }}
+      onPointerLeave={() => {
+        pointer.current = null;
+      }}
+      onPointerDown={(event) => {
+        if (!(event.target as HTMLElement).closest('input, textarea, select, button, [tabindex="0"]:not(.canvas):not(.react-flow__node)')) {
+          frame.current?.focus({ preventScroll: true });
+        }
+      }}
+      onDragOver={onDragOver}
+      onDragLeave={() => setDropLink(null)}
+      onDrop={onDrop}
+    >
+      <ReactFlow<FlowNode, LinkEdgeType>
+        nodes={nodes}
+        edges={shownEdges}
+        nodeTypes={nodeTypes}
+        edgeTypes={edgeTypes}
+        onNodesChange={onNodesChange}
+        onEdgesChange={onEdgesChange}
+        onNodeDrag={onNodeDrag}
+        onNodeDragStop={onNodeDragStop}
+        onSelectionDragStop={(event, dragged) => onNodeDragStop(event, dragged[0] as FlowNode, dragged)}
+        onNodeDragStart={(event, node) => {
+          // Alt-drag leaves a copy behind.
+          if (event.altKey && node.type === 'operator') copyInPlace(editor, node.id);
+        }}
+        isValidConnection={isValidConnection}
+        onConnectEnd={endConnection}
+        onReconnect={() => undefined}
+        onReconnectEnd={(event, edge, _, state) => {
+          const { fromHandle, toHandle } = state;
+          const old = targetOf(edge.target, edge.targetHandle ?? 'in:0');
+          if (fromHandle?.type === 'source') {
+            const unchanged = toHandle?.nodeId === edge.target && toHandle.id === edge.targetHandle;
+            if (!unchanged) endConnection(event, state, old);
+          } else if (toHandle?.type === 'source') endConnection(event, state);
+          else if (!toHandle) actions.disconnect(editor, [old]);
+        }}
+        onNodeContextMenu={(event, node) => {
+          event.preventDefault();
+          if (node.type !== 'operator') return;
+          if (!editor.selection.get().nodes.has(node.id)) editor.select([node.id]);
+          setMenu({ at: clientPoint(event), label: node.id, items: nodeMenu(editor, node.id) });
+        }}
+        onEdgeContextMenu={(event, edge) => {
+          event.preventDefault();
+          const link = actions.linkByKey(editor.history.document, edge.id);
+          if (!link) return;
+          const at = clientPoint(event);
+          setMenu({
+            at,
+            label: 'Link',
+            items: [
+              { id: 'remove', label: 'Remove link', run: () => actions.disconnect(editor, [link.target]) },
+            ],
+          });
+        }}
+        onPaneContextMenu={(event) => {
+          event.preventDefault();
+          setMenu({ at: clientPoint(event), label: 'Canvas', items: paneMenu(editor) });
+        }}
+        onEdgeMouseEnter={(event, edge) => editor.hoveredLink.set({ key: edge.id, at: clientPoint(event) })}
+        onEdgeMouseLeave={() => editor.hoveredLink.set(null)}
+        onMoveStart={() => editor.hoveredLink.set(null)}
+        onDoubleClick={(event) => {
+          if ((event.target as HTMLElement).classList.contains('react-flow__pane') && !readOnly) {
+            const at = clientPoint(event);
+            editor.quick.set({ at, place: flow.screenToFlowPosition(at) });
+          }
+        }}
+        connectionLineComponent={ConnectionLine}
+        connectionRadius={24}
+        connectOnClick={false}
+        elevateNodesOnSelect
+        nodesConnectable={!readOnly}
+        edgesReconnectable={!readOnly}
+        reconnectRadius={12}
+        deleteKeyCode={null}
+        selectionKeyCode="Shift"
+        multiSelectionKeyCode={['Shift', 'Meta', 'Control']}
+        selectionMode={SelectionMode.Partial}
+        panActivationKeyCode="Space"
+        disableKeyboardA11y
+        zoomOnDoubleClick={false}
+        minZoom={0.05}
+        maxZoom={2.5}
+        snapToGrid={false}
+        onlyRenderVisibleElements={nodes.length >= VISIBLE_ONLY_FROM}
+        proOptions={{ hideAttribution: true }}
+        onInit={() => {
+          store.getState().setMinZoom(0.05);
+        }}
+      >
+        <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
+        {panels.minimap && nodes.length > 0 && (
+          <MiniMap pannable zoomable ariaLabel="Overview" nodeStrokeWidth={0} style={{ width: 168, height: 104 }} />
+        )}
+      </ReactFlow>
+      {menu && (
+        <Menu
+          anchor={{ left: menu.at.x, top: menu.at.y, bottom: menu.at.y }}
+          label={menu.label}
+          items={menu.items}
+          onClose={() => setMenu(null)}
+        />
+      )}
+    </div>
+  );
+}
+
+function keyOf(target: Target): string {
+  return 'argument' in target ? `${target.node}:arg:${target.argument}` : `${target.node}:in:${target.input}`;
+}
+
+function elementsAt(frame: HTMLElement | null, at: Point): Element[] {
+  const root = frame?.getRootNode() as (Document | ShadowRoot) | undefined;
+  return root?.elementsFromPoint(at.x, at.y) ?? [];
+}
+
+function nodeAt(frame: HTMLElement | null, at: Point): string | null {
+  for (const element of elementsAt(frame, at)) {
+    const id = element.closest('[data-node-id]')?.getAttribute('data-node-id');
+    if (id) return id;
+  }
+  return null;
+}
+
+function linkAt(frame: HTMLElement | null, at: Point, document: Parameters<typeof actions.linkByKey>[0]): Link | undefined {
+  for (const element of elementsAt(frame, at)) {
+    const key = element.closest('.react-flow__edge')?.getAttribute('data-id');
+    if (key) return actions.linkByKey(document, key);
+  }
+  return undefined;
+}
+
+/** A copy at the place where the dragged node was. */
+function copyInPlace(editor: ReturnType<typeof useEditor>, id: string): void {
+  const clip = commands.copyNodes(editor.history.document, [id]);
+  editor.edit(`Duplicate ${id}`, (document) => commands.pasteNodes(document, clip, { x: 0, y: 0 }).document);
+}

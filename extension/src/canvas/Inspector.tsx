@@ -1,0 +1,321 @@
+/** The inspector: arguments, output and help of what is selected. */
+import { useEffect, useRef, useState } from 'react';
+import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
+import type { ArgumentDeclaration, Operator } from '../core/catalogue';
+import { execute } from '../core/commandTable';
+import { formatEdge, type Device, type GraphNode } from '../core/document';
+import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
+import { useEditor, useNode, useNodeView, useOperator, useResult, useValue } from './context';
+import { ArgumentRow } from './controls/ArgumentRow';
+import { TextField } from './controls/fields';
+import { FamilyIcon, Icon } from './icons';
+import { OperatorHelp } from './OperatorHelp';
+import { Histogram } from './plots';
+import type { Alignment } from '../core/layout';
+import type { OutputResult } from '../core/previews';
+import type { Problem } from '../core/protocol';
+
+export function Inspector() {
+  const editor = useEditor();
+  const selection = useValue(editor.selection);
+  const ids = [...selection.nodes];
+  const id = ids[ids.length - 1];
+  return (
+    <aside className="inspector panel" data-testid="inspector" aria-label="Inspector">
+      {ids.length > 1 ? <Several count={ids.length} /> : id !== undefined ? <NodeInspector key={id} id={id} /> : <Nothing />}
+    </aside>
+  );
+}
+
+function Nothing() {
+  const editor = useEditor();
+  const pipeline = useValue(editor.document, (document) => document.pipeline);
+  const outputs = useValue(editor.document, (document) => document.outputs);
+  const nodes = useValue(editor.document, (document) => Object.keys(document.nodes).length);
+  return (
+    <div className="inspector-body">
+      <h2 className="inspector-heading">Pipeline</h2>
+      <dl className="facts">
+        <dt>Nodes</dt>
+        <dd>{nodes}</dd>
+        <dt>Outputs</dt>
+        <dd>{outputs.length > 0 ? outputs.join(', ') : 'none yet'}</dd>
+        {(['batch_size', 'num_threads', 'seed'] as const).map((name) => (
+          <Fact key={name} name={name.replace('_', ' ')} value={pipeline[name] === null || pipeline[name] === undefined ? 'not set' : JSON.stringify(pipeline[name])} />
+        ))}
+      </dl>
+      <button type="button" className="button" onClick={() => execute(editor, 'pipeline')}>
+        Pipeline settings…
+      </button>
+      <p className="muted hint">Select a node to see its arguments. Double-click the canvas or press Tab to add one.</p>
+    </div>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </>
+  );
+}
+
+function Several({ count }: { count: number }) {
+  const editor = useEditor();
+  const alignments: [Alignment, string][] = [
+    ['left', 'Left'],
+    ['centre', 'Centre'],
+    ['right', 'Right'],
+    ['top', 'Top'],
+    ['middle', 'Middle'],
+    ['bottom', 'Bottom'],
+    ['across', 'Spread across'],
+    ['down', 'Spread down'],
+  ];
+  return (
+    <div className="inspector-body">
+      <h2 className="inspector-heading">{count} nodes</h2>
+      <h3>Align</h3>
+      <div className="button-grid">
+        {alignments.map(([how, label]) => (
+          <button type="button" className="button" key={how} onClick={() => alignSelection(editor, how)}>
+            {label}
+          </button>
+        ))}
+      </div>
+      <h3>Together</h3>
+      <div className="button-grid">
+        {(['arrange', 'group', 'bypass', 'duplicate', 'delete'] as const).map((command) => (
+          <button type="button" className="button" key={command} onClick={() => execute(editor, command)}>
+            {{ arrange: 'Arrange', group: 'Group', bypass: 'Bypass', duplicate: 'Duplicate', delete: 'Delete' }[command]}
+          </button>
+        ))}
+      </div>
+    </div>
+  );
+}
+
+type Tab = 'arguments' | 'output' | 'help';
+
+function NodeInspector({ id }: { id: string }) {
+  const editor = useEditor();
+  const node = useNode(id);
+  const operator = useOperator(node?.op);
+  const catalogue = useValue(editor.catalogue);
+  const [tab, setTab] = useState<Tab>('arguments');
+  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const attention = useValue(editor.attention);
+  const body = useRef<HTMLDivElement>(null);
+
+  useEffect(() => {
+    if (attention?.node !== id) return;
+    setTab('arguments');
+    const timer = setTimeout(() => {
+      const row = body.current?.querySelector(`[data-argument="${CSS.escape(attention.argument)}"]`);
+      row?.scrollIntoView({ block: 'center' });
+      row?.querySelector<HTMLElement>('[tabindex="0"], input, select, button')?.focus();
+      row?.classList.add('attention');
+      setTimeout(() => row?.classList.remove('attention'), 1600);
+      editor.attention.set(null);
+    }, 30);
+    return () => clearTimeout(timer);
+  }, [attention, editor, id]);
+
+  if (!node) return null;
+  return (
+    <>
+      <div className="inspector-head">
+        <FamilyIcon family={operator?.family ?? 'plain'} color={catalogue?.color(operator?.family) ?? 'gray'} />
+        <div className="inspector-title">
+          <TextField label="Name" value={id} disabled={readOnly} onChange={(name) => rename(editor, id, name)} />
+          <code>{node.op}</code>
+        </div>
+      </div>
+      <div className="tabs" role="tablist">
+        {(['arguments', 'output', 'help'] as const).map((each) => (
+          <button
+            key={each}
+            type="button"
+            role="tab"
+            aria-selected={tab === each}
+            onClick={() => setTab(each)}
+            onKeyDown={(event) => event.stopPropagation()}
+          >
+            {{ arguments: 'Arguments', output: 'Output', help: 'Help' }[each]}
+          </button>
+        ))}
+      </div>
+      <div className="inspector-body" ref={body} role="tabpanel">
+        {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}
+        {tab === 'output' && <Outputs id={id} operator={operator} />}
+        {tab === 'help' && (operator ? <OperatorHelp operator={operator} /> : <Unknown op={node.op} />)}
+      </div>
+    </>
+  );
+}
+
+function Unknown({ op }: { op: string }) {
+  return (
+    <p className="hint">
+      This DALI Lab has no operator <code>{op}</code>. The node stays as it is in the file.
+    </p>
+  );
+}
+
+function Arguments({ id, node, operator }: { id: string; node: GraphNode; operator: Operator | undefined }) {
+  const editor = useEditor();
+  const view = useNodeView(id);
+  const [advanced, setAdvanced] = useState(false);
+  const problem = useValue(editor.problems, (problems) => problems.find((each) => each.node === id));
+  const declared = operator?.arguments ?? [];
+  const names = new Set(declared.map(({ name }) => name));
+  const foreign = [...Object.keys(node.arguments ?? {}), ...Object.keys(node.connections ?? {})]
+    .filter((name, index, all) => !names.has(name) && all.indexOf(name) === index)
+    .map((name): ArgumentDeclaration => ({ name, type: 'any', tensor: true, doc: 'Not declared by this operator; kept as it is.' }));
+  const rank = (argument: ArgumentDeclaration): number => (argument.required ? 0 : argument.important ? 1 : 2);
+  const plain = [...declared.filter(({ advanced: hidden }) => !hidden), ...foreign].sort((a, b) => rank(a) - rank(b));
+  const hidden = declared.filter(({ advanced: isHidden }) => isHidden);
+  const open = advanced || hidden.some(({ name }) => node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined);
+  const devices: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
+  return (
+    <>
+      {!operator && <Unknown op={node.op} />}
+      {problem && (
+        <div className={`problem ${problem.severity}`}>
+          <span>{problem.message}</span>
+          {problem.fix && <FixButton problem={problem} />}
+        </div>
+      )}
+      <div className="placement">
+        <div className="segmented" role="radiogroup" aria-label="Placement">
+          {(operator?.devices ?? [node.device ?? 'cpu']).map((device) => (
+            <button
+              key={device}
+              type="button"
+              role="radio"
+              aria-checked={(node.device ?? 'cpu') === device}
+              onClick={() => setDevice(editor, [id], device)}
+            >
+              {devices[device]}
+            </button>
+          ))}
+        </div>
+        <button
+          type="button"
+          className={`button toggle ${view?.bypass ? 'on' : ''}`}
+          aria-pressed={view?.bypass ?? false}
+          title="Pass the input through (B)"
+          onClick={() => toggleView(editor, 'bypass', [id])}
+        >
+          <Icon name="bypass" size={14} /> Bypass
+        </button>
+      </div>
+      {plain.map((argument) => (
+        <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />
+      ))}
+      {plain.length === 0 && operator && <p className="muted hint">{operator.name} has no arguments.</p>}
+      {hidden.length > 0 && (
+        <>
+          <button type="button" className="family" aria-expanded={open} onClick={() => setAdvanced(!advanced)}>
+            <Icon name={open ? 'down' : 'right'} size={10} />
+            <span>Speed and memory</span>
+            <span className="count">{hidden.length}</span>
+          </button>
+          {open && hidden.map((argument) => <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />)}
+        </>
+      )}
+    </>
+  );
+}
+
+function FixButton({ problem }: { problem: Problem }) {
+  const editor = useEditor();
+  const fix = problem.fix;
+  if (!fix) return null;
+  return (
+    <button
+      type="button"
+      className="button"
+      onClick={() => {
+        editor.edit(fix.title, (document) => editor.applyChanges(document, fix.changes));
+      }}
+    >
+      {fix.title}
+    </button>
+  );
+}
+
+function Outputs({ id, operator }: { id: string; operator: Operator | undefined }) {
+  const editor = useEditor();
+  const result = useResult(id);
+  const marked = useValue(editor.document, (document) => document.outputs);
+  const measured = useValue(editor.lastRun, (run) => run?.nodes[id]);
+  const count = Math.max(operator?.outputs.length ?? 1, result?.outputs.length ?? 0);
+  return (
+    <>
+      {Array.from({ length: count }, (_, index) => {
+        const output = result?.outputs[index];
+        const reference = formatEdge({ node: id, output: index });
+        return (
+          <section key={index} className="output-facts">
+            <div className="output-head">
+              <h3>{operator?.outputs[index]?.name ?? `output ${index}`}</h3>
+              <label className="check">
+                <input
+                  type="checkbox"
+                  checked={marked.includes(reference)}
+                  onChange={() => toggleOutput(editor, { node: id, output: index })}
+                />
+                pipeline output
+              </label>
+            </div>
+            {output ? <OutputFacts output={output} /> : <p className="muted">No preview yet.</p>}
+          </section>
+        );
+      })}
+      {result?.time != null && (
+        <dl className="facts">
+          <dt>Time</dt>
+          <dd>
+            {formatTime(result.time)} {result.cached ? '(from the cache)' : 'in this preview'}
+          </dd>
+          {measured && (
+            <>
+              <dt>In the last run</dt>
+              <dd>
+                {formatTime(measured.time_ms)} a batch, {Math.round(measured.images_per_second)} a second
+              </dd>
+            </>
+          )}
+        </dl>
+      )}
+    </>
+  );
+}
+
+export function OutputFacts({ output }: { output: OutputResult }) {
+  const low = asNumber(output.range?.[0]);
+  const high = asNumber(output.range?.[1]);
+  return (
+    <>
+      <dl className="facts">
+        <dt>Shape</dt>
+        <dd>{formatShape(output.shapes, output.batch)}</dd>
+        <dt>Type</dt>
+        <dd>{formatDtype(output.dtype)}</dd>
+        <dt>Layout</dt>
+        <dd>{output.layout || 'none'}</dd>
+        {low !== null && high !== null && (
+          <>
+            <dt>Range</dt>
+            <dd>
+              {formatNumber(low)} to {formatNumber(high)}
+            </dd>
+          </>
+        )}
+      </dl>
+      {output.histogram && output.histogram.length > 0 && <Histogram counts={output.histogram} width={232} height={48} />}
+    </>
+  );
+}

@@ -1,0 +1,38 @@
+/** What flows through the link under the pointer: shape, dtype, layout, range and histogram. */
+import { useEffect, useState } from 'react';
+import { linkByKey } from '../core/actions';
+import { formatEdge, isArgument } from '../core/document';
+import { useEditor, useValue } from './context';
+import { OutputFacts } from './Inspector';
+
+export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
+  const editor = useEditor();
+  const hovered = useValue(editor.hoveredLink);
+  const [shown, setShown] = useState(hovered);
+  useEffect(() => {
+    const timer = setTimeout(() => setShown(hovered), hovered ? 220 : 0);
+    return () => clearTimeout(timer);
+  }, [hovered]);
+  useValue(editor.previews.version);
+  if (!shown || !hovered) return null;
+  const link = linkByKey(editor.history.document, shown.key);
+  const box = frame();
+  if (!link || !box) return null;
+  const output = editor.previews.result(link.source.node)?.outputs[link.source.output];
+  const to = isArgument(link.target) ? `${link.target.argument} of ${link.target.node}` : link.target.node;
+  return (
+    <div
+      className="link-tip floating"
+      role="tooltip"
+      style={{
+        left: Math.max(8, Math.min(shown.at.x - box.left + 12, box.width - 272)),
+        top: Math.max(8, Math.min(shown.at.y - box.top + 12, box.height - 200)),
+      }}
+    >
+      <strong>
+        {formatEdge(link.source)} → {to}
+      </strong>
+      {output ? <OutputFacts output={output} /> : <p className="muted">No preview yet.</p>}
+    </div>
+  );
+}

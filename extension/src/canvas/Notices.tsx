@@ -1,0 +1,69 @@
+/** Notices: refusals stand near the pointer, others in the corner; each may offer what would fit. */
+import type { CSSProperties } from 'react';
+import type { Notice } from '../core/editor';
+import { useEditor, useValue } from './context';
+import { Icon } from './icons';
+
+export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
+  const editor = useEditor();
+  const notices = useValue(editor.notices);
+  const near = notices.filter(({ at }) => at);
+  const rest = notices.filter(({ at }) => !at);
+  return (
+    <>
+      {near.map((notice) => {
+        const box = frame();
+        const at = notice.at;
+        if (!box || !at) return null;
+        const style: CSSProperties = {
+          left: Math.max(8, Math.min(at.x - box.left + 12, box.width - 336)),
+          top: Math.max(8, Math.min(at.y - box.top + 12, box.height - 140)),
+        };
+        return <Toast key={notice.id} notice={notice} style={style} className="near" />;
+      })}
+      <div className="notices">
+        {rest.map((notice) => (
+          <Toast key={notice.id} notice={notice} />
+        ))}
+      </div>
+    </>
+  );
+}
+
+function Toast({ notice, style, className = '' }: { notice: Notice; style?: CSSProperties; className?: string }) {
+  const editor = useEditor();
+  return (
+    <div className={`notice ${notice.level} ${className}`} role={notice.level === 'info' ? 'status' : 'alert'} style={style}>
+      <Icon name={notice.level === 'info' ? 'info' : 'warning'} size={14} />
+      <div className="notice-text">
+        <p>{notice.message}</p>
+        {notice.detail && (
+          <details>
+            <summary>Details</summary>
+            <pre>{notice.detail}</pre>
+          </details>
+        )}
+        {notice.actions.length > 0 && (
+          <div className="notice-actions">
+            {notice.actions.map((action) => (
+              <button
+                key={action.title}
+                type="button"
+                className="button"
+                onClick={() => {
+                  editor.dismiss(notice.id);
+                  action.run();
+                }}
+              >
+                {action.title}
+              </button>
+            ))}
+          </div>
+        )}
+      </div>
+      <button type="button" className="icon-button tiny" aria-label="Close" onClick={() => editor.dismiss(notice.id)}>
+        <Icon name="close" size={12} />
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,69 @@
+/** What an operator is, from its declaration: meaning, ports, where it runs. */
+import type { Operator } from '../core/catalogue';
+import { describeRange, formatValue } from '../core/values';
+
+const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' } as const;
+
+export function OperatorHelp({ operator, brief = false }: { operator: Operator; brief?: boolean }) {
+  return (
+    <div className="help">
+      <h3>{operator.title}</h3>
+      <code className="help-name">{operator.name}</code>
+      {operator.deprecated && <p className="help-warning">{operator.deprecated}</p>}
+      <p>{operator.summary}</p>
+      {!brief && operator.doc && <Paragraphs text={operator.doc} />}
+      <dl className="help-ports">
+        {operator.inputs.length > 0 && (
+          <>
+            <dt>Takes</dt>
+            <dd>
+              {operator.inputs
+                .map(({ name, kind, layouts }) => `${name} (${kind}${layouts?.length ? ` ${layouts.join(', ')}` : ''})`)
+                .join('; ')}
+            </dd>
+          </>
+        )}
+        <dt>Gives</dt>
+        <dd>{operator.outputs.map(({ name, kind, layout }) => `${name} (${kind}${layout ? ` ${layout}` : ''})`).join('; ')}</dd>
+        <dt>Runs on</dt>
+        <dd>{operator.devices.map((device) => DEVICES[device]).join(', ')}</dd>
+      </dl>
+      {!brief && operator.arguments.length > 0 && (
+        <>
+          <h4>Arguments</h4>
+          <dl className="help-arguments">
+            {operator.arguments.map((argument) => (
+              <div key={argument.name}>
+                <dt>
+                  <code>{argument.name}</code>
+                  <span className="muted">
+                    {argument.required ? ' needed' : ` ${formatValue(argument.default ?? null)}`}
+                    {argument.tensor ? ' · per sample' : ''}
+                    {describeRange(argument) ? ` · ${describeRange(argument) as string}` : ''}
+                    {argument.unit ? ` ${argument.unit}` : ''}
+                  </span>
+                </dt>
+                <dd>{argument.doc}</dd>
+              </div>
+            ))}
+          </dl>
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Text with paragraphs and `code`; everything else stays as it is written. */
+export function Paragraphs({ text }: { text: string }) {
+  return (
+    <>
+      {text.split(/\n\s*\n/).map((paragraph, index) => (
+        <p key={index}>
+          {paragraph.split(/(`+[^`]+`+)/).map((part, at) =>
+            part.startsWith('`') ? <code key={at}>{part.replace(/`/g, '')}</code> : part,
+          )}
+        </p>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,217 @@
+/** The palette: all operators, by search, by family, favourites and recent ones; dragged or added by a press. */
+import { memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 'react';
+import { createPortal } from 'react-dom';
+import { appendOperator } from '../core/actions';
+import type { Operator } from '../core/catalogue';
+import { OPERATOR_TYPE } from './Canvas';
+import { useEditor, useValue } from './context';
+import { FamilyIcon, Icon } from './icons';
+import { OperatorHelp } from './OperatorHelp';
+import { OverlayContext } from './overlay';
+import { closedFamilies, favourites, noteRecent, recent, toggleFavourite } from './storage';
+
+interface Section {
+  key: string;
+  title: string;
+  family?: string;
+  operators: Operator[];
+}
+
+export function Palette() {
+  const editor = useEditor();
+  const catalogue = useValue(editor.catalogue);
+  const liked = useValue(favourites);
+  const used = useValue(recent);
+  const closed = useValue(closedFamilies);
+  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const [query, setQuery] = useState('');
+  const [hovered, setHovered] = useState<{ operator: Operator; top: number; left: number } | null>(null);
+  const overlay = useContext(OverlayContext);
+  const list = useRef<HTMLDivElement>(null);
+
+  const sections = useMemo<Section[]>(() => {
+    if (!catalogue) return [];
+    if (query.trim() !== '') {
+      return [{ key: 'found', title: 'Found', operators: catalogue.search(query) }];
+    }
+    const named = (names: readonly string[]): Operator[] =>
+      names.map((name) => catalogue.operator(name)).filter((operator) => operator !== undefined);
+    const families = catalogue.families
+      .map(({ name, title }) => ({
+        key: name,
+        title,
+        family: name,
+        operators: catalogue.operators.filter(({ family, deprecated }) => family === name && !deprecated),
+      }))
+      .filter(({ operators }) => operators.length > 0);
+    const listed = new Set(catalogue.families.map(({ name }) => name));
+    const others = catalogue.operators.filter(({ family, deprecated }) => !listed.has(family) && !deprecated);
+    return [
+      { key: 'favourites', title: 'Favourites', operators: named(liked) },
+      { key: 'recent', title: 'Recent', operators: named(used) },
+      ...families,
+      { key: 'others', title: 'Others', operators: others },
+    ].filter(({ operators }) => operators.length > 0);
+  }, [catalogue, query, liked, used]);
+
+  function add(op: string): void {
+    if (appendOperator(editor, op) !== null) noteRecent(op);
+  }
+
+  function onKeyDown(event: KeyboardEvent): void {
+    const entries = [...(list.current?.querySelectorAll<HTMLElement>('.entry') ?? [])];
+    const at = entries.findIndex((entry) => entry === event.target);
+    if (event.key === 'ArrowDown') entries[Math.min(entries.length - 1, at + 1)]?.focus();
+    else if (event.key === 'ArrowUp') {
+      if (at <= 0) list.current?.parentElement?.querySelector('input')?.focus();
+      else entries[at - 1]?.focus();
+    } else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) {
+      const first = sections[0]?.operators[0];
+      if (first && query.trim() !== '') add(first.name);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+
+  return (
+    <aside className="palette panel" data-testid="palette" aria-label="Palette" onKeyDown={onKeyDown}>
+      <div className="panel-search">
+        <Icon name="search" size={14} />
+        <input
+          type="search"
+          role="searchbox"
+          data-testid="palette-search"
+          aria-label="Search operators"
+          placeholder="Search operators"
+          value={query}
+          spellCheck={false}
+          onChange={(event) => setQuery(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') setQuery('');
+            if (!['ArrowDown', 'Enter'].includes(event.key)) event.stopPropagation();
+          }}
+        />
+      </div>
+      <div className="palette-list" ref={list} onPointerLeave={() => setHovered(null)} onScroll={() => setHovered(null)}>
+        {sections.map((section) => {
+          const open = !closed.includes(section.key) || section.key === 'found';
+          return (
+            <section key={section.key}>
+              {section.key !== 'found' && (
+                <button
+                  type="button"
+                  className="family"
+                  aria-expanded={open}
+                  onClick={() =>
+                    closedFamilies.update((before) =>
+                      before.includes(section.key) ? before.filter((key) => key !== section.key) : [...before, section.key],
+                    )
+                  }
+                >
+                  <Icon name={open ? 'down' : 'right'} size={10} />
+                  <span>{section.title}</span>
+                  <span className="count">{section.operators.length}</span>
+                </button>
+              )}
+              {open &&
+                section.operators.map((operator) => (
+                  <Entry
+                    key={operator.name}
+                    operator={operator}
+                    color={catalogue?.color(operator.family) ?? 'gray'}
+                    liked={liked.includes(operator.name)}
+                    disabled={readOnly}
+                    onAdd={add}
+                    onHover={(element) => {
+                      const box = element.getBoundingClientRect();
+                      setHovered({ operator, top: box.top, left: box.right + 8 });
+                    }}
+                  />
+                ))}
+            </section>
+          );
+        })}
+        {catalogue && sections.every(({ operators }) => operators.length === 0) && (
+          <p className="palette-none">No operator answers to “{query}”.</p>
+        )}
+      </div>
+      {hovered &&
+        overlay &&
+        createPortal(
+          <HoverCard operator={hovered.operator} top={hovered.top} left={hovered.left} frame={overlay.getBoundingClientRect()} />,
+          overlay,
+        )}
+    </aside>
+  );
+}
+
+function HoverCard({ operator, top, left, frame }: { operator: Operator; top: number; left: number; frame: DOMRect }) {
+  return (
+    <div
+      className="hover-card"
+      role="tooltip"
+      style={{ left: left - frame.left, top: Math.max(4, Math.min(top - frame.top, frame.height - 220)) }}
+    >
+      <OperatorHelp operator={operator} brief />
+    </div>
+  );
+}
+
+interface EntryProperties {
+  operator: Operator;
+  color: string;
+  liked: boolean;
+  disabled: boolean;
+  onAdd: (op: string) => void;
+  onHover: (element: HTMLElement) => void;
+}
+
+const Entry = memo(
+  function Entry({ operator, color, liked, disabled, onAdd, onHover }: EntryProperties) {
+    return (
+      <div
+        className="entry"
+        role="button"
+        tabIndex={0}
+        aria-label={`${operator.title}: ${operator.summary}`}
+        aria-disabled={disabled}
+        data-testid="palette-entry"
+        data-op={operator.name}
+        draggable={!disabled}
+        onDragStart={(event) => {
+          event.dataTransfer.setData(OPERATOR_TYPE, operator.name);
+          event.dataTransfer.effectAllowed = 'copy';
+          noteRecent(operator.name);
+        }}
+        onDoubleClick={() => onAdd(operator.name)}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' || event.key === ' ') {
+            event.preventDefault();
+            event.stopPropagation();
+            onAdd(operator.name);
+          }
+        }}
+        onPointerEnter={(event) => onHover(event.currentTarget)}
+      >
+        <FamilyIcon family={operator.family} color={color} size={14} />
+        <span className="entry-name">{operator.name}</span>
+        <button
+          type="button"
+          className={`icon-button tiny star ${liked ? 'on' : ''}`}
+          tabIndex={-1}
+          aria-label={liked ? `Remove ${operator.name} from favourites` : `Make ${operator.name} a favourite`}
+          aria-pressed={liked}
+          onClick={(event) => {
+            event.stopPropagation();
+            toggleFavourite(operator.name);
+          }}
+          onDoubleClick={(event) => event.stopPropagation()}
+        >
+          <Icon name={liked ? 'star-full' : 'star'} size={12} />
+        </button>
+      </div>
+    );
+  },
+  (before, after) =>
+    before.operator === after.operator && before.liked === after.liked && before.color === after.color && before.disabled === after.disabled,
+);

@@ -1,0 +1,157 @@
+/** Search at the pointer: what to add, only what fits the link that was dropped, or what to put in a node's place. */
+import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { createPortal } from 'react-dom';
+import { addOperator } from '../core/actions';
+import type { Operator } from '../core/catalogue';
+import { replaceOperator } from '../core/commands';
+import { operatorsBefore, operatorsFor } from '../core/connect';
+import { NODE_SIZE } from '../core/layout';
+import { useEditor, useValue } from './context';
+import { FamilyIcon, Icon } from './icons';
+import { OverlayContext } from './overlay';
+import { noteRecent, recent } from './storage';
+
+export function QuickSearch() {
+  const quick = useValue(useEditor().quick);
+  return quick ? <QuickSearchBox key={`${quick.at.x},${quick.at.y}`} /> : null;
+}
+
+function QuickSearchBox() {
+  const editor = useEditor();
+  const quick = useValue(editor.quick);
+  const overlay = useContext(OverlayContext);
+  const catalogue = useValue(editor.catalogue);
+  const [query, setQuery] = useState('');
+  const [at, setAt] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const [place, setPlace] = useState({ left: -9999, top: 0 });
+
+  const among = useMemo<Operator[]>(() => {
+    const facts = editor.facts;
+    if (!quick || !facts) return [];
+    if (quick.from) return operatorsFor(facts, quick.from).map(({ operator }) => operator);
+    if (quick.to) return operatorsBefore(facts, quick.to).map(({ operator }) => operator);
+    const all = facts.catalogue.operators.filter(({ deprecated }) => !deprecated);
+    if (quick.replace !== undefined) {
+      const family = facts.catalogue.operator(facts.document.nodes[quick.replace]?.op)?.family;
+      return [...all].sort((a, b) => Number(b.family === family) - Number(a.family === family));
+    }
+    const used = recent.get();
+    return [...all].sort((a, b) => Number(used.includes(b.name)) - Number(used.includes(a.name)));
+  }, [editor, quick]);
+  const found = useMemo(() => catalogue?.search(query, among).slice(0, 60) ?? [], [catalogue, query, among]);
+
+  useLayoutEffect(() => {
+    if (!quick || !overlay || !box.current) return;
+    const frame = overlay.getBoundingClientRect();
+    const { width } = box.current.getBoundingClientRect();
+    setPlace({
+      left: Math.max(8, Math.min(quick.at.x - frame.left, frame.width - width - 8)),
+      top: Math.max(8, Math.min(quick.at.y - frame.top, frame.height - 340)),
+    });
+  }, [quick, overlay]);
+
+  useEffect(() => {
+    const onPress = (event: Event): void => {
+      if (!event.composedPath().includes(box.current as EventTarget)) editor.quick.set(null);
+    };
+    window.addEventListener('pointerdown', onPress, true);
+    return () => window.removeEventListener('pointerdown', onPress, true);
+  }, [editor]);
+
+  useEffect(() => {
+    box.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
+  }, [at]);
+
+  if (!quick || !overlay) return null;
+
+  function choose(operator: Operator | undefined): void {
+    if (!quick || !operator) return;
+    editor.quick.set(null);
+    noteRecent(operator.name);
+    if (quick.replace !== undefined) {
+      const id = quick.replace;
+      const before = new Set(Object.keys(editor.history.document.nodes));
+      editor.edit(`Replace ${id} by ${operator.name}`, (document) => replaceOperator(document, id, operator));
+      const fresh = Object.keys(editor.history.document.nodes).find((name) => !before.has(name));
+      editor.select([fresh ?? id]);
+    } else {
+      const shift = quick.to ? { x: -NODE_SIZE.width, y: -20 } : quick.from ? { x: 0, y: -20 } : { x: -NODE_SIZE.width / 2, y: -20 };
+      addOperator(editor, operator.name, {
+        at: { x: quick.place.x + shift.x, y: quick.place.y + shift.y },
+        ...(quick.from ? { from: quick.from } : {}),
+        ...(quick.to ? { to: quick.to } : {}),
+      });
+    }
+    editor.canvas?.focus();
+  }
+
+  const title = quick.from
+    ? `What takes ${quick.from.node}`
+    : quick.to
+      ? `What feeds ${'argument' in quick.to ? quick.to.argument : quick.to.node}`
+      : quick.replace !== undefined
+        ? `In place of ${quick.replace}`
+        : 'Add an operator';
+  return createPortal(
+    <div
+      ref={box}
+      className="quick-search floating"
+      data-testid="quick-search"
+      role="dialog"
+      aria-label={title}
+      style={place}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
+        else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
+        else if (event.key === 'Enter') choose(found[at]);
+        else if (event.key === 'Escape') {
+          editor.quick.set(null);
+          editor.canvas?.focus();
+        } else if (event.key !== 'Tab') return;
+        event.preventDefault();
+      }}
+    >
+      <div className="panel-search">
+        <Icon name="search" size={14} />
+        <input
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="quick-list"
+          aria-activedescendant={found[at] ? `quick-${found[at].name}` : undefined}
+          aria-label={title}
+          placeholder={title}
+          autoFocus
+          spellCheck={false}
+          value={query}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setAt(0);
+          }}
+        />
+      </div>
+      <div className="quick-list" id="quick-list" role="listbox" aria-label={title}>
+        {found.map((operator, index) => (
+          <div
+            key={operator.name}
+            id={`quick-${operator.name}`}
+            role="option"
+            aria-selected={index === at}
+            className="quick-entry"
+            data-testid="quick-entry"
+            data-op={operator.name}
+            onPointerMove={() => setAt(index)}
+            onClick={() => choose(operator)}
+          >
+            <FamilyIcon family={operator.family} color={catalogue?.color(operator.family) ?? 'gray'} size={14} />
+            <span className="entry-name">{operator.name}</span>
+            <span className="quick-summary">{operator.summary}</span>
+          </div>
+        ))}
+        {found.length === 0 && <p className="palette-none">Nothing fits{query ? ` “${query}”` : ''}.</p>}
+      </div>
+    </div>,
+    overlay,
+  );
+}

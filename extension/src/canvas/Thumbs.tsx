@@ -1,0 +1,71 @@
+/** The strip of samples of one output: pictures where there are, else values as text. */
+import { memo } from 'react';
+import type { OutputResult } from '../core/previews';
+
+interface Properties {
+  node: string;
+  output: OutputResult;
+  count: number;
+  stale: boolean;
+  onSample: (sample: number, follow: boolean) => void;
+  onHover: (sample: number | null) => void;
+}
+
+export function columnsFor(count: number): number {
+  if (count <= 4) return count;
+  return count <= 6 ? 3 : count <= 8 ? 4 : 3;
+}
+
+export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSample, onHover }: Properties) {
+  const samples = Math.min(count, Math.max(output.images.length, output.values?.length ?? 0));
+  if (samples === 0) return null;
+  const pictures = output.images.some((image) => image !== null);
+  const columns = pictures ? columnsFor(samples) : Math.min(samples, 4);
+  return (
+    <div
+      className={`thumbs ${pictures ? 'pictures' : 'values'} ${stale ? 'stale' : ''}`}
+      style={{ gridTemplateColumns: `repeat(${columns}, 1fr)` }}
+      onPointerLeave={() => onHover(null)}
+    >
+      {Array.from({ length: samples }, (_, sample) => {
+        const image = output.images[sample];
+        const text = output.values?.[sample] ?? '';
+        const label = output.labels?.[sample];
+        const caption = [`Sample ${sample + 1} of ${node}`, label, output.files?.[sample], image ? null : text]
+          .filter(Boolean)
+          .join(' · ');
+        return (
+          <button
+            type="button"
+            key={sample}
+            className="thumb"
+            data-sample={sample}
+            title={caption}
+            aria-label={caption}
+            tabIndex={-1}
+            onPointerEnter={() => onHover(sample)}
+            onClick={() => onSample(sample, false)}
+            onDoubleClick={(event) => {
+              event.stopPropagation();
+              onSample(sample, true);
+            }}
+          >
+            {image ? (
+              <img
+                data-node={node}
+                data-sample={sample}
+                src={image.url}
+                alt=""
+                draggable={false}
+                width={image.width}
+                height={image.height}
+              />
+            ) : (
+              <span className="thumb-text">{text}</span>
+            )}
+          </button>
+        );
+      })}
+    </div>
+  );
+});

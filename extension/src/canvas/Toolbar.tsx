@@ -1,0 +1,140 @@
+/** The slim toolbar: file, undo, batch, seed, run, view. */
+import { command, describeKeys, execute } from '../core/commandTable';
+import { setPipeline } from '../core/commands';
+import { asNumber } from '../core/values';
+import { useEditor, useValue } from './context';
+import { Icon } from './icons';
+import { isMac } from './platform';
+import { TextField } from './controls/fields';
+
+function Button({ id, icon, label, pressed, disabled }: { id: string; icon: string; label?: string; pressed?: boolean; disabled?: boolean }) {
+  const editor = useEditor();
+  const found = command(id);
+  const keys = found?.keys?.[0];
+  const title = `${found?.caption ?? found?.label ?? id}${keys ? ` (${describeKeys(keys, isMac)})` : ''}`;
+  return (
+    <button
+      type="button"
+      className={`tool ${label ? 'with-label' : ''}`}
+      data-command={id}
+      title={title}
+      aria-label={found?.label ?? id}
+      aria-pressed={pressed}
+      disabled={disabled}
+      onClick={() => execute(editor, id)}
+    >
+      <Icon name={icon} />
+      {label && <span>{label}</span>}
+    </button>
+  );
+}
+
+export function Toolbar({ themeButton }: { themeButton: boolean }) {
+  const editor = useEditor();
+  const info = useValue(editor.info);
+  const history = useValue(editor.history.state);
+  const iteration = useValue(editor.iteration);
+  const run = useValue(editor.run);
+  const previewing = useValue(editor.previews.status, ({ running }) => running);
+  const panels = useValue(editor.panels);
+  const theme = useValue(editor.theme);
+  return (
+    <div className="toolbar" role="toolbar" aria-label="Editor">
+      <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
+      <span className="document-title" title={info.file?.path ?? 'Not saved yet'}>
+        {info.title || 'Untitled'}
+        {info.dirty && <span className="dirty" title="Not saved" aria-label="not saved" />}
+        {info.readOnly && <span className="chip">read-only</span>}
+      </span>
+      <Button id="new" icon="new" />
+      <Button id="open" icon="open" />
+      <Button id="save" icon="save" />
+      <span className="divider" />
+      <Button id="undo" icon="undo" disabled={history.done === 0} />
+      <Button id="redo" icon="redo" disabled={history.done === history.steps.length} />
+      <Button id="history" icon="history" />
+      <span className="divider" />
+      <Button id="arrange" icon="arrange" />
+      <Button id="fit" icon="fit" />
+      <span className="spring" />
+      <div className="tool-group" aria-label="Batch">
+        <Button id="step-back" icon="step-back" disabled={iteration === 0} />
+        <span className="batch-number" title="The batch that is shown" data-testid="iteration">
+          batch {iteration + 1}
+        </span>
+        <Button id="step" icon="step" />
+      </div>
+      <Seed />
+      <span className="divider" />
+      {run ? (
+        <Button id="stop" icon="stop" label={`${run.done}/${run.total}`} />
+      ) : (
+        <>
+          <Button id="run" icon="run" label="Run" disabled={info.capabilities.run === false} />
+          <Button id="stop" icon="stop" disabled={!previewing} />
+        </>
+      )}
+      <Button id="export" icon="export" label="Export" />
+      <span className="divider" />
+      <Button id="commands" icon="search" />
+      <Button id="shortcuts" icon="keyboard" />
+      {themeButton && <Button id="theme" icon={theme === 'dark' ? 'sun' : 'moon'} />}
+      <Button id="toggle-tray" icon="panel-bottom" pressed={panels.tray} />
+      <Button id="toggle-inspector" icon="panel-right" pressed={panels.inspector} />
+    </div>
+  );
+}
+
+/** The seed that is used; pinned in the document, or drawn by the session until it is. */
+function Seed() {
+  const editor = useEditor();
+  const pinned = useValue(editor.document, ({ pipeline }) => asNumber(pipeline['seed']));
+  const used = useValue(editor.previews.status, ({ seed }) => seed);
+  const drawn = useValue(editor.info, (info) => info.seed);
+  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const isPinned = pinned !== null && pinned >= 0;
+  const shown = isPinned ? pinned : (used ?? drawn);
+  const set = (value: number | null): void => {
+    editor.edit('Seed', (document) => setPipeline(document, 'seed', value));
+  };
+  return (
+    <div className={`seed ${isPinned ? '' : 'drawn'}`} title={isPinned ? 'The seed is part of the graph' : 'The seed was drawn for this session; pin it to keep it'}>
+      <span>seed</span>
+      <TextField
+        label="Seed"
+        value={shown === null ? '' : String(shown)}
+        placeholder="random"
+        disabled={readOnly}
+        onChange={(text) => {
+          const number = Number(text);
+          if (text.trim() === '') set(null);
+          else if (Number.isSafeInteger(number) && number >= 0) set(number);
+          else editor.notify('warning', 'A seed is a whole number from 0.');
+        }}
+      />
+      <button
+        type="button"
+        className="icon-button tiny"
+        data-command="seed-new"
+        title="Another seed"
+        aria-label="Another seed"
+        disabled={readOnly}
+        onClick={() => set(Math.floor(Math.random() * 1e6))}
+      >
+        <Icon name="dice" size={12} />
+      </button>
+      <button
+        type="button"
+        className={`icon-button tiny ${isPinned ? 'on' : ''}`}
+        data-command="seed-pin"
+        aria-pressed={isPinned}
+        title={isPinned ? 'Unpin: another seed for each run' : 'Pin this seed'}
+        aria-label="Pin the seed"
+        disabled={readOnly}
+        onClick={() => set(isPinned ? null : shown)}
+      >
+        <Icon name="pin" size={12} />
+      </button>
+    </div>
+  );
+}

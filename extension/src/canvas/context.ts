@@ -1,0 +1,40 @@
+/** How components reach the editor: one context, and hooks that follow its observables. */
+import { createContext, useCallback, useContext, useSyncExternalStore } from 'react';
+import type { Editor } from '../core/editor';
+import type { Observable } from '../core/observable';
+import type { NodeResult } from '../core/previews';
+import type { GraphNode, NodeView } from '../core/document';
+import type { Operator } from '../core/catalogue';
+
+export const EditorContext = createContext<Editor | null>(null);
+
+export function useEditor(): Editor {
+  const editor = useContext(EditorContext);
+  if (!editor) throw new Error('EditorContext is missing');
+  return editor;
+}
+
+/** The value of an observable, or what a selector makes of it; it must give the same for the same. */
+export function useValue<T>(observable: Observable<T>): T;
+export function useValue<T, S>(observable: Observable<T>, select: (value: T) => S): S;
+export function useValue<T, S>(observable: Observable<T>, select?: (value: T) => S): T | S {
+  return useSyncExternalStore(observable.subscribe, () => (select ? select(observable.get()) : observable.get()));
+}
+
+export function useResult(node: string): NodeResult | undefined {
+  const { previews } = useEditor();
+  const subscribe = useCallback((listener: () => void) => previews.subscribe(node, listener), [previews, node]);
+  return useSyncExternalStore(subscribe, () => previews.result(node));
+}
+
+export function useNode(id: string): GraphNode | undefined {
+  return useValue(useEditor().document, (document) => document.nodes[id]);
+}
+
+export function useNodeView(id: string): NodeView | undefined {
+  return useValue(useEditor().document, (document) => document.view.nodes[id]);
+}
+
+export function useOperator(op: string | undefined): Operator | undefined {
+  return useValue(useEditor().catalogue, (catalogue) => catalogue?.operator(op));
+}

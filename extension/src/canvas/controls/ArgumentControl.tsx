@@ -1,0 +1,216 @@
+/** The control of one argument, drawn from its declaration. */
+import { valueOf, widgetOf, type ArgumentDeclaration } from '../../core/catalogue';
+import { setArgument } from '../../core/actions';
+import type { Value } from '../../core/document';
+import { asNumber, describeRange, formatValue, fromNumber } from '../../core/values';
+import { useEditor, useValue } from '../context';
+import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
+import { NumberField } from './NumberField';
+
+interface Properties {
+  node: string;
+  argument: ArgumentDeclaration;
+  values: Record<string, Value> | undefined;
+  /** In a card there is little room: the label stands in the control. */
+  compact: boolean;
+}
+
+let gestures = 0;
+
+/** What a control tells on hover: meaning, range, unit, default. */
+export function argumentTitle(argument: ArgumentDeclaration): string {
+  const range = describeRange(argument);
+  const lines = [
+    argument.doc,
+    range ? `Range: ${range}${argument.unit ? ` ${argument.unit}` : ''}` : null,
+    argument.required ? 'Required' : `Default: ${formatValue(argument.default ?? null)}`,
+  ];
+  return lines.filter(Boolean).join('\n');
+}
+
+export function ArgumentControl({ node, argument, values, compact }: Properties) {
+  const editor = useEditor();
+  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const value = valueOf(argument, values);
+  const label = argument.name;
+  const title = argumentTitle(argument);
+  const widget = widgetOf(argument);
+  const set = (next: Value | undefined, gesture?: string): void => setArgument(editor, node, argument, next, gesture);
+  const end = (): void => editor.history.endGesture();
+  const labelled = (control: React.ReactNode): React.ReactNode =>
+    compact ? (
+      <>
+        <span className="row-label" title={title}>
+          {label}
+        </span>
+        {control}
+      </>
+    ) : (
+      control
+    );
+
+  const isNumber = argument.type === 'float' || argument.type === 'int';
+  // A list in the file where one number is declared, and the like, is shown as it is rather than bent.
+  if (argument.list || widget === 'vector' || widget === 'colour' || Array.isArray(value)) {
+    if (isNumber || widget === 'colour') {
+      return labelled(<NumberList {...{ node, argument, value, label, title, readOnly, widget, set, end }} />);
+    }
+    const items = Array.isArray(value) ? value.map(formatValue).join(', ') : value === null ? '' : formatValue(value);
+    return labelled(
+      <TextField
+        label={label}
+        title={title}
+        value={items}
+        disabled={readOnly}
+        onChange={(text) => set(text.trim() === '' ? undefined : splitList(text, argument))}
+      />,
+    );
+  }
+  switch (widget) {
+    case 'switch':
+      return labelled(
+        <Switch label={label} title={title} value={value === true} disabled={readOnly} onChange={(next) => set(next)} />,
+      );
+    case 'choice':
+      return labelled(
+        <Choice
+          label={label}
+          title={title}
+          value={value === null ? '' : formatValue(value)}
+          choices={argument.choices ?? []}
+          disabled={readOnly}
+          onChange={(next) => set(next)}
+        />,
+      );
+    case 'path':
+    case 'folder':
+      return labelled(
+        <PathField
+          label={label}
+          title={title}
+          folder={widget === 'folder'}
+          value={value === null ? '' : formatValue(value)}
+          disabled={readOnly}
+          onChange={(next) => set(next === '' ? undefined : next)}
+        />,
+      );
+    case 'number':
+    case 'slider':
+      return (
+        <NumberField
+          label={label}
+          title={title}
+          argument={argument}
+          value={asNumber(value)}
+          disabled={readOnly}
+          showLabel={compact}
+          placeholder={argument.required ? 'needed' : 'not set'}
+          onChange={(next, gesture) => set(fromNumber(next), gesture)}
+          onEnd={end}
+          onReset={() => set(undefined)}
+        />
+      );
+    default:
+      return labelled(
+        <TextField
+          label={label}
+          title={title}
+          multiline={widget === 'multiline'}
+          placeholder={argument.required ? 'needed' : 'not set'}
+          value={value === null ? '' : formatValue(value)}
+          disabled={readOnly}
+          onChange={(next) => set(next === '' && argument.default !== '' ? undefined : next)}
+        />,
+      );
+  }
+}
+
+function splitList(text: string, argument: ArgumentDeclaration): Value[] {
+  return text.split(',').map((part) => {
+    const word = part.trim();
+    if (argument.type === 'bool') return word === 'true' || word === 'on' || word === '1';
+    return word;
+  });
+}
+
+interface ListProperties {
+  argument: ArgumentDeclaration;
+  value: Value;
+  label: string;
+  title: string;
+  readOnly: boolean;
+  widget: string;
+  set: (value: Value | undefined, gesture?: string) => void;
+  end: () => void;
+}
+
+/** Numbers side by side; their count is fixed or can grow. */
+function NumberList({ argument, value, label, title, readOnly, widget, set, end }: ListProperties) {
+  const given = (Array.isArray(value) ? value : value === null ? [] : [value]).map((item) => asNumber(item) ?? 0);
+  const length = argument.length ?? null;
+  const colour = widget === 'colour';
+  const channels = colour && given.length < 2 ? [given[0] ?? 0, given[0] ?? 0, given[0] ?? 0] : given;
+  const shown: (number | null)[] = colour
+    ? channels
+    : length !== null
+      ? Array.from({ length }, (_, index) => given[index] ?? (given.length === 1 ? (given[0] as number) : null))
+      : given;
+  const scale = (argument.maximum ?? 255) <= 1 ? 1 : 255;
+  const names = colour ? ['r', 'g', 'b', 'a'] : ['x', 'y', 'z', 'w'];
+  const change = (index: number, next: number, gesture: string): void => {
+    const numbers = shown.map((item) => item ?? argument.minimum ?? 0);
+    numbers[index] = next;
+    set(numbers.map(fromNumber), gesture);
+  };
+  return (
+    <span className="vector" role="group" aria-label={label} title={title}>
+      {colour && (
+        <ColourSwatch
+          label={label}
+          value={channels}
+          scale={scale}
+          disabled={readOnly}
+          onChange={(next) => set(next, `colour:${label}`)}
+        />
+      )}
+      {shown.map((item, index) => (
+        <NumberField
+          key={index}
+          label={`${label} ${names[index] ?? index}`}
+          argument={argument}
+          value={item}
+          disabled={readOnly}
+          showLabel={false}
+          placeholder="–"
+          onChange={(next, gesture) => change(index, next, `${gesture}:${index}`)}
+          onEnd={end}
+          onReset={() => set(undefined)}
+        />
+      ))}
+      {length === null && !colour && !readOnly && (
+        <span className="vector-buttons">
+          <button
+            type="button"
+            className="icon-button tiny nodrag"
+            aria-label={`Add a number to ${label}`}
+            title="Add a number"
+            onClick={() => set([...given, given[given.length - 1] ?? 0].map(fromNumber), `length:${++gestures}`)}
+          >
+            +
+          </button>
+          {given.length > 0 && (
+            <button
+              type="button"
+              className="icon-button tiny nodrag"
+              aria-label={`Remove the last number of ${label}`}
+              title="Remove the last number"
+              onClick={() => set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)}
+            >
+              −
+            </button>
+          )}
+        </span>
+      )}
+    </span>
+  );
+}

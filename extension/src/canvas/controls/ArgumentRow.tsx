@@ -1,0 +1,135 @@
+/** A row for an argument: its control, or the link that stands in its place; with random, reset and unplug. */
+import { useState } from 'react';
+import { disconnect, distributionsFor, makeRandom, setArgument, type Distribution } from '../../core/actions';
+import type { ArgumentDeclaration } from '../../core/catalogue';
+import { parseEdge, type GraphNode } from '../../core/document';
+import { cutMiddle } from '../../core/values';
+import { useEditor, useNode, useResult } from '../context';
+import { Icon } from '../icons';
+import { Menu } from '../Menu';
+import { DistributionPlot } from '../plots';
+import { ArgumentControl, argumentTitle } from './ArgumentControl';
+
+const DISTRIBUTIONS: Record<Distribution, string> = {
+  uniform: 'Uniform, from a range',
+  normal: 'Normal, around a mean',
+  choice: 'One of some values',
+  coin: 'Coin flip, 0 or 1',
+};
+
+interface Properties {
+  id: string;
+  node: GraphNode;
+  argument: ArgumentDeclaration;
+  compact: boolean;
+}
+
+export function ArgumentRow({ id, node, argument, compact }: Properties) {
+  const editor = useEditor();
+  const reference = node.connections?.[argument.name];
+  const own = node.arguments?.[argument.name] !== undefined;
+  const missing = argument.required && !own && reference === undefined && argument.default == null;
+  const distributions = argument.tensor && reference === undefined ? distributionsFor(editor, argument) : [];
+  return (
+    <div
+      className={`argument ${compact ? 'compact' : ''} ${own ? 'changed' : ''} ${missing ? 'missing' : ''}`}
+      data-argument={argument.name}
+    >
+      {!compact && (
+        <span className="row-label" title={argumentTitle(argument)}>
+          {argument.name}
+          {argument.required && <span className="required"> needed</span>}
+        </span>
+      )}
+      <div className="argument-control">
+        {reference === undefined ? (
+          <ArgumentControl node={id} argument={argument} values={node.arguments} compact={compact} />
+        ) : (
+          <Connected argument={argument} reference={reference} compact={compact} />
+        )}
+        <span className="row-buttons">
+          {reference !== undefined && (
+            <button
+              type="button"
+              className="icon-button tiny nodrag"
+              data-action="disconnect"
+              aria-label={`Disconnect ${argument.name}`}
+              title="Back to a constant"
+              onClick={() => disconnect(editor, [{ node: id, argument: argument.name }])}
+            >
+              <Icon name="unplug" size={12} />
+            </button>
+          )}
+          {distributions.length > 0 && <RandomButton id={id} argument={argument} distributions={distributions} />}
+          {own && reference === undefined && !compact && (
+            <button
+              type="button"
+              className="icon-button tiny nodrag"
+              data-action="reset"
+              aria-label={`Reset ${argument.name}`}
+              title="Back to the default"
+              onClick={() => setArgument(editor, id, argument, undefined)}
+            >
+              <Icon name="reset" size={12} />
+            </button>
+          )}
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function RandomButton({ id, argument, distributions }: { id: string; argument: ArgumentDeclaration; distributions: Distribution[] }) {
+  const editor = useEditor();
+  const [at, setAt] = useState<DOMRect | null>(null);
+  return (
+    <>
+      <button
+        type="button"
+        className="icon-button tiny nodrag"
+        data-action="random"
+        aria-label={`Make ${argument.name} random`}
+        title="Random for each sample"
+        aria-haspopup={distributions.length > 1 ? 'menu' : undefined}
+        onClick={(event) => {
+          const only = distributions.length === 1 ? distributions[0] : undefined;
+          if (only) makeRandom(editor, id, argument, only);
+          else setAt(event.currentTarget.getBoundingClientRect());
+        }}
+      >
+        <Icon name="dice" size={12} />
+      </button>
+      {at && (
+        <Menu
+          anchor={at}
+          label={`Random ${argument.name}`}
+          onClose={() => setAt(null)}
+          items={distributions.map((how) => ({
+            id: how,
+            label: DISTRIBUTIONS[how],
+            run: () => makeRandom(editor, id, argument, how),
+          }))}
+        />
+      )}
+    </>
+  );
+}
+
+function Connected({ argument, reference, compact }: { argument: ArgumentDeclaration; reference: string; compact: boolean }) {
+  const editor = useEditor();
+  const source = parseEdge(reference);
+  const from = useNode(source.node);
+  const numbers = useResult(source.node)?.outputs[source.output]?.numbers;
+  return (
+    <button
+      type="button"
+      className="connected nodrag"
+      title={`${argument.name} comes from ${reference}: one value for each sample`}
+      onClick={() => editor.select([source.node])}
+    >
+      {compact && <span className="row-label">{argument.name}</span>}
+      <DistributionPlot op={from?.op} values={from?.arguments} drawn={numbers} width={compact ? 64 : 84} />
+      <span className="connected-name">{cutMiddle(source.node, compact ? 14 : 22)}</span>
+    </button>
+  );
+}

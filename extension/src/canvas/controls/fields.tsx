@@ -1,0 +1,184 @@
+/** The small form controls: choice, switch, text, path, colour. */
+import { useEffect, useRef, useState } from 'react';
+import { useEditor } from '../context';
+import { Icon } from '../icons';
+
+interface Common {
+  label: string;
+  disabled?: boolean | undefined;
+  title?: string | undefined;
+}
+
+export function Choice({
+  label,
+  value,
+  choices,
+  disabled,
+  title,
+  onChange,
+}: Common & { value: string; choices: readonly string[]; onChange: (value: string) => void }) {
+  const known = choices.includes(value);
+  return (
+    <span className="choice nodrag">
+      <select
+        aria-label={label}
+        value={value}
+        disabled={disabled}
+        title={title}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {!known && <option value={value}>{value === '' ? 'not set' : value}</option>}
+        {choices.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice.replace(/^INTERP_/, '').toLowerCase() === choice ? choice : choice.replace(/^INTERP_/, '')}
+          </option>
+        ))}
+      </select>
+      <Icon name="down" size={10} />
+    </span>
+  );
+}
+
+export function Switch({
+  label,
+  value,
+  disabled,
+  title,
+  onChange,
+}: Common & { value: boolean; onChange: (value: boolean) => void }) {
+  return (
+    <button
+      type="button"
+      role="switch"
+      aria-checked={value}
+      aria-label={label}
+      title={title}
+      disabled={disabled}
+      className="switch nodrag"
+      onClick={() => onChange(!value)}
+      onKeyDown={(event) => {
+        if (event.key === ' ' || event.key === 'Enter') event.stopPropagation();
+      }}
+    >
+      <span />
+    </button>
+  );
+}
+
+/** Text that is committed on Enter or on leaving; what another tab changes meanwhile does not overwrite it. */
+export function TextField({
+  label,
+  value,
+  disabled,
+  title,
+  multiline,
+  placeholder = 'not set',
+  onChange,
+}: Common & { value: string; multiline?: boolean; placeholder?: string; onChange: (value: string) => void }) {
+  const [text, setText] = useState(value);
+  const editing = useRef(false);
+  useEffect(() => {
+    if (!editing.current) setText(value);
+  }, [value]);
+  const shared = {
+    'aria-label': label,
+    title,
+    disabled,
+    placeholder,
+    value: text,
+    spellCheck: false,
+    className: 'text nodrag',
+    onFocus: () => {
+      editing.current = true;
+    },
+    onBlur: () => {
+      editing.current = false;
+      if (text !== value) onChange(text);
+    },
+  };
+  if (multiline) {
+    return (
+      <textarea
+        {...shared}
+        rows={3}
+        onChange={(event) => setText(event.target.value)}
+        onKeyDown={(event) => event.stopPropagation()}
+      />
+    );
+  }
+  return (
+    <input
+      {...shared}
+      onChange={(event) => setText(event.target.value)}
+      onKeyDown={(event) => {
+        event.stopPropagation();
+        if (event.key === 'Enter' && text !== value) onChange(text);
+        if (event.key === 'Escape') {
+          setText(value);
+          editing.current = false;
+          event.currentTarget.blur();
+        }
+      }}
+    />
+  );
+}
+
+export function PathField({
+  label,
+  value,
+  folder,
+  disabled,
+  title,
+  onChange,
+}: Common & { value: string; folder: boolean; onChange: (value: string) => void }) {
+  const editor = useEditor();
+  const browse = editor.info.get().capabilities.list_files;
+  return (
+    <span className="path">
+      <TextField label={label} value={value} disabled={disabled} title={title ?? value} onChange={onChange} />
+      {browse && (
+        <button
+          type="button"
+          className="icon-button nodrag"
+          aria-label={`Choose ${label}`}
+          title={folder ? 'Choose a folder' : 'Choose a file'}
+          disabled={disabled}
+          onClick={() => editor.picking.set({ folder, start: value || null, choose: onChange })}
+        >
+          <Icon name="folder" size={14} />
+        </button>
+      )}
+    </span>
+  );
+}
+
+const hex = (value: number): string =>
+  Math.round(Math.min(255, Math.max(0, value)))
+    .toString(16)
+    .padStart(2, '0');
+
+export function ColourSwatch({
+  label,
+  value,
+  scale,
+  disabled,
+  onChange,
+}: Common & { value: readonly number[]; scale: number; onChange: (value: number[]) => void }) {
+  const [r = 0, g = r, b = r] = value;
+  const colour = `#${hex((r / scale) * 255)}${hex((g / scale) * 255)}${hex((b / scale) * 255)}`;
+  return (
+    <input
+      type="color"
+      className="swatch nodrag"
+      aria-label={`${label} colour`}
+      value={colour}
+      disabled={disabled}
+      onChange={(event) => {
+        const number = parseInt(event.target.value.slice(1), 16);
+        const parts = [number >> 16, (number >> 8) & 255, number & 255];
+        onChange(parts.map((part) => (scale === 255 ? part : Number(((part / 255) * scale).toFixed(3)))));
+      }}
+    />
+  );
+}

@@ -1,0 +1,69 @@
+/** The frame of a dialog: in the middle of the editor, keyboard kept inside, Escape closes. */
+import { useContext, useEffect, useRef, type ReactNode } from 'react';
+import { createPortal } from 'react-dom';
+import { Icon } from '../icons';
+import { OverlayContext } from '../overlay';
+
+interface Properties {
+  name: string;
+  title: string;
+  wide?: boolean;
+  onClose: () => void;
+  children: ReactNode;
+  footer?: ReactNode;
+}
+
+const FOCUSABLE = 'input, select, textarea, button:not(:disabled), [tabindex="0"]';
+
+export function Dialog({ name, title, wide, onClose, children, footer }: Properties) {
+  const overlay = useContext(OverlayContext);
+  const frame = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const root = frame.current?.getRootNode() as ShadowRoot | undefined;
+    const before = root?.activeElement;
+    if (!frame.current?.contains(root?.activeElement ?? null)) {
+      (frame.current?.querySelector<HTMLElement>('[data-autofocus]') ?? frame.current?.querySelector<HTMLElement>(`.dialog-body :is(${FOCUSABLE})`))?.focus();
+    }
+    return () => (before as HTMLElement | null)?.focus();
+  }, []);
+  if (!overlay) return null;
+  return createPortal(
+    <div
+      className="backdrop"
+      onPointerDown={(event) => {
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
+      <div
+        ref={frame}
+        className={`dialog floating ${wide ? 'wide' : ''}`}
+        role="dialog"
+        aria-modal="true"
+        aria-label={title}
+        data-dialog={name}
+        onKeyDown={(event) => {
+          event.stopPropagation();
+          if (event.key === 'Escape') onClose();
+          if (event.key !== 'Tab') return;
+          const all = [...(frame.current?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].filter((each) => each.offsetParent !== null);
+          const root = frame.current?.getRootNode() as ShadowRoot;
+          const edge = event.shiftKey ? all[0] : all[all.length - 1];
+          if (root.activeElement === edge) {
+            event.preventDefault();
+            (event.shiftKey ? all[all.length - 1] : all[0])?.focus();
+          }
+        }}
+      >
+        <header className="dialog-head">
+          <h2>{title}</h2>
+          <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
+            <Icon name="close" size={14} />
+          </button>
+        </header>
+        <div className="dialog-body">{children}</div>
+        {footer && <footer className="dialog-foot">{footer}</footer>}
+      </div>
+    </div>,
+    overlay,
+  );
+}

@@ -1,0 +1,86 @@
+/** The graph as code or a file: shown, copied, downloaded. */
+import { useEffect, useState } from 'react';
+import { download, exportGraph } from '../../core/files';
+import type { Exported } from '../../core/protocol';
+import { useEditor, useValue } from '../context';
+import { Dialog } from './Dialog';
+import { Highlighted } from './Highlighted';
+
+export function ExportDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [{ to: 'json', title: 'Graph file' }];
+  const [to, setTo] = useState(formats[0]?.to ?? 'json');
+  const [result, setResult] = useState<Exported | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [copied, setCopied] = useState(false);
+
+  useEffect(() => {
+    let current = true;
+    exportGraph(editor, to).then(
+      (exported) => {
+        if (!current) return;
+        setResult(exported);
+        setProblem(null);
+      },
+      (error: unknown) => {
+        if (!current) return;
+        setResult(null);
+        setProblem((error as Error).message);
+      },
+    );
+    return () => {
+      current = false;
+    };
+  }, [editor, to]);
+
+  async function copy(): Promise<void> {
+    if (!result) return;
+    try {
+      await navigator.clipboard.writeText(result.text);
+      setCopied(true);
+      setTimeout(() => setCopied(false), 1500);
+    } catch {
+      editor.notify('warning', 'The browser does not allow copying here. Select the text and copy it.');
+    }
+  }
+
+  return (
+    <Dialog
+      name="export"
+      title="Export"
+      wide
+      onClose={onClose}
+      footer={
+        <>
+          <span className="muted">{result?.filename}</span>
+          <span className="spring" />
+          <button type="button" className="button" data-action="download" disabled={!result} onClick={() => result && download(result.text, result.filename, result.mime)}>
+            Download
+          </button>
+          <button type="button" className="button primary" data-action="copy" disabled={!result} onClick={() => void copy()}>
+            {copied ? 'Copied' : 'Copy'}
+          </button>
+        </>
+      }
+    >
+      <div className="tabs" role="tablist">
+        {formats.map((format) => (
+          <button key={format.to} type="button" role="tab" aria-selected={to === format.to} data-format={format.to} title={format.summary} onClick={() => setTo(format.to)}>
+            {format.title}
+          </button>
+        ))}
+      </div>
+      {problem !== null && <p className="problem error">{problem}</p>}
+      {result?.warnings?.map((warning) => (
+        <p key={warning} className="problem warning">
+          {warning}
+        </p>
+      ))}
+      {result && (
+        <pre className="code" data-testid="export-text" tabIndex={0} aria-label={result.filename}>
+          <Highlighted text={result.text} language={result.language ?? ''} />
+        </pre>
+      )}
+    </Dialog>
+  );
+}

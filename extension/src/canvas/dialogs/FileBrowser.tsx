@@ -1,0 +1,89 @@
+/** The session's folders and files, to choose a path from. */
+import { useEffect, useState } from 'react';
+import { listFiles } from '../../core/files';
+import type { Listing } from '../../core/protocol';
+import { useEditor } from '../context';
+import { Icon } from '../icons';
+
+interface Properties {
+  start: string | null;
+  kinds: readonly string[];
+  onFolder?: (path: string) => void;
+  onFile?: (path: string) => void;
+}
+
+function sizeWords(bytes: number): string {
+  return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1000))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
+  const editor = useEditor();
+  const [path, setPath] = useState<string | null>(start);
+  const [listing, setListing] = useState<Listing | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const wanted = kinds.join();
+
+  useEffect(() => {
+    let current = true;
+    listFiles(editor, path, wanted.split(',')).then(
+      (found) => {
+        if (!current) return;
+        setListing(found);
+        setProblem(null);
+        onFolder?.(found.path);
+      },
+      (error: unknown) => {
+        if (!current) return;
+        setProblem((error as Error).message);
+        if (path !== null) setPath(null);
+      },
+    );
+    return () => {
+      current = false;
+    };
+    // `onFolder` only reports; asking again because it is another function would never end.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [editor, path, wanted]);
+
+  return (
+    <div className="files">
+      <div className="files-path">
+        <button
+          type="button"
+          className="icon-button"
+          aria-label="Up one folder"
+          title="Up one folder"
+          disabled={listing?.parent == null}
+          onClick={() => setPath(listing?.parent ?? null)}
+        >
+          ↑
+        </button>
+        <span title={listing?.path}>{listing?.path ?? ''}</span>
+      </div>
+      {problem !== null && <p className="problem error">{problem}</p>}
+      <div className="files-list" role="listbox" aria-label="Files">
+        {listing?.entries.map((entry) => (
+          <button
+            key={entry.path}
+            type="button"
+            role="option"
+            aria-selected="false"
+            data-path={entry.path}
+            onClick={() => {
+              if (entry.kind === 'folder') setPath(entry.path);
+              else onFile?.(entry.path);
+            }}
+          >
+            <Icon name={entry.kind === 'folder' ? 'folder' : entry.kind === 'graph' ? 'arrange' : entry.kind === 'image' ? 'gallery' : 'file'} size={14} />
+            <span>{entry.name}</span>
+            <span className="muted">
+              {entry.images ? `${entry.images} pictures` : entry.size !== undefined ? sizeWords(entry.size) : ''}
+            </span>
+          </button>
+        ))}
+        {listing?.entries.length === 0 && <p className="muted hint">Nothing here.</p>}
+        {listing?.truncated && <p className="muted hint">There is more than can be listed.</p>}
+      </div>
+    </div>
+  );
+}

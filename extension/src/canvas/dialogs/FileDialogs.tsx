@@ -1,0 +1,188 @@
+/** Open, save, and choose a path. */
+import { useRef, useState } from 'react';
+import { createNew, open, save } from '../../core/files';
+import { useEditor, useValue } from '../context';
+import { Icon } from '../icons';
+import { Dialog } from './Dialog';
+import { FileBrowser } from './FileBrowser';
+
+export function OpenDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const { capabilities, dirty } = useValue(editor.info);
+  const [text, setText] = useState('');
+  const [tab, setTab] = useState<'start' | 'file' | 'paste'>('start');
+  const upload = useRef<HTMLInputElement>(null);
+  const take = async (request: Parameters<typeof open>[1]): Promise<void> => {
+    if (await open(editor, request)) onClose();
+  };
+  const samples = capabilities.samples ?? [];
+  const gallery = capabilities.gallery ?? [];
+  return (
+    <Dialog name="open" title="Open" wide onClose={onClose}>
+      <div className="tabs" role="tablist">
+        <button type="button" role="tab" aria-selected={tab === 'start'} onClick={() => setTab('start')}>
+          Samples and gallery
+        </button>
+        {capabilities.list_files && (
+          <button type="button" role="tab" aria-selected={tab === 'file'} onClick={() => setTab('file')}>
+            Files
+          </button>
+        )}
+        <button type="button" role="tab" aria-selected={tab === 'paste'} onClick={() => setTab('paste')}>
+          Code or this computer
+        </button>
+      </div>
+      {dirty && <p className="problem warning">The graph on the canvas has changes that are not saved.</p>}
+      {tab === 'start' && (
+        <div className="cards">
+          <button type="button" className="start-card" onClick={() => void createNew(editor).then(onClose)}>
+            <Icon name="new" />
+            <strong>Empty graph</strong>
+            <span>Start from nothing.</span>
+          </button>
+          {samples.map(({ name, title, summary }) => (
+            <button key={name} type="button" className="start-card" data-sample-name={name} onClick={() => void take({ sample: name })}>
+              <Icon name="gallery" />
+              <strong>{title}</strong>
+              <span>{summary}</span>
+            </button>
+          ))}
+          {gallery.map(({ name, title, summary }) => (
+            <button key={name} type="button" className="start-card" data-gallery-name={name} onClick={() => void take({ gallery: name })}>
+              <Icon name="arrange" />
+              <strong>{title}</strong>
+              <span>{summary}</span>
+            </button>
+          ))}
+        </div>
+      )}
+      {tab === 'file' && <FileBrowser start={null} kinds={['folder', 'graph']} onFile={(path) => void take({ path })} />}
+      {tab === 'paste' && (
+        <div className="paste">
+          <textarea
+            aria-label="Graph or Python code"
+            placeholder="Paste a graph (JSON) or Python code with a pipeline"
+            value={text}
+            spellCheck={false}
+            onChange={(event) => setText(event.target.value)}
+          />
+          <div className="row">
+            <button type="button" className="button primary" disabled={text.trim() === ''} onClick={() => void take({ text })}>
+              Open this
+            </button>
+            <button type="button" className="button" onClick={() => upload.current?.click()}>
+              Choose a file on this computer…
+            </button>
+            <input
+              ref={upload}
+              type="file"
+              hidden
+              accept=".json,.py,.txt"
+              data-testid="upload"
+              onChange={(event) => {
+                const file = event.target.files?.[0];
+                if (file) void file.text().then((content) => take({ text: content, name: file.name }));
+              }}
+            />
+          </div>
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+export function SaveDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const { capabilities, file, title } = useValue(editor.info);
+  const [folder, setFolder] = useState<string | null>(null);
+  const [name, setName] = useState(file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`);
+  const [exists, setExists] = useState(false);
+  const start = file ? file.path.replace(/[/\\][^/\\]*$/, '') : null;
+  const withEnding = /\.json$/.test(name) ? name : `${name}.dali.json`;
+  const store = async (overwrite: boolean): Promise<void> => {
+    const path = folder === null ? withEnding : `${folder.replace(/[/\\]$/, '')}/${withEnding}`;
+    const result = await save(editor, path, overwrite);
+    if (result === 'saved') onClose();
+    setExists(result === 'exists');
+  };
+  return (
+    <Dialog
+      name="save"
+      title="Save the graph"
+      onClose={onClose}
+      footer={
+        <>
+          {exists && <span className="problem warning">There is a file of this name.</span>}
+          <span className="spring" />
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="button" className="button primary" data-action="save" disabled={name.trim() === ''} onClick={() => void store(exists)}>
+            {exists ? 'Overwrite' : 'Save'}
+          </button>
+        </>
+      }
+    >
+      <label className="field">
+        <span>Name</span>
+        <input
+          data-autofocus
+          aria-label="File name"
+          value={name}
+          spellCheck={false}
+          onChange={(event) => {
+            setName(event.target.value);
+            setExists(false);
+          }}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && name.trim() !== '') void store(exists);
+          }}
+        />
+      </label>
+      {capabilities.list_files && (
+        <FileBrowser
+          start={start}
+          kinds={['folder', 'graph']}
+          onFolder={setFolder}
+          onFile={(path) => setName(path.replace(/^.*[/\\]/, ''))}
+        />
+      )}
+    </Dialog>
+  );
+}
+
+export function PathDialog() {
+  const editor = useEditor();
+  const picking = useValue(editor.picking);
+  const [folder, setFolder] = useState<string | null>(null);
+  if (!picking) return null;
+  const close = (): void => editor.picking.set(null);
+  const choose = (path: string): void => {
+    close();
+    picking.choose(path);
+  };
+  return (
+    <Dialog
+      name="path"
+      title={picking.folder ? 'Choose a folder' : 'Choose a file'}
+      onClose={close}
+      footer={
+        picking.folder && (
+          <>
+            <span className="spring" />
+            <button type="button" className="button primary" disabled={folder === null} onClick={() => folder !== null && choose(folder)}>
+              Choose this folder
+            </button>
+          </>
+        )
+      }
+    >
+      <FileBrowser
+        start={picking.start}
+        kinds={picking.folder ? ['folder', 'image'] : ['folder', 'any']}
+        onFolder={setFolder}
+        {...(picking.folder ? {} : { onFile: choose })}
+      />
+    </Dialog>
+  );
+}

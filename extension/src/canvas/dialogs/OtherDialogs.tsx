@@ -1,0 +1,273 @@
+/** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
+import { useMemo, useState } from 'react';
+import { tryConnect } from '../../core/actions';
+import { COMMANDS, describeKeys, execute, type Command } from '../../core/commandTable';
+import { setPipeline } from '../../core/commands';
+import { targetsOn } from '../../core/connect';
+import { isArgument, targetKey, upstream, type Target, type Value } from '../../core/document';
+import type { ArgumentDeclaration } from '../../core/catalogue';
+import { asNumber } from '../../core/values';
+import { NumberField } from '../controls/NumberField';
+import { useEditor, useValue } from '../context';
+import { Icon } from '../icons';
+import { isMac } from '../platform';
+import { Dialog } from './Dialog';
+
+const GESTURES: [string, string][] = [
+  ['Drag from the palette', 'Add an operator; on a link, insert it'],
+  ['Double-click the canvas, or Tab', 'Search and add at the pointer'],
+  ['Drag a link to empty canvas', 'Add what fits'],
+  ['Drag a lone node onto a link', 'Insert it'],
+  ['Alt-drag a node', 'Leave a copy behind'],
+  ['Shift-click, Shift-drag', 'Add to the selection'],
+  ['Drag a number', 'Change it; Shift ×10, Alt ÷10'],
+  ['Arrow keys on a number', 'Step; Shift ×10, Alt ÷10'],
+  ['Double-click the name of a number', 'Back to the default'],
+  ['Space and drag', 'Move the canvas'],
+  ['1 to 9', 'Show that many samples'],
+];
+
+export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
+  const shown = COMMANDS.filter(({ keys, hidden }) => keys && !hidden);
+  const sections = [...new Set(shown.map(({ section }) => section))];
+  return (
+    <Dialog name="shortcuts" title="Keyboard and gestures" wide onClose={onClose}>
+      <div className="shortcuts" tabIndex={0}>
+        {sections.map((section) => (
+          <section key={section}>
+            <h3>{section}</h3>
+            <dl>
+              {shown
+                .filter((command) => command.section === section)
+                .map(({ id, label, keys }) => (
+                  <div key={id}>
+                    <dt>{label}</dt>
+                    <dd>
+                      {keys?.slice(0, 2).map((each) => (
+                        <kbd key={each}>{describeKeys(each, isMac)}</kbd>
+                      ))}
+                    </dd>
+                  </div>
+                ))}
+            </dl>
+          </section>
+        ))}
+        <section>
+          <h3>Gestures</h3>
+          <dl>
+            {GESTURES.map(([gesture, meaning]) => (
+              <div key={gesture}>
+                <dt>{meaning}</dt>
+                <dd>{gesture}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      </div>
+    </Dialog>
+  );
+}
+
+interface Choice {
+  id: string;
+  label: string;
+  hint: string;
+  icon?: string;
+  run: () => void;
+}
+
+/** A list that is searched by typing and walked by arrow keys. */
+function Chooser({ choices, placeholder, empty }: { choices: readonly Choice[]; placeholder: string; empty: string }) {
+  const [query, setQuery] = useState('');
+  const [at, setAt] = useState(0);
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  const found = choices.filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))).slice(0, 80);
+  return (
+    <div
+      className="chooser"
+      onKeyDown={(event) => {
+        if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
+        else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
+        else if (event.key === 'Enter') found[at]?.run();
+        else return;
+        event.preventDefault();
+        event.stopPropagation();
+      }}
+    >
+      <div className="panel-search">
+        <Icon name="search" size={14} />
+        <input
+          data-autofocus
+          role="combobox"
+          aria-expanded="true"
+          aria-controls="chooser-list"
+          aria-activedescendant={found[at] ? `choice-${found[at].id}` : undefined}
+          aria-label={placeholder}
+          placeholder={placeholder}
+          value={query}
+          spellCheck={false}
+          onChange={(event) => {
+            setQuery(event.target.value);
+            setAt(0);
+          }}
+        />
+      </div>
+      <div className="chooser-list" id="chooser-list" role="listbox" aria-label={placeholder}>
+        {found.map((choice, index) => (
+          <div
+            key={choice.id}
+            id={`choice-${choice.id}`}
+            role="option"
+            aria-selected={index === at}
+            className="quick-entry"
+            data-choice={choice.id}
+            ref={index === at ? (element) => element?.scrollIntoView({ block: 'nearest' }) : undefined}
+            onPointerMove={() => setAt(index)}
+            onClick={choice.run}
+          >
+            <Icon name={choice.icon ?? 'right'} size={12} />
+            <span className="entry-name">{choice.label}</span>
+            <span className="quick-summary">{choice.hint}</span>
+          </div>
+        ))}
+        {found.length === 0 && <p className="palette-none">{empty}</p>}
+      </div>
+    </div>
+  );
+}
+
+export function CommandsDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const document = useValue(editor.document);
+  const choices = useMemo<Choice[]>(() => {
+    const enabled = (command: Command): boolean => !command.hidden && command.enabled?.(editor) !== false;
+    const nodes = Object.entries(document.nodes).map(([id, node]): Choice => ({
+      id: `node-${id}`,
+      label: id,
+      hint: node.op,
+      icon: 'plain',
+      run: () => {
+        onClose();
+        editor.select([id]);
+        editor.canvas?.focusNode(id);
+      },
+    }));
+    const commands = COMMANDS.filter(enabled).map((command): Choice => ({
+      id: command.id,
+      label: command.label,
+      hint: command.keys?.[0] ? describeKeys(command.keys[0], isMac) : command.section,
+      icon: 'keyboard',
+      run: () => {
+        onClose();
+        execute(editor, command.id);
+      },
+    }));
+    return [...nodes, ...commands];
+  }, [editor, document, onClose]);
+  return (
+    <Dialog name="commands" title="Find a node or a command" onClose={onClose}>
+      <Chooser choices={choices} placeholder="Find a node or a command" empty="Nothing of this name." />
+    </Dialog>
+  );
+}
+
+/** Connecting without a pointer: all that the node's outputs may feed, by name. */
+export function LinkDialog() {
+  const editor = useEditor();
+  const id = useValue(editor.linking);
+  const document = useValue(editor.document);
+  const close = (): void => editor.linking.set(null);
+  const facts = editor.facts;
+  if (id === null || !facts || !document.nodes[id]) return null;
+  const outputs = facts.catalogue.operator(document.nodes[id].op)?.outputs ?? [{ name: 'output', kind: 'any' as const }];
+  const before = upstream(document, id);
+  const choices: Choice[] = outputs.flatMap((output, index) =>
+    Object.keys(document.nodes)
+      .filter((other) => other !== id && !before.has(other))
+      .flatMap((other) => targetsOn(facts, { node: id, output: index }, other))
+      .map((target: Target): Choice => {
+        const operator = facts.catalogue.operator(document.nodes[target.node]?.op);
+        const port = isArgument(target) ? target.argument : (operator?.inputs[target.input]?.name ?? `input ${target.input}`);
+        return {
+          id: `${index}-${targetKey(target)}`,
+          label: `${target.node} · ${port}`,
+          hint: outputs.length > 1 ? `from ${output.name}` : isArgument(target) ? 'argument' : 'input',
+          icon: 'right',
+          run: () => {
+            close();
+            tryConnect(editor, { node: id, output: index }, target);
+          },
+        };
+      }),
+  );
+  return (
+    <Dialog name="connect" title={`Connect ${id} to`} onClose={close}>
+      <Chooser choices={choices} placeholder="Find a node, an input or an argument" empty="Nothing takes this." />
+    </Dialog>
+  );
+}
+
+export function HistoryDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const { steps, done } = useValue(editor.history.state);
+  return (
+    <Dialog name="history" title="History" onClose={onClose}>
+      <div className="history" role="listbox" aria-label="Steps">
+        <button type="button" role="option" aria-selected={done === 0} onClick={() => editor.history.goTo(0)}>
+          As opened
+        </button>
+        {steps.map((step, index) => (
+          <button
+            key={index}
+            type="button"
+            role="option"
+            aria-selected={index + 1 === done}
+            className={index + 1 > done ? 'undone' : ''}
+            onClick={() => editor.history.goTo(index + 1)}
+          >
+            {step.label}
+          </button>
+        ))}
+      </div>
+    </Dialog>
+  );
+}
+
+const SETTINGS: ArgumentDeclaration[] = [
+  { name: 'batch_size', type: 'int', minimum: 1, soft_maximum: 64, doc: 'Samples in a batch.' },
+  { name: 'num_threads', type: 'int', minimum: 1, soft_maximum: 16, doc: 'Threads that work on the CPU.' },
+  { name: 'prefetch_queue_depth', type: 'int', minimum: 1, soft_maximum: 8, doc: 'Batches that are made ahead.' },
+  { name: 'seed', type: 'int', minimum: 0, doc: 'Where random numbers start; the same seed gives the same batches.' },
+  { name: 'device_id', type: 'int', minimum: 0, doc: 'Number of the GPU; not set: the CPU alone.' },
+];
+
+export function PipelineDialog({ onClose }: { onClose: () => void }) {
+  const editor = useEditor();
+  const pipeline = useValue(editor.document, (document) => document.pipeline);
+  const set = (name: string, value: Value, gesture?: string): void => {
+    editor.edit(name.replace(/_/g, ' '), (document) => setPipeline(document, name, value), gesture);
+  };
+  return (
+    <Dialog name="pipeline" title="Pipeline settings" onClose={onClose}>
+      <div className="settings">
+        {SETTINGS.map((argument) => (
+          <div key={argument.name} className="argument" data-argument={argument.name}>
+            <span className="row-label">{argument.name}</span>
+            <div className="argument-control">
+              <NumberField
+                label={argument.name}
+                argument={argument}
+                value={asNumber(pipeline[argument.name])}
+                showLabel={false}
+                onChange={(value, gesture) => set(argument.name, value, gesture)}
+                onEnd={() => editor.history.endGesture()}
+                {...(argument.name === 'seed' || argument.name === 'device_id' ? { onReset: () => set(argument.name, null) } : {})}
+              />
+            </div>
+            <p className="muted">{argument.doc}</p>
+          </div>
+        ))}
+      </div>
+    </Dialog>
+  );
+}

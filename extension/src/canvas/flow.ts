@@ -1,0 +1,148 @@
+/** The document as React Flow sees it; objects stay the same where nothing changed, so that little is drawn. */
+import type { Node } from '@xyflow/react';
+import { crossesDevices, kindOf, type Facts } from '../core/connect';
+import { formatEdge, isArgument, links, targetKey, type GraphDocument, type Target } from '../core/document';
+import type { Selection } from '../core/editor';
+import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
+import type { LinkEdgeType } from './LinkEdge';
+
+export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'group'>;
+
+const NO_DATA: Record<string, never> = {};
+
+function isSelected(id: string, type: FlowNode['type'], selection: Selection): boolean {
+  if (type === 'operator') return selection.nodes.has(id);
+  return selection.item !== null && id.slice(id.indexOf(':') + 1) === selection.item;
+}
+
+function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
+  if (!old) return next;
+  const sameSize = old.type === 'operator' || (old.width === next.width && old.height === next.height);
+  const same =
+    old.type === next.type &&
+    old.position.x === next.position.x &&
+    old.position.y === next.position.y &&
+    (old.selected ?? false) === next.selected &&
+    sameSize;
+  if (same && !old.dragging) return old;
+  return { ...next, ...(old.measured ? { measured: next.type === 'operator' ? old.measured : undefined } : {}) } as FlowNode;
+}
+
+/** The box around the members of a group, with room for its title. */
+export function groupBox(document: GraphDocument, members: readonly string[], sizeOf: (id: string) => Size): Box {
+  const boxes = members
+    .filter((id) => document.nodes[id])
+    .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
+  const pad = 24;
+  const x = Math.min(...boxes.map((box) => box.x)) - pad;
+  const y = Math.min(...boxes.map((box) => box.y)) - pad - 20;
+  const right = Math.max(...boxes.map((box) => box.x + box.width)) + pad;
+  const bottom = Math.max(...boxes.map((box) => box.y + box.height)) + pad;
+  return { x, y, width: right - x, height: bottom - y };
+}
+
+export function flowNodes(
+  document: GraphDocument,
+  selection: Selection,
+  before: readonly FlowNode[],
+  sizeOf: (id: string) => Size,
+): FlowNode[] {
+  const old = new Map(before.map((node) => [node.id, node]));
+  const nodes: FlowNode[] = [];
+  for (const group of document.view.groups) {
+    if (!group.nodes.some((id) => document.nodes[id])) continue;
+    const id = `group:${group.id}`;
+    const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
+    nodes.push(
+      reuse(old.get(id), {
+        id,
+        type: 'group',
+        data: NO_DATA,
+        position: { x, y },
+        width,
+        height,
+        zIndex: -2,
+        selected: isSelected(id, 'group', selection),
+      }),
+    );
+  }
+  for (const note of document.view.notes) {
+    const id = `note:${note.id}`;
+    nodes.push(
+      reuse(old.get(id), {
+        id,
+        type: 'note',
+        data: NO_DATA,
+        position: { x: note.x, y: note.y },
+        width: note.w,
+        height: note.h,
+        zIndex: -1,
+        selected: isSelected(id, 'note', selection),
+      }),
+    );
+  }
+  for (const id of Object.keys(document.nodes)) {
+    nodes.push(
+      reuse(old.get(id), {
+        id,
+        type: 'operator',
+        data: NO_DATA,
+        position: placeOf(document, id),
+        initialWidth: NODE_SIZE.width,
+        initialHeight: NODE_SIZE.height,
+        selected: isSelected(id, 'operator', selection),
+      }),
+    );
+  }
+  return nodes;
+}
+
+export function handleOf(target: Target): string {
+  return isArgument(target) ? `arg:${target.argument}` : `in:${target.input}`;
+}
+
+export function targetOf(node: string, handle: string): Target {
+  return handle.startsWith('arg:')
+    ? { node, argument: handle.slice(4) }
+    : { node, input: Number(handle.slice(handle.indexOf(':') + 1)) };
+}
+
+export function flowEdges(facts: Facts, selection: Selection, before: readonly LinkEdgeType[]): LinkEdgeType[] {
+  const old = new Map(before.map((edge) => [edge.id, edge]));
+  return links(facts.document)
+    .filter(({ source }) => facts.document.nodes[source.node])
+    .map(({ source, target }) => {
+      const id = targetKey(target);
+      const kind = kindOf(facts, source);
+      const crosses = crossesDevices(facts.document, source, target);
+      const selected = selection.links.has(id);
+      const sourceHandle = `out:${source.output}`;
+      const previous = old.get(id);
+      if (
+        previous?.source === source.node &&
+        previous.sourceHandle === sourceHandle &&
+        (previous.selected ?? false) === selected &&
+        previous.data?.kind === kind &&
+        previous.data.crosses === crosses
+      ) {
+        return previous;
+      }
+      return {
+        id,
+        type: 'link' as const,
+        source: source.node,
+        sourceHandle,
+        target: target.node,
+        targetHandle: handleOf(target),
+        selected,
+        data: {
+          kind,
+          crosses,
+          argument: isArgument(target),
+          source: `${source.node}:${source.output}`,
+          target: `${target.node}:${handleOf(target)}`,
+        },
+        ariaLabel: `${formatEdge(source)} feeds ${isArgument(target) ? `${target.argument} of ` : ''}${target.node}`,
+      };
+    });
+}

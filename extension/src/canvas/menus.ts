@@ -1,0 +1,70 @@
+/** The menus on a node and on the canvas, from the table of commands. */
+import { setDevice, toggleOutput } from '../core/actions';
+import { command, describeKeys, execute } from '../core/commandTable';
+import { formatEdge, type Device } from '../core/document';
+import type { Editor } from '../core/editor';
+import type { MenuItem } from './Menu';
+import { isMac } from './platform';
+
+const DEVICES: Record<Device, string> = { cpu: 'Run on the CPU', gpu: 'Run on the GPU', mixed: 'Run on both (mixed)' };
+
+function item(editor: Editor, id: string, separator = false): MenuItem {
+  const found = command(id);
+  const keys = found?.keys?.[0];
+  return {
+    id,
+    label: found?.label ?? id,
+    hint: keys ? describeKeys(keys, isMac) : undefined,
+    disabled: found?.enabled?.(editor) === false,
+    separator,
+    run: () => execute(editor, id),
+  };
+}
+
+export function nodeMenu(editor: Editor, id: string): MenuItem[] {
+  const document = editor.history.document;
+  const node = document.nodes[id];
+  const operator = editor.catalogue.get()?.operator(node?.op);
+  const outputs = (operator?.outputs ?? []).map((output, index): MenuItem => {
+    const source = { node: id, output: index };
+    const name = (operator?.outputs.length ?? 0) > 1 ? ` ${output.name}` : '';
+    return {
+      id: `output-${index}`,
+      label: `Pipeline output${name}`,
+      checked: document.outputs.includes(formatEdge(source)),
+      separator: index === 0,
+      run: () => toggleOutput(editor, source),
+    };
+  });
+  const devices = (operator?.devices.length ?? 0) > 1 ? (operator?.devices ?? []) : [];
+  return [
+    item(editor, 'rename'),
+    item(editor, 'replace'),
+    item(editor, 'connect'),
+    { ...item(editor, 'bypass'), checked: document.view.nodes[id]?.bypass ?? false },
+    { ...item(editor, 'collapse'), checked: document.view.nodes[id]?.collapsed ?? false },
+    ...outputs,
+    ...devices.map((device, index): MenuItem => ({
+      id: `device-${device}`,
+      label: DEVICES[device],
+      checked: (node?.device ?? 'cpu') === device,
+      separator: index === 0,
+      run: () => setDevice(editor, [...editor.selection.get().nodes], device),
+    })),
+    item(editor, 'copy', true),
+    item(editor, 'duplicate'),
+    item(editor, 'group'),
+    item(editor, 'delete', true),
+  ];
+}
+
+export function paneMenu(editor: Editor): MenuItem[] {
+  return [
+    item(editor, 'search'),
+    item(editor, 'note'),
+    item(editor, 'paste'),
+    item(editor, 'select-all', true),
+    item(editor, 'arrange'),
+    item(editor, 'fit'),
+  ];
+}

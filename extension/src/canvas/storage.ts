@@ -1,0 +1,49 @@
+/** What the editor remembers in this browser: panels, favourites, recent operators. Never the graph. */
+import { Observable } from '../core/observable';
+
+const PREFIX = 'dali-lab:';
+
+function read<T>(key: string, fallback: T): T {
+  try {
+    const text = globalThis.localStorage.getItem(PREFIX + key);
+    return text === null ? fallback : (JSON.parse(text) as T);
+  } catch {
+    return fallback;
+  }
+}
+
+function write(key: string, value: unknown): void {
+  try {
+    globalThis.localStorage.setItem(PREFIX + key, JSON.stringify(value));
+  } catch {
+    // Private windows and sandboxed frames have no storage; the editor works without.
+  }
+}
+
+/** An observable that is remembered. */
+export function remembered<T>(key: string, fallback: T): Observable<T> {
+  const observable = new Observable(read(key, fallback));
+  observable.subscribe((value) => write(key, value));
+  return observable;
+}
+
+export function remember<T>(key: string, observable: Observable<T>): void {
+  const stored = read<T | null>(key, null);
+  if (stored !== null) {
+    const current = observable.get();
+    observable.set(typeof current === 'object' && current !== null ? { ...current, ...stored } : stored);
+  }
+  observable.subscribe((value) => write(key, value));
+}
+
+export const favourites = remembered<string[]>('favourites', []);
+export const recent = remembered<string[]>('recent', []);
+export const closedFamilies = remembered<string[]>('closed-families', []);
+
+export function noteRecent(op: string): void {
+  recent.update((before) => [op, ...before.filter((each) => each !== op)].slice(0, 6));
+}
+
+export function toggleFavourite(op: string): void {
+  favourites.update((before) => (before.includes(op) ? before.filter((each) => each !== op) : [...before, op]));
+}

@@ -1,0 +1,474 @@
+/** What a person does to a graph: each function is one gesture, one step of undo. */
+import { bounds, type ArgumentDeclaration, type Operator } from './catalogue';
+import * as commands from './commands';
+import type { Point } from './commands';
+import { canConnect, kindOf, targetsOn, type Facts, type Remedy } from './connect';
+import {
+  formatEdge,
+  isArgument,
+  links,
+  nameProblem,
+  targetKey,
+  type Device,
+  type GraphDocument,
+  type Link,
+  type OutputRef,
+  type Target,
+  type Value,
+} from './document';
+import type { Editor } from './editor';
+import { align, autoLayout, freePlace, NODE_SIZE, placeOf, type Alignment, type Box } from './layout';
+import { asNumber, tidy } from './values';
+
+export interface AddOptions {
+  /** The upper left corner; without it, beside what is selected. */
+  at?: Point;
+  from?: OutputRef;
+  to?: Target;
+  /** A link that the node goes into. */
+  into?: Link;
+  name?: string;
+  arguments?: Record<string, Value>;
+  device?: Device;
+  keepSelection?: boolean;
+}
+
+export function boxes(editor: Editor, except: ReadonlySet<string> = new Set()): Box[] {
+  const document = editor.history.document;
+  return Object.keys(document.nodes)
+    .filter((id) => !except.has(id))
+    .map((id) => ({ ...placeOf(document, id), ...(editor.canvas?.sizeOf(id) ?? NODE_SIZE) }));
+}
+
+/** Where a new node goes when nobody says: right of what it continues, else in the middle of what is seen. */
+function defaultPlace(editor: Editor, options: AddOptions): Point {
+  const document = editor.history.document;
+  const beside = options.from?.node ?? editor.focusNode;
+  if (options.to) {
+    const place = placeOf(document, options.to.node);
+    return freePlace({ x: place.x - NODE_SIZE.width - 64, y: place.y + 48 }, NODE_SIZE, boxes(editor));
+  }
+  if (beside !== null) {
+    const place = placeOf(document, beside);
+    const size = editor.canvas?.sizeOf(beside) ?? NODE_SIZE;
+    return freePlace({ x: place.x + size.width + 64, y: place.y }, NODE_SIZE, boxes(editor));
+  }
+  const centre = editor.canvas?.centre() ?? { x: 0, y: 0 };
+  return freePlace({ x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 }, NODE_SIZE, boxes(editor));
+}
+
+/** Arguments without which an operator cannot start, filled with what a person would begin with. */
+function startArguments(operator: Operator): Record<string, Value> {
+  const values: Record<string, Value> = {};
+  for (const argument of operator.arguments) {
+    if (!argument.required) continue;
+    const first = argument.choices?.[0];
+    const { soft } = bounds(argument);
+    if (argument.default != null) continue;
+    if (first !== undefined) values[argument.name] = argument.list ? [first] : first;
+    else if ((argument.type === 'float' || argument.type === 'int') && !argument.list) {
+      values[argument.name] = soft ? tidy((soft[0] + soft[1]) / 2, 1) : 1;
+    }
+  }
+  return values;
+}
+
+export function addOperator(editor: Editor, name: string, options: AddOptions = {}): string | null {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(name);
+  if (!facts || !operator) return null;
+  const place = options.at ?? defaultPlace(editor, options);
+  let added = '';
+  const done = editor.edit(`Add ${name}`, (document) => {
+    const source = options.into?.source ?? options.from;
+    const gpu = source !== undefined && ['gpu', 'mixed'].includes(document.nodes[source.node]?.device ?? 'cpu');
+    const natural: Device = operator.devices.includes('cpu') ? 'cpu' : (operator.devices[0] ?? 'cpu');
+    const device: Device = options.device ?? (gpu && operator.devices.includes('gpu') ? 'gpu' : natural);
+    const result = commands.addNode(
+      document,
+      {
+        op: name,
+        device,
+        arguments: { ...startArguments(operator), ...options.arguments },
+        ...(options.name === undefined ? {} : { name: options.name }),
+      },
+      place,
+    );
+    added = result.id;
+    return linkNew(facts, result.document, result.id, options);
+  });
+  if (!done) return null;
+  if (!options.keepSelection) editor.select([added]);
+  return added;
+}
+
+function linkNew(facts: Facts, start: GraphDocument, id: string, options: AddOptions): GraphDocument {
+  let document = start;
+  if (options.into) {
+    const { source, target } = options.into;
+    return commands.insertInto(document, id, source, target);
+  }
+  if (options.from) {
+    const target = targetsOn({ ...facts, document }, options.from, id)[0];
+    if (target) document = commands.connectAndExtend(document, options.from, target);
+  }
+  if (options.to) {
+    const operator = facts.catalogue.operator(document.nodes[id]?.op);
+    const output = operator?.outputs.findIndex(
+      (_, index) => canConnect({ ...facts, document }, { node: id, output: index }, options.to as Target).ok,
+    );
+    if (output !== undefined && output >= 0) {
+      document = commands.connect(document, { node: id, output }, options.to);
+    }
+  }
+  return document;
+}
+
+/** Adds from the palette by keyboard or double-click: continues what is selected, where that fits. */
+export function appendOperator(editor: Editor, name: string): string | null {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(name);
+  const selected = editor.selection.get().nodes;
+  const last = editor.focusNode;
+  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name);
+  const outputs = facts.catalogue.operator(facts.document.nodes[last]?.op)?.outputs.length ?? 0;
+  const input = operator.inputs[0];
+  if (outputs === 0 || !input) return addOperator(editor, name);
+  const from = { node: last, output: 0 };
+  const trial = commands.addNode(facts.document, { op: name }, { x: 0, y: 0 });
+  const fits = canConnect({ ...facts, document: trial.document }, from, { node: trial.id, input: 0 });
+  return addOperator(editor, name, fits.ok ? { from } : {});
+}
+
+/** Connects, or says why not and offers what would fit. */
+export function tryConnect(editor: Editor, source: OutputRef, target: Target, at?: Point, replaces?: Target): boolean {
+  const facts = editor.facts;
+  if (!facts) return false;
+  const base = replaces ? commands.disconnect(facts.document, replaces) : facts.document;
+  const verdict = canConnect({ ...facts, document: base }, source, target);
+  if (!verdict.ok) {
+    refuse(editor, verdict.reason, verdict.remedies, source, target, at);
+    return false;
+  }
+  const what = isArgument(target) ? target.argument : target.node;
+  editor.edit(`Connect ${source.node} to ${what}`, (document) => {
+    let next = replaces ? commands.disconnect(document, replaces) : document;
+    next = commands.connectAndExtend(next, source, target);
+    return verdict.device ? commands.setDevice(next, [target.node], verdict.device) : next;
+  });
+  if (verdict.device) editor.notify('info', `${target.node} now runs on the GPU, where its input is.`);
+  return true;
+}
+
+function refuse(
+  editor: Editor,
+  reason: string,
+  remedies: Remedy[],
+  source: OutputRef,
+  target: Target,
+  at?: Point,
+): void {
+  const actions = remedies.map((remedy) => ({
+    title: remedy.title,
+    run: () => applyRemedy(editor, remedy, source, target),
+  }));
+  editor.notify('warning', reason, { actions, ...(at ? { at } : {}) });
+}
+
+export function applyRemedy(editor: Editor, remedy: Remedy, source: OutputRef, target: Target): void {
+  switch (remedy.kind) {
+    case 'insert': {
+      const document = editor.history.document;
+      const from = placeOf(document, source.node);
+      const to = placeOf(document, target.node);
+      const at = freePlace({ x: (from.x + to.x) / 2, y: (from.y + to.y) / 2 }, NODE_SIZE, boxes(editor));
+      addOperator(editor, remedy.op, { at, into: { source, target }, arguments: remedy.arguments });
+      return;
+    }
+    case 'device':
+      editor.edit(remedy.title, (document) =>
+        commands.connectAndExtend(commands.setDevice(document, [remedy.node], remedy.device), source, target),
+      );
+      return;
+    case 'target':
+      tryConnect(editor, source, remedy.target);
+  }
+}
+
+export function disconnect(editor: Editor, targets: readonly Target[]): void {
+  editor.edit(targets.length > 1 ? 'Remove links' : 'Remove link', (document) =>
+    targets.reduce((result, target) => commands.disconnect(result, target), document),
+  );
+}
+
+/** Removes what is selected; wires through removed nodes stay where they can. */
+export function removeSelection(editor: Editor): void {
+  const { nodes, links: chosen, item } = editor.selection.get();
+  const facts = editor.facts;
+  if (nodes.size === 0 && chosen.size === 0 && item === null) return;
+  const ids = [...nodes];
+  const label = ids.length === 1 ? `Delete ${ids[0] as string}` : ids.length > 1 ? `Delete ${ids.length} nodes` : 'Delete';
+  editor.edit(label, (document) => {
+    const targets = links(document).filter(({ target }) => chosen.has(targetKey(target)));
+    let next = targets.reduce((result, { target }) => commands.disconnect(result, target), document);
+    const start = next;
+    next = commands.removeNodes(next, ids, (source, target) => {
+      if (target === null || !facts) return true;
+      return canConnect({ ...facts, document: start }, source, target).ok;
+    });
+    if (item !== null) {
+      next = commands.setNote(next, item, null);
+      next = commands.setGroup(next, item, null);
+    }
+    return next;
+  });
+  editor.select([]);
+}
+
+export function setArgument(
+  editor: Editor,
+  node: string,
+  argument: ArgumentDeclaration,
+  value: Value | undefined,
+  gesture?: string,
+): void {
+  editor.edit(
+    `${argument.name} of ${node}`,
+    (document) => commands.setArgument(document, node, argument.name, value),
+    gesture,
+  );
+}
+
+export function rename(editor: Editor, id: string, name: string): boolean {
+  const wanted = name.trim();
+  if (wanted === id) return true;
+  const problem = nameProblem(editor.history.document, wanted, id);
+  if (problem !== null) {
+    editor.notify('warning', problem);
+    return false;
+  }
+  const selected = editor.selection.get();
+  if (!editor.edit(`Rename ${id} to ${wanted}`, (document) => commands.renameNode(document, id, wanted))) return false;
+  if (selected.nodes.has(id)) {
+    editor.select([...selected.nodes].map((each) => (each === id ? wanted : each)));
+  }
+  return true;
+}
+
+/** The device of nodes; where an operator has no kernel there, the reason is said. */
+export function setDevice(editor: Editor, ids: readonly string[], device: Device): void {
+  const catalogue = editor.catalogue.get();
+  const document = editor.history.document;
+  const fitting = ids.filter((id) => {
+    const operator = catalogue?.operator(document.nodes[id]?.op);
+    return !operator || operator.devices.includes(device);
+  });
+  const words: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'CPU and GPU (mixed)' };
+  const first = ids.find((id) => !fitting.includes(id));
+  if (first !== undefined) {
+    const operator = catalogue?.operator(document.nodes[first]?.op);
+    const runs = (operator?.devices ?? []).map((each) => words[each]).join(' or ');
+    editor.notify('warning', `${operator?.name ?? first} runs on the ${runs} only.`);
+  }
+  if (fitting.length > 0) {
+    editor.edit(`Run on ${words[device]}`, (start) => commands.setDevice(start, fitting, device));
+  }
+}
+
+export function toggleOutput(editor: Editor, source: OutputRef): void {
+  const reference = formatEdge(source);
+  const present = editor.history.document.outputs.includes(reference);
+  editor.edit(present ? `Remove output ${reference}` : `Make ${reference} an output`, (document) =>
+    commands.toggleOutput(document, reference),
+  );
+}
+
+export function toggleView(editor: Editor, key: 'bypass' | 'collapsed', ids = [...editor.selection.get().nodes]): void {
+  if (ids.length === 0) return;
+  const document = editor.history.document;
+  const on = !ids.every((id) => document.view.nodes[id]?.[key]);
+  const words = key === 'bypass' ? ['Bypass', 'Use again'] : ['Collapse', 'Expand'];
+  editor.edit((on ? words[0] : words[1]) as string, (start) => commands.setView(start, ids, { [key]: on }));
+}
+
+export function arrange(editor: Editor): void {
+  const document = editor.history.document;
+  const selected = [...editor.selection.get().nodes];
+  const ids = selected.length > 1 ? selected : Object.keys(document.nodes);
+  if (ids.length === 0) return;
+  const positions = autoLayout(document, (id) => editor.canvas?.sizeOf(id) ?? NODE_SIZE, ids);
+  editor.edit('Arrange', (start) => commands.moveNodes(start, positions));
+  if (selected.length <= 1) setTimeout(() => editor.canvas?.fit(), 30);
+}
+
+export function alignSelection(editor: Editor, how: Alignment): void {
+  const ids = [...editor.selection.get().nodes];
+  if (ids.length < 2) return;
+  const document = editor.history.document;
+  const all = Object.fromEntries(
+    ids.map((id) => [id, { ...placeOf(document, id), ...(editor.canvas?.sizeOf(id) ?? NODE_SIZE) }]),
+  );
+  editor.edit('Align', (start) => commands.moveNodes(start, align(all, how)));
+}
+
+export function groupSelection(editor: Editor): void {
+  const ids = [...editor.selection.get().nodes];
+  if (ids.length === 0) return;
+  editor.edit('Group', (document) => commands.addGroup(document, ids, 'Group'));
+}
+
+export function ungroupSelection(editor: Editor): void {
+  const { nodes, item } = editor.selection.get();
+  editor.edit('Ungroup', (document) =>
+    document.view.groups
+      .filter((group) => group.id === item || group.nodes.some((id) => nodes.has(id)))
+      .reduce((result, group) => commands.setGroup(result, group.id, null), document),
+  );
+}
+
+let clipboard: commands.Clip | null = null;
+
+/** Copies what is selected; the text is for the clipboard of the system. */
+export function copySelection(editor: Editor): string | null {
+  const ids = [...editor.selection.get().nodes];
+  if (ids.length === 0) return null;
+  clipboard = commands.copyNodes(editor.history.document, ids);
+  return JSON.stringify(clipboard, null, 1);
+}
+
+export function paste(editor: Editor, text: string | null, at?: Point): boolean {
+  const clip = (text === null ? null : commands.parseClip(text)) ?? clipboard;
+  if (!clip || Object.keys(clip.nodes).length === 0) return false;
+  const views = Object.values(clip.view);
+  const corner = { x: Math.min(...views.map(({ x }) => x ?? 0)), y: Math.min(...views.map(({ y }) => y ?? 0)) };
+  const offset = at ? { x: at.x - corner.x, y: at.y - corner.y } : { x: 40, y: 40 };
+  return putIn(editor, clip, offset, 'Paste');
+}
+
+export function duplicateSelection(editor: Editor): boolean {
+  const clip = commands.copyNodes(editor.history.document, [...editor.selection.get().nodes]);
+  return Object.keys(clip.nodes).length > 0 && putIn(editor, clip, { x: 32, y: 48 }, 'Duplicate');
+}
+
+function putIn(editor: Editor, clip: commands.Clip, offset: Point, label: string): boolean {
+  let ids: string[] = [];
+  const done = editor.edit(label, (document) => {
+    const result = commands.pasteNodes(document, clip, offset);
+    ids = result.ids;
+    return result.document;
+  });
+  if (done) editor.select(ids);
+  return done;
+}
+
+export type Distribution = 'uniform' | 'normal' | 'choice' | 'coin';
+
+const RANDOM_OPS: Record<Distribution, string> = {
+  uniform: 'random.uniform',
+  normal: 'random.normal',
+  choice: 'random.uniform',
+  coin: 'random.coin_flip',
+};
+
+/** What a random node starts with, so that it varies around the value that stands there now. */
+export function randomArguments(argument: ArgumentDeclaration, value: Value, how: Distribution): Record<string, Value> {
+  const first = Array.isArray(value) ? value[0] : value;
+  const current = asNumber(first ?? null) ?? asNumber(argument.default ?? null);
+  const { soft, minimum, maximum } = bounds(argument);
+  const span = soft ? soft[1] - soft[0] : Math.max(1, Math.abs(current ?? 1) * 2);
+  const middle = current ?? (soft ? (soft[0] + soft[1]) / 2 : 0);
+  const clip = (x: number): number => Math.min(maximum, Math.max(minimum, argument.type === 'int' ? Math.round(x) : tidy(x, span / 100)));
+  const shape: Record<string, Value> = argument.list && (argument.length ?? 0) > 1 ? { shape: [argument.length as number] } : {};
+  const dtype: Record<string, Value> = argument.type === 'int' || argument.type === 'bool' ? { dtype: 'INT32' } : {};
+  switch (how) {
+    case 'uniform':
+      return { range: [clip(middle - span / 8), clip(middle + span / 8)], ...shape, ...dtype };
+    case 'normal':
+      return { mean: middle, stddev: tidy(span / 16, span / 100), ...shape };
+    case 'choice':
+      return { values: [clip(middle - span / 8), clip(middle), clip(middle + span / 8)], ...shape, ...dtype };
+    case 'coin':
+      return { probability: 0.5, ...shape };
+  }
+}
+
+/** Which distributions make sense for an argument, those first that people mean most often. */
+export function distributionsFor(editor: Editor, argument: ArgumentDeclaration): Distribution[] {
+  const catalogue = editor.catalogue.get();
+  const all: Distribution[] =
+    argument.type === 'bool' || (argument.type === 'int' && argument.minimum === 0 && argument.maximum === 1)
+      ? ['coin']
+      : argument.type === 'int'
+        ? ['uniform', 'choice', 'coin']
+        : argument.type === 'float'
+          ? ['uniform', 'normal', 'choice']
+          : [];
+  return all.filter((how) => catalogue?.operator(RANDOM_OPS[how]));
+}
+
+/** Puts a random node before an argument. */
+export function makeRandom(editor: Editor, node: string, argument: ArgumentDeclaration, how: Distribution): string | null {
+  const document = editor.history.document;
+  const value = document.nodes[node]?.arguments?.[argument.name] ?? argument.default ?? null;
+  const place = placeOf(document, node);
+  const size = { width: NODE_SIZE.width, height: 168 };
+  const at = freePlace({ x: place.x - NODE_SIZE.width - 64, y: place.y + 224 }, size, boxes(editor));
+  return addOperator(editor, RANDOM_OPS[how], {
+    at,
+    name: `random_${argument.name}`,
+    to: { node, argument: argument.name },
+    arguments: randomArguments(argument, value, how),
+    keepSelection: true,
+  });
+}
+
+/** Puts a lone node into a link it was dropped on. */
+export function dropOnLink(editor: Editor, id: string, link: Link, positions: Record<string, Point>): boolean {
+  const facts = editor.facts;
+  if (!facts) return false;
+  const { source, target } = link;
+  if (source.node === id || target.node === id) return false;
+  const into = canConnect(facts, source, { node: id, input: 0 });
+  const out = canConnect({ ...facts, document: commands.disconnect(facts.document, target) }, { node: id, output: 0 }, target);
+  const operator = facts.catalogue.operator(facts.document.nodes[id]?.op);
+  if (!into.ok || !out.ok || (operator?.inputs.length ?? 0) === 0) return false;
+  return editor.edit(`Insert ${id}`, (document) =>
+    commands.moveNodes(commands.insertInto(document, id, source, target), positions),
+  );
+}
+
+/** Whether a node may be put into a link: fresh, with an input and an output that fit. */
+export function fitsLink(editor: Editor, op: string, link: Link): boolean {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(op);
+  if (!facts || !operator?.inputs[0] || isArgument(link.target)) return false;
+  const trial = commands.addNode(facts.document, { op }, { x: 0, y: 0 });
+  const after = { ...facts, document: trial.document };
+  if (!canConnect(after, link.source, { node: trial.id, input: 0 }).ok) return false;
+  const joined = { ...facts, document: commands.connect(trial.document, link.source, { node: trial.id, input: 0 }) };
+  const kind = kindOf(joined, { node: trial.id, output: 0 });
+  return kind === 'any' || canConnect(joined, { node: trial.id, output: 0 }, link.target).ok;
+}
+
+export function linkByKey(document: GraphDocument, key: string): Link | undefined {
+  return links(document).find(({ target }) => targetKey(target) === key);
+}
+
+/** Selects all that feeds a node, or all that it feeds. */
+export function selectConnected(editor: Editor, direction: 'before' | 'after'): void {
+  const document = editor.history.document;
+  const all = links(document);
+  const found = new Set(editor.selection.get().nodes);
+  for (let grew = true; grew; ) {
+    grew = false;
+    for (const { source, target } of all) {
+      const [here, there] = direction === 'before' ? [target.node, source.node] : [source.node, target.node];
+      if (found.has(here) && !found.has(there)) {
+        found.add(there);
+        grew = true;
+      }
+    }
+  }
+  editor.select(found);
+}
+

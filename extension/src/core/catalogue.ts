@@ -1,0 +1,227 @@
+/** The catalogue of operators: its types, and search over name, family and description. */
+import type { Device, Value } from './document';
+
+export type Kind = 'image' | 'tensor' | 'encoded' | 'audio' | 'mask' | 'boxes' | 'any';
+export type ArgumentType = 'float' | 'int' | 'bool' | 'string' | 'enum' | 'dtype' | 'layout' | 'any';
+export type Widget =
+  | 'number'
+  | 'slider'
+  | 'choice'
+  | 'switch'
+  | 'vector'
+  | 'colour'
+  | 'text'
+  | 'path'
+  | 'folder'
+  | 'multiline';
+
+export interface Family {
+  name: string;
+  title: string;
+  color?: string | null;
+  icon?: string | null;
+}
+
+export interface InputDeclaration {
+  name: string;
+  doc?: string;
+  kind: Kind;
+  layouts?: string[] | null;
+  dtypes?: string[] | null;
+  optional?: boolean;
+  variadic?: boolean;
+}
+
+export interface OutputDeclaration {
+  name: string;
+  kind: Kind;
+  layout?: string | null;
+  dtype?: string | null;
+}
+
+export interface ArgumentDeclaration {
+  name: string;
+  type: ArgumentType;
+  list?: boolean;
+  length?: number | null;
+  default?: Value;
+  required?: boolean;
+  tensor?: boolean;
+  per_frame?: boolean;
+  doc?: string;
+  unit?: string | null;
+  minimum?: number | null;
+  maximum?: number | null;
+  soft_minimum?: number | null;
+  soft_maximum?: number | null;
+  step?: number | null;
+  choices?: string[] | null;
+  widget?: Widget | null;
+  important?: boolean;
+  advanced?: boolean;
+}
+
+export interface Operator {
+  name: string;
+  family: string;
+  title: string;
+  summary: string;
+  doc?: string;
+  devices: Device[];
+  inputs: InputDeclaration[];
+  outputs: OutputDeclaration[];
+  arguments: ArgumentDeclaration[];
+  random?: boolean;
+  deprecated?: string | null;
+  picture?: string | null;
+}
+
+export interface CatalogueData {
+  families: Family[];
+  operators: Operator[];
+}
+
+const FALLBACK_COLORS: Record<string, string> = {
+  readers: '#1f9d8b',
+  decoders: '#c98a1b',
+  geometry: '#4a7df0',
+  color: '#cc4f8f',
+  filters: '#8a63d2',
+  tensor: '#6f7d8f',
+  reductions: '#5f8a9d',
+  transforms: '#3d8fd1',
+  boxes: '#d1693d',
+  audio: '#2b9fb8',
+  video: '#b0574f',
+  random: '#4ba053',
+  arithmetic: '#8c7a4f',
+  io: '#1f9d8b',
+};
+
+export class Catalogue {
+  private byName: Map<string, Operator>;
+  private familyByName: Map<string, Family>;
+
+  constructor(readonly data: CatalogueData) {
+    this.byName = new Map(data.operators.map((operator) => [operator.name, operator]));
+    this.familyByName = new Map(data.families.map((family) => [family.name, family]));
+  }
+
+  get operators(): Operator[] {
+    return this.data.operators;
+  }
+
+  get families(): Family[] {
+    return this.data.families;
+  }
+
+  operator(name: string | undefined): Operator | undefined {
+    return name === undefined ? undefined : this.byName.get(name);
+  }
+
+  argument(op: string | undefined, name: string): ArgumentDeclaration | undefined {
+    return this.operator(op)?.arguments.find((argument) => argument.name === name);
+  }
+
+  familyTitle(name: string): string {
+    return this.familyByName.get(name)?.title ?? name;
+  }
+
+  color(family: string | undefined): string {
+    if (family === undefined) return '#8a8f98';
+    return this.familyByName.get(family)?.color ?? FALLBACK_COLORS[family] ?? '#8a8f98';
+  }
+
+  /** Operators that answer to a query, best first; an empty query gives all. */
+  search(query: string, among: readonly Operator[] = this.data.operators): Operator[] {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    if (words.length === 0) return [...among];
+    const scored: [number, Operator][] = [];
+    for (const operator of among) {
+      let total = 0;
+      for (const word of words) {
+        const score = this.score(operator, word);
+        if (score === 0) {
+          total = 0;
+          break;
+        }
+        total += score;
+      }
+      if (total > 0) scored.push([operator.deprecated ? total / 4 : total, operator]);
+    }
+    return scored.sort((a, b) => b[0] - a[0] || a[1].name.length - b[1].name.length).map(([, operator]) => operator);
+  }
+
+  private score(operator: Operator, word: string): number {
+    const name = operator.name.toLowerCase();
+    const short = name.slice(name.lastIndexOf('.') + 1);
+    const title = operator.title.toLowerCase();
+    if (name === word || short === word) return 100;
+    if (short.startsWith(word)) return 80;
+    if (name.startsWith(word) || title.startsWith(word)) return 70;
+    if (name.split(/[._]/).some((part) => part.startsWith(word))) return 60;
+    if (title.split(/\s+/).some((part) => part.startsWith(word))) return 55;
+    if (name.includes(word) || title.includes(word)) return 40;
+    const family = `${operator.family} ${this.familyTitle(operator.family)}`.toLowerCase();
+    if (family.includes(word)) return 25;
+    if (operator.summary.toLowerCase().includes(word)) return 20;
+    if (operator.arguments.some((argument) => argument.name.includes(word))) return 10;
+    if (word.length > 2 && operator.doc?.toLowerCase().includes(word)) return 6;
+    return word.length > 2 && inOrder(short, word) ? 3 : 0;
+  }
+}
+
+/** Whether the letters of `word` occur in `text` in their order: "gblur" finds "gaussian_blur". */
+function inOrder(text: string, word: string): boolean {
+  let at = 0;
+  for (const letter of text) if (letter === word[at]) at++;
+  return at === word.length;
+}
+
+/** The widget that shows an argument, from its declaration. */
+export function widgetOf(argument: ArgumentDeclaration): Widget {
+  if (argument.widget) return argument.widget;
+  if (argument.choices && !argument.list) return 'choice';
+  if (argument.list) return 'vector';
+  switch (argument.type) {
+    case 'bool':
+      return 'switch';
+    case 'float':
+    case 'int':
+      return bounds(argument).soft ? 'slider' : 'number';
+    default:
+      return 'text';
+  }
+}
+
+export interface Bounds {
+  /** What is allowed. */
+  minimum: number;
+  maximum: number;
+  /** What a slider spans, when it has both ends. */
+  soft: [number, number] | null;
+}
+
+export function bounds(argument: ArgumentDeclaration): Bounds {
+  const minimum = argument.minimum ?? -Infinity;
+  const maximum = argument.maximum ?? Infinity;
+  const low = argument.soft_minimum ?? argument.minimum;
+  const high = argument.soft_maximum ?? argument.maximum;
+  const soft: [number, number] | null = low != null && high != null && high > low ? [low, high] : null;
+  return { minimum, maximum, soft };
+}
+
+/** How far one arrow key goes. */
+export function stepOf(argument: ArgumentDeclaration): number {
+  if (argument.step) return argument.step;
+  if (argument.type === 'int') return 1;
+  const { soft } = bounds(argument);
+  if (!soft) return 0.1;
+  return 10 ** Math.round(Math.log10((soft[1] - soft[0]) / 100));
+}
+
+/** The argument's value in a node: its own or the default. */
+export function valueOf(argument: ArgumentDeclaration, values: Record<string, Value> | undefined): Value {
+  const own = values?.[argument.name];
+  return own === undefined ? (argument.default ?? null) : own;
+}

@@ -1,0 +1,283 @@
+/** Every command of the editor with its words and keys: toolbar, command search, shortcut list and hosts draw from it. */
+import * as actions from './actions';
+import type { Editor, Panels } from './editor';
+import * as files from './files';
+import * as commands from './commands';
+import { GRID, placeOf } from './layout';
+
+export interface Command {
+  id: string;
+  label: string;
+  caption?: string;
+  /** Like `Mod+Shift+Z`; `Mod` is Ctrl, on a Mac Cmd. */
+  keys?: string[];
+  section: 'File' | 'Edit' | 'Graph' | 'View' | 'Run';
+  /** Not in the search of commands. */
+  hidden?: boolean;
+  enabled?: (editor: Editor) => boolean;
+  run: (editor: Editor) => void;
+}
+
+const selected = (editor: Editor): boolean => editor.selection.get().nodes.size > 0;
+const several = (editor: Editor): boolean => editor.selection.get().nodes.size > 1;
+const any = (editor: Editor): boolean => {
+  const { nodes, links, item } = editor.selection.get();
+  return nodes.size + links.size > 0 || item !== null;
+};
+const writable = (editor: Editor): boolean => !editor.readOnly;
+
+function toggle(panel: keyof Panels): (editor: Editor) => void {
+  return (editor) => editor.panels.update((panels) => ({ ...panels, [panel]: !panels[panel] }));
+}
+
+function nudge(x: number, y: number): (editor: Editor) => void {
+  return (editor) => {
+    const ids = [...editor.selection.get().nodes];
+    const document = editor.history.document;
+    const moved = Object.fromEntries(
+      ids.map((id) => {
+        const place = placeOf(document, id);
+        return [id, { x: place.x + x, y: place.y + y }];
+      }),
+    );
+    editor.edit('Move', (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
+  };
+}
+
+export function quickSearch(editor: Editor): void {
+  const pointer = editor.canvas?.pointer();
+  if (pointer) editor.quick.set(pointer);
+}
+
+/** Goes to the next problem: its node in view, selected. */
+export function nextProblem(editor: Editor): void {
+  const nodes = [
+    ...editor.problems.get().flatMap(({ node, severity }) => (node && severity !== 'info' ? [node] : [])),
+    ...[...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error),
+  ].filter((id, index, all) => editor.history.document.nodes[id] && all.indexOf(id) === index);
+  if (nodes.length === 0) {
+    editor.notify('info', 'There are no problems.');
+    return;
+  }
+  const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;
+  editor.select([next]);
+  editor.canvas?.focusNode(next);
+}
+
+async function copyOut(editor: Editor, cut: boolean): Promise<void> {
+  const text = actions.copySelection(editor);
+  if (text === null) return;
+  // Without the permission to write to the system's clipboard, the editor's own still works.
+  await globalThis.navigator.clipboard.writeText(text).catch(() => undefined);
+  if (cut) actions.removeSelection(editor);
+}
+
+export const COMMANDS: readonly Command[] = [
+  { id: 'new', label: 'New graph', section: 'File', run: (editor) => void files.createNew(editor) },
+  { id: 'open', label: 'Open…', caption: 'Open a graph, a sample or a gallery entry', keys: ['Mod+O'], section: 'File', run: (editor) => editor.dialog.set('open') },
+  {
+    id: 'save',
+    label: 'Save',
+    keys: ['Mod+S'],
+    section: 'File',
+    run: (editor) => {
+      if (editor.info.get().file) void files.save(editor);
+      else editor.dialog.set('save');
+    },
+  },
+  { id: 'save-as', label: 'Save as…', keys: ['Mod+Shift+S'], section: 'File', run: (editor) => editor.dialog.set('save') },
+  { id: 'export', label: 'Export…', caption: 'Show the graph as code', keys: ['Mod+E'], section: 'File', run: (editor) => editor.dialog.set('export') },
+  { id: 'pipeline', label: 'Pipeline settings…', caption: 'Batch size, threads, seed', section: 'File', run: (editor) => editor.dialog.set('pipeline') },
+  {
+    id: 'undo',
+    label: 'Undo',
+    keys: ['Mod+Z'],
+    section: 'Edit',
+    enabled: (editor) => editor.history.state.get().done > 0,
+    run: (editor) => void editor.history.undo(),
+  },
+  {
+    id: 'redo',
+    label: 'Redo',
+    keys: ['Mod+Shift+Z', 'Mod+Y'],
+    section: 'Edit',
+    enabled: ({ history }) => history.state.get().done < history.state.get().steps.length,
+    run: (editor) => void editor.history.redo(),
+  },
+  { id: 'history', label: 'History', caption: 'All steps, to go back to any', keys: ['Mod+H'], section: 'Edit', run: (editor) => editor.dialog.set('history') },
+  { id: 'cut', label: 'Cut', keys: ['Mod+X'], section: 'Edit', enabled: selected, run: (editor) => void copyOut(editor, true) },
+  { id: 'copy', label: 'Copy', keys: ['Mod+C'], section: 'Edit', enabled: selected, run: (editor) => void copyOut(editor, false) },
+  {
+    id: 'paste',
+    label: 'Paste',
+    section: 'Edit',
+    enabled: writable,
+    run: (editor) => void actions.paste(editor, null, editor.canvas?.pointer().place),
+  },
+  { id: 'duplicate', label: 'Duplicate', keys: ['Mod+D'], section: 'Edit', enabled: selected, run: (editor) => void actions.duplicateSelection(editor) },
+  { id: 'delete', label: 'Delete', caption: 'Delete; wires through stay where they can', keys: ['Delete', 'Backspace'], section: 'Edit', enabled: any, run: actions.removeSelection },
+  { id: 'select-all', label: 'Select all', keys: ['Mod+A'], section: 'Edit', run: (editor) => editor.select(Object.keys(editor.history.document.nodes)) },
+  { id: 'select-before', label: 'Select all that feeds this', keys: ['Shift+['], section: 'Edit', enabled: selected, run: (editor) => actions.selectConnected(editor, 'before') },
+  { id: 'select-after', label: 'Select all that this feeds', keys: ['Shift+]'], section: 'Edit', enabled: selected, run: (editor) => actions.selectConnected(editor, 'after') },
+  { id: 'unselect', label: 'Select nothing', keys: ['Escape'], section: 'Edit', hidden: true, run: (editor) => editor.select([]) },
+  { id: 'search', label: 'Add operator…', caption: 'Search and place at the pointer', keys: ['Tab', 'Mod+Space'], section: 'Graph', enabled: writable, run: quickSearch },
+  {
+    id: 'connect',
+    label: 'Connect…',
+    caption: 'Choose by name what the selected node feeds',
+    keys: ['C'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => editor.linking.set(editor.focusNode),
+  },
+  {
+    id: 'replace',
+    label: 'Replace operator…',
+    caption: 'Another operator in its place, links kept',
+    keys: ['R'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => {
+      const pointer = editor.canvas?.pointer();
+      if (pointer && editor.focusNode !== null) editor.quick.set({ ...pointer, replace: editor.focusNode });
+    },
+  },
+  { id: 'rename', label: 'Rename', keys: ['F2'], section: 'Graph', enabled: selected, run: (editor) => editor.renaming.set(editor.focusNode) },
+  { id: 'bypass', label: 'Bypass', caption: 'Pass the input through, leave the node in place', keys: ['B'], section: 'Graph', enabled: selected, run: (editor) => actions.toggleView(editor, 'bypass') },
+  { id: 'collapse', label: 'Collapse', keys: ['H'], section: 'Graph', enabled: selected, run: (editor) => actions.toggleView(editor, 'collapsed') },
+  {
+    id: 'output',
+    label: 'Pipeline output',
+    caption: 'What training gets: add or remove the first output of this node',
+    keys: ['O'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => {
+      if (editor.focusNode !== null) actions.toggleOutput(editor, { node: editor.focusNode, output: 0 });
+    },
+  },
+  { id: 'group', label: 'Group', keys: ['Mod+G'], section: 'Graph', enabled: selected, run: actions.groupSelection },
+  { id: 'ungroup', label: 'Ungroup', keys: ['Mod+Shift+G'], section: 'Graph', enabled: any, run: actions.ungroupSelection },
+  {
+    id: 'note',
+    label: 'Add note',
+    keys: ['N'],
+    section: 'Graph',
+    enabled: writable,
+    run: (editor) => {
+      const place = editor.canvas?.pointer().place ?? { x: 0, y: 0 };
+      editor.edit('Add note', (document) => {
+        const result = commands.addNote(document, place);
+        editor.select([], [], result.id);
+        return result.document;
+      });
+    },
+  },
+  { id: 'arrange', label: 'Arrange', caption: 'Automatic layout', keys: ['L'], section: 'Graph', run: actions.arrange },
+  ...(
+    [
+      ['left', 'Align left edges'],
+      ['centre', 'Align centres'],
+      ['right', 'Align right edges'],
+      ['top', 'Align tops'],
+      ['middle', 'Align middles'],
+      ['bottom', 'Align bottoms'],
+      ['across', 'Spread across'],
+      ['down', 'Spread down'],
+    ] as const
+  ).map(([how, label]): Command => ({
+    id: `align-${how}`,
+    label,
+    section: 'Graph',
+    enabled: several,
+    run: (editor) => actions.alignSelection(editor, how),
+  })),
+  ...(
+    [
+      ['ArrowLeft', -GRID, 0],
+      ['ArrowRight', GRID, 0],
+      ['ArrowUp', 0, -GRID],
+      ['ArrowDown', 0, GRID],
+    ] as const
+  ).map(([key, x, y]): Command => ({
+    id: `nudge-${key}`,
+    label: 'Move',
+    keys: [key],
+    section: 'Graph',
+    hidden: true,
+    enabled: selected,
+    run: nudge(x, y),
+  })),
+  { id: 'fit', label: 'Fit', caption: 'Show the whole graph', keys: ['F', 'Home'], section: 'View', run: (editor) => editor.canvas?.fit() },
+  { id: 'fit-selection', label: 'Fit selection', keys: ['Shift+F'], section: 'View', enabled: selected, run: (editor) => editor.canvas?.fit([...editor.selection.get().nodes]) },
+  { id: 'zoom-in', label: 'Zoom in', keys: ['Mod+=', '+'], section: 'View', run: (editor) => editor.canvas?.zoom(1.25) },
+  { id: 'zoom-out', label: 'Zoom out', keys: ['Mod+-', '-'], section: 'View', run: (editor) => editor.canvas?.zoom(0.8) },
+  { id: 'next-problem', label: 'Go to next problem', keys: ['F8'], section: 'View', run: nextProblem },
+  { id: 'toggle-palette', label: 'Palette', keys: ['Mod+Shift+1'], section: 'View', run: toggle('palette') },
+  { id: 'toggle-inspector', label: 'Inspector', keys: ['Mod+Shift+2'], section: 'View', run: toggle('inspector') },
+  { id: 'toggle-tray', label: 'Batch tray', keys: ['Mod+Shift+3'], section: 'View', run: toggle('tray') },
+  { id: 'toggle-minimap', label: 'Minimap', keys: ['M'], section: 'View', run: toggle('minimap') },
+  { id: 'theme', label: 'Dark or light', section: 'View', run: (editor) => editor.theme.update((theme) => (theme === 'dark' ? 'light' : 'dark')) },
+  { id: 'commands', label: 'Find command or node…', keys: ['Mod+K', 'Mod+F'], section: 'View', run: (editor) => editor.dialog.set('commands') },
+  { id: 'shortcuts', label: 'Keyboard shortcuts', keys: ['?', 'Shift+?'], section: 'View', run: (editor) => editor.dialog.set('shortcuts') },
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Command => ({
+    id: `samples-${count}`,
+    label: `Show ${count} sample${count > 1 ? 's' : ''}`,
+    keys: [String(count)],
+    section: 'View',
+    hidden: true,
+    run: (editor) => editor.samples.set(count),
+  })),
+  { id: 'run', label: 'Run', caption: 'Measure the speed of a real run', keys: ['Mod+Enter'], section: 'Run', enabled: (editor) => editor.run.get() === null, run: (editor) => void files.runBatches(editor, 20) },
+  { id: 'stop', label: 'Stop', keys: ['Mod+.'], section: 'Run', run: files.stop },
+  { id: 'preview', label: 'Preview again', keys: ['F5'], section: 'Run', run: (editor) => editor.previews.ask() },
+  { id: 'step', label: 'Next batch', keys: ['.'], section: 'Run', run: (editor) => editor.iteration.update((at) => at + 1) },
+  { id: 'step-back', label: 'Previous batch', keys: [','], section: 'Run', enabled: (editor) => editor.iteration.get() > 0, run: (editor) => editor.iteration.update((at) => Math.max(0, at - 1)) },
+];
+
+const BY_ID = new Map(COMMANDS.map((command) => [command.id, command]));
+
+export function command(id: string): Command | undefined {
+  return BY_ID.get(id);
+}
+
+export function execute(editor: Editor, id: string): boolean {
+  const found = BY_ID.get(id);
+  if (!found || found.enabled?.(editor) === false) return false;
+  found.run(editor);
+  return true;
+}
+
+export interface KeyLike {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  shiftKey: boolean;
+  altKey: boolean;
+}
+
+/** The command that a key press means. */
+export function commandForKey(event: KeyLike): Command | undefined {
+  if (event.altKey) return undefined;
+  const mod = event.ctrlKey || event.metaKey;
+  const key = event.key === ' ' ? 'Space' : event.key.length === 1 ? event.key.toUpperCase() : event.key;
+  const pressed = `${mod ? 'Mod+' : ''}${event.shiftKey ? 'Shift+' : ''}${key}`;
+  const symbol = event.key.length === 1 && !/[a-z0-9]/i.test(event.key) ? `${mod ? 'Mod+' : ''}${event.key}` : null;
+  return COMMANDS.find(({ keys }) => keys?.some((each) => each === pressed || each === symbol));
+}
+
+/** Keys as people read them. */
+export function describeKeys(keys: string, mac: boolean): string {
+  const names: Record<string, string> = {
+    Mod: mac ? '⌘' : 'Ctrl',
+    Shift: mac ? '⇧' : 'Shift',
+    Escape: 'Esc',
+    ArrowLeft: '←',
+    ArrowRight: '→',
+    ArrowUp: '↑',
+    ArrowDown: '↓',
+    Delete: 'Del',
+  };
+  const parts = keys.split(/\+(?=.)/).map((part) => names[part] ?? part);
+  return parts.join(mac ? '' : '+');
+}

@@ -1,0 +1,195 @@
+/** The graph document: its types, and what can be read from it without knowing any operator. */
+
+export type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
+export type Device = 'cpu' | 'gpu' | 'mixed';
+/** `"node"` for output 0, `"node:k"` for output k. */
+export type EdgeRef = string;
+
+export interface GraphNode {
+  op: string;
+  device?: Device;
+  inputs?: (EdgeRef | null)[];
+  arguments?: Record<string, Value>;
+  connections?: Record<string, EdgeRef>;
+  [unknown: string]: unknown;
+}
+
+export interface NodeView {
+  x?: number;
+  y?: number;
+  collapsed?: boolean;
+  bypass?: boolean;
+  [unknown: string]: unknown;
+}
+
+export interface Note {
+  id: string;
+  text: string;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+export interface Group {
+  id: string;
+  title: string;
+  nodes: string[];
+  collapsed?: boolean;
+}
+
+export interface View {
+  nodes: Record<string, NodeView>;
+  notes: Note[];
+  groups: Group[];
+  [unknown: string]: unknown;
+}
+
+export interface GraphDocument {
+  format: string;
+  version: number;
+  pipeline: Record<string, Value>;
+  nodes: Record<string, GraphNode>;
+  outputs: EdgeRef[];
+  view: View;
+  [unknown: string]: unknown;
+}
+
+export interface OutputRef {
+  node: string;
+  output: number;
+}
+
+/** Where a link ends: an input by index or an argument by name. */
+export type Target = { node: string; input: number } | { node: string; argument: string };
+
+export interface Link {
+  source: OutputRef;
+  target: Target;
+}
+
+export const FORMAT = 'dali-lab/graph';
+export const VERSION = 1;
+
+export class DocumentError extends Error {}
+
+export function emptyDocument(): GraphDocument {
+  return {
+    format: FORMAT,
+    version: VERSION,
+    pipeline: { batch_size: 8, num_threads: 2, device_id: null, seed: 42, prefetch_queue_depth: 2 },
+    nodes: {},
+    outputs: [],
+    view: { nodes: {}, notes: [], groups: [] },
+  };
+}
+
+export function parseEdge(reference: EdgeRef): OutputRef {
+  const colon = reference.lastIndexOf(':');
+  if (colon < 0) return { node: reference, output: 0 };
+  return { node: reference.slice(0, colon), output: Number(reference.slice(colon + 1)) };
+}
+
+export function formatEdge(source: OutputRef): EdgeRef {
+  return source.output === 0 ? source.node : `${source.node}:${source.output}`;
+}
+
+export function isArgument(target: Target): target is { node: string; argument: string } {
+  return 'argument' in target;
+}
+
+export function targetKey(target: Target): string {
+  return isArgument(target) ? `${target.node}:arg:${target.argument}` : `${target.node}:in:${target.input}`;
+}
+
+/** All links, in the order of the nodes. */
+export function links(document: GraphDocument): Link[] {
+  const found: Link[] = [];
+  for (const [id, node] of Object.entries(document.nodes)) {
+    node.inputs?.forEach((reference, input) => {
+      if (reference !== null) found.push({ source: parseEdge(reference), target: { node: id, input } });
+    });
+    for (const [argument, reference] of Object.entries(node.connections ?? {})) {
+      found.push({ source: parseEdge(reference), target: { node: id, argument } });
+    }
+  }
+  return found;
+}
+
+/** The nodes that `id` depends on, itself left out. */
+export function upstream(document: GraphDocument, id: string): Set<string> {
+  const seen = new Set<string>();
+  const pending = [id];
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+    const node = document.nodes[current];
+    if (!node) continue;
+    for (const reference of [...(node.inputs ?? []), ...Object.values(node.connections ?? {})]) {
+      if (reference === null) continue;
+      const source = parseEdge(reference).node;
+      if (!seen.has(source)) {
+        seen.add(source);
+        pending.push(source);
+      }
+    }
+  }
+  seen.delete(id);
+  return seen;
+}
+
+/** Reads a document from text; unknown keys stay as they are. */
+export function parseDocument(text: string): GraphDocument {
+  let data: unknown;
+  try {
+    data = JSON.parse(text);
+  } catch (error) {
+    throw new DocumentError(`This file is not JSON: ${(error as Error).message}`);
+  }
+  return checkDocument(data);
+}
+
+/** Fills in what may be left out and refuses what is not a graph of this version. */
+export function checkDocument(data: unknown): GraphDocument {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
+    throw new DocumentError('This file holds no graph: it should be a JSON object.');
+  }
+  const raw = data as Partial<GraphDocument>;
+  if (raw.format !== undefined && raw.format !== FORMAT) {
+    throw new DocumentError(`This file is a "${String(raw.format)}", not a "${FORMAT}".`);
+  }
+  if (typeof raw.version === 'number' && raw.version > VERSION) {
+    throw new DocumentError(`This file is of version ${raw.version}; this DALI Lab reads up to ${VERSION}. Update DALI Lab to open it.`);
+  }
+  if (typeof raw.nodes !== 'object') throw new DocumentError('This file holds no graph: "nodes" is missing.');
+  const empty = emptyDocument();
+  const view: Partial<View> = raw.view ?? {};
+  return {
+    ...raw,
+    format: FORMAT,
+    version: VERSION,
+    pipeline: raw.pipeline ?? empty.pipeline,
+    nodes: raw.nodes,
+    outputs: raw.outputs ?? [],
+    view: { ...view, nodes: view.nodes ?? {}, notes: view.notes ?? [], groups: view.groups ?? [] },
+  };
+}
+
+/** A name that no node has: the base itself, or with a number. */
+export function freeName(taken: Readonly<Record<string, unknown>>, base: string): string {
+  if (!Object.hasOwn(taken, base)) return base;
+  const stem = base.replace(/_\d+$/, '');
+  for (let number = 2; ; number++) {
+    const name = `${stem}_${number}`;
+    if (!Object.hasOwn(taken, name)) return name;
+  }
+}
+
+/** Why a text cannot be the name of a node, or null. */
+export function nameProblem(document: GraphDocument, name: string, current?: string): string | null {
+  if (name.trim() === '') return 'A name needs at least one character.';
+  if (name.includes(':')) return 'A name has no colon: "name:1" means the second output of a node.';
+  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+  if (/[\u0000-\u001f]/.test(name)) return 'A name has no control characters.';
+  if (name in Object.prototype) return 'This name is reserved.';
+  if (name !== current && Object.hasOwn(document.nodes, name)) return `Another node is named "${name}".`;
+  return null;
+}

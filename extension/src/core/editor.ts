@@ -1,0 +1,454 @@
+/** The editor without a face: document, session, previews, selection and notices in one place. */
+import { Catalogue } from './catalogue';
+import type { Point } from './commands';
+import { Connection, RequestError } from './connection';
+import type { Facts, KnownOutput } from './connect';
+import { checkDocument, emptyDocument, type GraphDocument, type OutputRef, type Target } from './document';
+import { History } from './history';
+import { missingPositions, NODE_SIZE, type Size } from './layout';
+import { moveNodes } from './commands';
+import { Observable } from './observable';
+import { blobPictures, Previews, type Pictures } from './previews';
+import {
+  PROTOCOL,
+  type Bytes,
+  type Capabilities,
+  type FileInfo,
+  type Hello,
+  type Opened,
+  type PreviewRequest,
+  type Problem,
+  type RunDone,
+  type SessionEvent,
+  type Transport,
+} from './protocol';
+import { Sync } from './sync';
+import { apply, type Changes } from './changes';
+import type { CatalogueData } from './catalogue';
+
+export interface Selection {
+  nodes: ReadonlySet<string>;
+  /** Keys of the targets of selected links. */
+  links: ReadonlySet<string>;
+  /** A selected note or group. */
+  item: string | null;
+}
+
+export interface NoticeAction {
+  title: string;
+  run: () => void;
+}
+
+export interface Notice {
+  id: number;
+  level: 'info' | 'warning' | 'error';
+  message: string;
+  detail?: string | undefined;
+  actions: NoticeAction[];
+  /** Where the gesture ended, in client coordinates. */
+  at?: Point | undefined;
+}
+
+export interface SessionInfo {
+  session: string | null;
+  version: string;
+  title: string;
+  file: FileInfo | null;
+  dirty: boolean;
+  readOnly: boolean;
+  device: string;
+  seed: number | null;
+  capabilities: Capabilities;
+}
+
+export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
+
+export interface QuickSearch {
+  /** Where it opens, in client coordinates. */
+  at: Point;
+  /** Where the node goes, in canvas coordinates. */
+  place: Point;
+  /** Only what fits this. */
+  from?: OutputRef;
+  to?: Target;
+  /** A node whose operator is to be replaced. */
+  replace?: string;
+}
+
+export interface TrayState {
+  mode: 'batch' | 'compare' | 'follow' | 'sweep';
+  /** The sample that is followed through the nodes. */
+  sample: number;
+  /** Size of a picture on the screen. */
+  size: number;
+  output: number;
+}
+
+export interface Panels {
+  palette: boolean;
+  inspector: boolean;
+  tray: boolean;
+  minimap: boolean;
+}
+
+/** What the canvas does for the editor. */
+export interface CanvasPort {
+  fit(ids?: readonly string[]): void;
+  zoom(factor: number): void;
+  centre(): Point;
+  /** The pointer, or the middle of the canvas, in canvas and in client coordinates. */
+  pointer(): { place: Point; at: Point };
+  sizeOf(id: string): Size;
+  focusNode(id: string): void;
+  focus(): void;
+}
+
+export interface RunState {
+  run: number;
+  done: number;
+  total: number;
+  rate: number | null;
+}
+
+const NO_SELECTION: Selection = { nodes: new Set(), links: new Set(), item: null };
+
+export class Editor {
+  readonly connection: Connection;
+  readonly history: History;
+  readonly previews: Previews;
+  readonly sync: Sync;
+  readonly catalogue = new Observable<Catalogue | null>(null);
+  readonly info = new Observable<SessionInfo>({
+    session: null,
+    version: '',
+    title: '',
+    file: null,
+    dirty: false,
+    readOnly: false,
+    device: '',
+    seed: null,
+    capabilities: {},
+  });
+  readonly document: Observable<GraphDocument>;
+  readonly ready = new Observable(false);
+  readonly selection = new Observable<Selection>(NO_SELECTION);
+  readonly problems = new Observable<readonly Problem[]>([]);
+  readonly notices = new Observable<readonly Notice[]>([]);
+  readonly dialog = new Observable<DialogName | null>(null);
+  readonly quick = new Observable<QuickSearch | null>(null);
+  /** The node whose output is being connected by keyboard. */
+  readonly linking = new Observable<string | null>(null);
+  /** A path that is being chosen for an argument. */
+  readonly picking = new Observable<{ folder: boolean; start: string | null; choose: (path: string) => void } | null>(null);
+  /** The argument that somebody was sent to. */
+  readonly attention = new Observable<{ node: string; argument: string } | null>(null);
+  /** The sample under the pointer, marked at every node. */
+  readonly hoverSample = new Observable<number | null>(null);
+  readonly theme = new Observable<'light' | 'dark'>('light');
+  readonly renaming = new Observable<string | null>(null);
+  readonly samples = new Observable(4);
+  readonly iteration = new Observable(0);
+  readonly hoveredLink = new Observable<{ key: string; at: Point } | null>(null);
+  readonly tray = new Observable<TrayState>({ mode: 'batch', sample: 0, size: 176, output: 0 });
+  readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
+  readonly run = new Observable<RunState | null>(null);
+  readonly lastRun = new Observable<RunDone | null>(null);
+  canvas: CanvasPort | null = null;
+  private noticeCount = 0;
+  private stops: (() => void)[] = [];
+  private disposed = false;
+
+  constructor(transport: Transport, pictures: Pictures = blobPictures) {
+    this.history = new History(emptyDocument());
+    this.document = new Observable(this.history.document);
+    this.connection = new Connection(transport);
+    this.previews = new Previews(this.connection, () => this.previewRequest(), pictures);
+    this.sync = new Sync(this.connection, this.history, {
+      onMeaning: () => this.previews.ask(),
+      onRefused: (error) => this.notify('error', `The session did not take the change: ${error.message}`),
+    });
+    this.stops.push(
+      this.history.onChange(({ document, origin, meaning }) => {
+        this.document.set(document);
+        this.keepSelection(document);
+        if (origin !== 'reset' && origin !== 'remote' && !this.info.get().dirty) {
+          this.info.update((info) => ({ ...info, dirty: true }));
+        }
+        if (origin === 'remote' && meaning) this.previews.ask();
+      }),
+      this.connection.onEvent((event, buffers) => this.receive(event, buffers)),
+      this.samples.subscribe(() => this.previews.ask()),
+      this.iteration.subscribe(() => this.previews.ask()),
+      this.selection.subscribe(() => this.onSelection()),
+      this.tray.subscribe(() => this.askFocus()),
+      this.panels.subscribe(() => this.askFocus()),
+    );
+    const onStatus = (): void => {
+      const { status } = this.connection.state.get();
+      if (status === 'connected') void this.greet();
+      else {
+        this.sync.disconnected();
+        this.previews.reset();
+        this.run.set(null);
+      }
+    };
+    this.stops.push(this.connection.state.subscribe(onStatus));
+    onStatus();
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    for (const stop of this.stops) stop();
+    this.previews.cancel();
+    this.connection.dispose();
+    this.previews.clear();
+  }
+
+  get facts(): Facts | null {
+    const catalogue = this.catalogue.get();
+    if (!catalogue) return null;
+    return { document: this.history.document, catalogue, known: (source) => this.known(source) };
+  }
+
+  known(source: OutputRef): KnownOutput | undefined {
+    const result = this.previews.result(source.node);
+    const output = result?.stale ? undefined : result?.outputs[source.output];
+    if (!output) return undefined;
+    const dimensions = output.shapes[0]?.length;
+    return { kind: output.kind, layout: output.layout, dtype: output.dtype, ...(dimensions === undefined ? {} : { dimensions }) };
+  }
+
+  get readOnly(): boolean {
+    return this.info.get().readOnly;
+  }
+
+  /** An edit as one step of undo; with a gesture, edits of the same gesture are one step. */
+  edit(label: string, change: (document: GraphDocument) => GraphDocument, gesture?: string): boolean {
+    if (this.readOnly) {
+      this.notify('warning', 'This graph is read-only. Save it under another name to change it.');
+      return false;
+    }
+    return this.history.edit(label, change, gesture);
+  }
+
+  /** Applies changes that the session proposes, as a fix does. */
+  applyChanges(document: GraphDocument, changes: Changes): GraphDocument {
+    return apply(document, changes);
+  }
+
+  select(nodes: Iterable<string>, links: Iterable<string> = [], item: string | null = null): void {
+    this.selection.set({ nodes: new Set(nodes), links: new Set(links), item });
+  }
+
+  /** The node that inspector and tray are about: the one selected last. */
+  get focusNode(): string | null {
+    return [...this.selection.get().nodes].at(-1) ?? null;
+  }
+
+  notify(
+    level: Notice['level'],
+    message: string,
+    options: { actions?: NoticeAction[]; at?: Point; detail?: string } = {},
+  ): void {
+    const id = ++this.noticeCount;
+    const notice: Notice = { id, level, message, detail: options.detail, actions: options.actions ?? [], at: options.at };
+    const others = this.notices.get().filter((other) => other.message !== message && !(other.at && options.at));
+    this.notices.set([...others.slice(-3), notice]);
+    if (level !== 'error') setTimeout(() => this.dismiss(id), notice.actions.length > 0 ? 12000 : 6000);
+  }
+
+  dismiss(id: number): void {
+    const left = this.notices.get().filter((notice) => notice.id !== id);
+    if (left.length !== this.notices.get().length) this.notices.set(left);
+  }
+
+  report(error: unknown, what: string): void {
+    if (error instanceof RequestError) this.notify('error', `${what}: ${error.message}`, error.detail ? { detail: error.detail } : {});
+    else throw error;
+  }
+
+  /** Takes a document that the session opened. */
+  adopt(opened: Opened): void {
+    let document: GraphDocument;
+    try {
+      document = checkDocument(opened.document);
+    } catch (error) {
+      this.notify('error', (error as Error).message);
+      return;
+    }
+    this.iteration.set(0);
+    this.selection.set(NO_SELECTION);
+    this.previews.clear();
+    this.history.reset(document);
+    this.sync.adopt(document, opened.revision);
+    this.info.update((info) => ({
+      ...info,
+      title: opened.title,
+      file: opened.file,
+      dirty: opened.dirty,
+      seed: opened.seed ?? null,
+    }));
+    this.problems.set([]);
+    for (const warning of opened.warnings ?? []) this.notify('warning', warning);
+    const places = missingPositions(document, () => NODE_SIZE);
+    if (Object.keys(places).length > 0) {
+      // Positions that a file lacks are no change that anybody made: not a step, and sent with the first edit only.
+      this.history.reset(moveNodes(document, places));
+    }
+    this.previews.ask();
+    setTimeout(() => this.canvas?.fit(), 0);
+  }
+
+  private async greet(): Promise<void> {
+    const { session } = this.info.get();
+    try {
+      const hello = await this.connection.call<Hello>('hello', {
+        protocol: PROTOCOL,
+        client: this.connection.client,
+        ...(session === null ? {} : { session, revision: this.sync.revision.get() }),
+      });
+      this.takeInfo(hello);
+      if (session === null) {
+        await this.loadCatalogue();
+        this.adopt(hello);
+      } else if (session === hello.session) {
+        this.sync.resume(checkDocument(hello.document), hello.revision);
+        this.previews.ask();
+      } else {
+        const { file, dirty } = this.info.get();
+        const document = this.history.document;
+        const restored = await this.connection.call<Hello>('restore', { document, file, dirty });
+        this.sync.adopt(document, restored.revision);
+        this.previews.clear();
+        await this.loadCatalogue();
+        this.previews.ask();
+      }
+      this.ready.set(true);
+    } catch (error) {
+      if (error instanceof RequestError && error.code === 'disconnected') return;
+      this.report(error, 'The session did not start');
+    }
+  }
+
+  private takeInfo(hello: Hello): void {
+    const first = this.info.get().session === null;
+    this.info.update((info) => ({
+      ...info,
+      session: hello.session,
+      version: hello.version,
+      readOnly: hello.read_only,
+      device: hello.device ?? '',
+      capabilities: hello.capabilities,
+      seed: hello.seed ?? info.seed,
+      ...(first ? { title: hello.title, file: hello.file, dirty: hello.dirty } : {}),
+    }));
+  }
+
+  private async loadCatalogue(): Promise<void> {
+    this.catalogue.set(new Catalogue(await this.connection.call<CatalogueData>('catalogue')));
+  }
+
+  private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
+    if (this.previews.receive(event, params, buffers)) return;
+    switch (event) {
+      case 'changed': {
+        const { revision, changes, client } = params as { revision: number; changes: Changes; client: string };
+        if (client !== this.connection.client) this.sync.remote(changes, revision);
+        break;
+      }
+      case 'document':
+        this.adopt(params as Opened);
+        break;
+      case 'problems':
+        this.problems.set((params as { problems: Problem[] }).problems);
+        break;
+      case 'catalogue':
+        this.loadCatalogue().catch((error: unknown) => this.report(error, 'The operators could not be listed'));
+        break;
+      case 'state': {
+        const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
+        this.info.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
+        break;
+      }
+      case 'notice': {
+        const { level, message, detail } = params as { level: Notice['level']; message: string; detail?: string };
+        this.notify(level, message, detail === undefined ? {} : { detail });
+        break;
+      }
+      case 'run.progress': {
+        const progress = params as { run: number; done: number; total: number; images_per_second: number };
+        const current = this.run.get();
+        if (current?.run === progress.run) {
+          this.run.set({ ...current, done: progress.done, total: progress.total, rate: progress.images_per_second });
+        }
+        break;
+      }
+      case 'run.done': {
+        const done = params as RunDone;
+        if (this.run.get()?.run !== done.run) break;
+        this.run.set(null);
+        if (done.status === 'done') this.lastRun.set(done);
+        if (done.error) this.notify('error', `The run ended: ${done.error.message}`);
+        break;
+      }
+    }
+  }
+
+  private keepSelection(document: GraphDocument): void {
+    const selection = this.selection.get();
+    const nodes = [...selection.nodes].filter((id) => document.nodes[id]);
+    if (nodes.length !== selection.nodes.size) this.selection.set({ ...selection, nodes: new Set(nodes) });
+  }
+
+  private focusKey = '';
+
+  private onSelection(): void {
+    if (this.tray.get().output !== 0) this.tray.update((tray) => ({ ...tray, output: 0 }));
+    else this.askFocus();
+    const { select } = this.info.get().capabilities;
+    if (select) this.connection.call('select', { nodes: [...this.selection.get().nodes] }).catch(() => undefined);
+  }
+
+  private askFocus(): void {
+    const key = JSON.stringify(this.focusTaps());
+    if (key === this.focusKey) return;
+    this.focusKey = key;
+    if (key !== '[]') this.previews.ask();
+  }
+
+  /** The outputs that the tray shows large. */
+  focusTaps(): OutputRef[] {
+    const { mode, output } = this.tray.get();
+    const node = this.focusNode;
+    if (node === null || !this.panels.get().tray || mode === 'follow' || mode === 'sweep') return [];
+    const taps = [{ node, output }];
+    const before = this.beforeFocus(node);
+    if (mode === 'compare' && before) taps.push(before);
+    return taps;
+  }
+
+  /** What a node is compared with: its first input. */
+  beforeFocus(node: string): OutputRef | null {
+    const reference = this.history.document.nodes[node]?.inputs?.[0];
+    if (reference == null) return null;
+    const colon = reference.lastIndexOf(':');
+    return colon < 0
+      ? { node: reference, output: 0 }
+      : { node: reference.slice(0, colon), output: Number(reference.slice(colon + 1)) };
+  }
+
+  private previewRequest(): Omit<PreviewRequest, 'run'> | null {
+    if (this.info.get().capabilities.preview === false) return null;
+    if (this.connection.state.get().status !== 'connected' || this.info.get().session === null) return null;
+    const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+    return {
+      revision: this.sync.revision.get(),
+      iteration: this.iteration.get(),
+      samples: this.samples.get(),
+      thumb: Math.round(112 * ratio),
+      focus: this.focusTaps(),
+      focus_size: Math.round(Math.max(256, this.tray.get().size) * ratio),
+    };
+  }
+}

@@ -1,0 +1,94 @@
+/** Opening, saving, exporting and running: what the editor asks of its session. */
+import { RequestError } from './connection';
+import type { Editor } from './editor';
+import type { Exported, FileInfo, Listing, Opened } from './protocol';
+
+export type OpenRequest = { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string };
+
+export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
+  try {
+    editor.adopt(await editor.connection.call<Opened>('open', request));
+    return true;
+  } catch (error) {
+    editor.report(error, 'It could not be opened');
+    return false;
+  }
+}
+
+export async function createNew(editor: Editor): Promise<void> {
+  try {
+    editor.adopt(await editor.connection.call<Opened>('new'));
+  } catch (error) {
+    editor.report(error, 'A new graph could not be made');
+  }
+}
+
+export type SaveResult = 'saved' | 'exists' | 'failed';
+
+export async function save(editor: Editor, path?: string, overwrite = false): Promise<SaveResult> {
+  editor.sync.flush();
+  try {
+    const { file, title } = await editor.connection.call<{ file: FileInfo; title: string }>('save', {
+      ...(path === undefined ? {} : { path }),
+      overwrite,
+    });
+    editor.info.update((info) => ({ ...info, file, title, dirty: false, readOnly: false }));
+    editor.notify('info', `Saved as ${file.name}.`);
+    return 'saved';
+  } catch (error) {
+    if (error instanceof RequestError && (error.code === 'exists' || error.code === 'stale') && !overwrite) {
+      if (path === undefined) {
+        const retry = { title: 'Overwrite', run: () => void save(editor, path, true) };
+        editor.notify('warning', error.message, { actions: [retry] });
+      }
+      return 'exists';
+    }
+    editor.report(error, 'It could not be saved');
+    return 'failed';
+  }
+}
+
+export function listFiles(editor: Editor, path: string | null, kinds?: readonly string[]): Promise<Listing> {
+  return editor.connection.call<Listing>('list_files', {
+    ...(path === null ? {} : { path }),
+    ...(kinds ? { kinds } : {}),
+  });
+}
+
+export function exportGraph(editor: Editor, to: string): Promise<Exported> {
+  editor.sync.flush();
+  return editor.connection.call<Exported>('export', { to });
+}
+
+/** Hands a text to the browser as a file. */
+export function download(text: string, filename: string, mime = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([text], { type: mime }));
+  const anchor = document.createElement('a');
+  anchor.href = url;
+  anchor.download = filename;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+let runs = Math.floor(Math.random() * 1e6) * 1000 + 500;
+
+/** Runs batches for their speed, apart from previews. */
+export async function runBatches(editor: Editor, batches: number): Promise<void> {
+  if (editor.run.get()) return;
+  const run = ++runs;
+  editor.sync.flush();
+  editor.run.set({ run, done: 0, total: batches, rate: null });
+  try {
+    await editor.connection.call('run', { run, batches });
+  } catch (error) {
+    editor.run.set(null);
+    editor.report(error, 'The run did not start');
+  }
+}
+
+export function stop(editor: Editor): void {
+  const run = editor.run.get();
+  if (run) editor.connection.call('cancel', { run: run.run }).catch(() => undefined);
+  editor.previews.cancel();
+}
+

@@ -1,0 +1,269 @@
+/** Results of previews by node, and when to ask for the next one: the latest wins, one at a time. */
+import type { Connection } from './connection';
+import { Observable } from './observable';
+import type {
+  Bytes,
+  DoneEvent,
+  FocusEvent,
+  NodeEvent,
+  NodeFailure,
+  OutputPreview,
+  PictureRef,
+  PreviewRequest,
+} from './protocol';
+
+export interface Picture {
+  url: string;
+  width: number;
+  height: number;
+}
+
+export interface OutputResult extends Omit<OutputPreview, 'images'> {
+  images: (Picture | null)[];
+}
+
+export interface NodeResult {
+  outputs: OutputResult[];
+  time: number | null;
+  cached: boolean;
+  error: NodeFailure | null;
+  skipped: { message: string; node?: string | null } | null;
+  /** The graph has changed since. */
+  stale: boolean;
+}
+
+export interface FocusResult {
+  node: string;
+  output: number;
+  images: (Picture | null)[];
+}
+
+export interface PreviewStatus {
+  running: boolean;
+  /** Shown only when it takes over half a second. */
+  progress: { done: number; total: number; node: string | null } | null;
+  total: number | null;
+  seed: number | null;
+  error: string | null;
+}
+
+export interface Pictures {
+  make(bytes: Bytes, mime: string): string;
+  release(url: string): void;
+}
+
+/** Pictures as object URLs; a released one lives a little longer, as it may still be on the screen. */
+export const blobPictures: Pictures = {
+  make: (bytes, mime) => URL.createObjectURL(new Blob([bytes as BlobPart], { type: mime })),
+  release: (url) => {
+    setTimeout(() => URL.revokeObjectURL(url), 2000);
+  },
+};
+
+const PATIENCE_MS = 1500;
+
+export class Previews {
+  readonly status = new Observable<PreviewStatus>({
+    running: false,
+    progress: null,
+    total: null,
+    seed: null,
+    error: null,
+  });
+  /** Rises with every result: for what depends on many nodes. */
+  readonly version = new Observable(0);
+  private results = new Map<string, NodeResult>();
+  private focused = new Map<string, FocusResult>();
+  private listeners = new Map<string, Set<() => void>>();
+  private current: { run: number; started: number } | null = null;
+  private wanted = false;
+  private runs = Math.floor(Math.random() * 1e6) * 1000;
+  private seen = new Set<string>();
+
+  constructor(
+    private connection: Connection,
+    private request: () => Omit<PreviewRequest, 'run'> | null,
+    private pictures: Pictures = blobPictures,
+  ) {}
+
+  result(node: string): NodeResult | undefined {
+    return this.results.get(node);
+  }
+
+  focus(node: string, output: number): FocusResult | undefined {
+    return this.focused.get(`${node}:${output}`);
+  }
+
+  get nodes(): IterableIterator<string> {
+    return this.results.keys();
+  }
+
+  /** Listens to the result of one node. */
+  subscribe(node: string, listener: () => void): () => void {
+    let listeners = this.listeners.get(node);
+    if (!listeners) this.listeners.set(node, (listeners = new Set()));
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+    };
+  }
+
+  /** Asks for a preview: now, or when the one at work is done. */
+  ask(): void {
+    if (this.current) {
+      this.wanted = true;
+      // One that takes long is not waited for, since its result is already out of date.
+      if (Date.now() - this.current.started > PATIENCE_MS) this.cancel();
+      return;
+    }
+    this.start();
+  }
+
+  cancel(): void {
+    if (this.current) this.connection.call('cancel', { run: this.current.run }).catch(() => undefined);
+  }
+
+  /** The session is gone: nothing is at work any more. */
+  reset(): void {
+    this.current = null;
+    this.wanted = false;
+    this.status.update((status) => ({ ...status, running: false, progress: null }));
+  }
+
+  /** Forgets all results: another document. */
+  clear(): void {
+    const nodes = [...this.results.keys()];
+    for (const result of this.results.values()) this.releaseOutputs(result.outputs);
+    for (const { images } of this.focused.values()) this.release(images);
+    this.results.clear();
+    this.focused.clear();
+    for (const node of nodes) this.tell(node);
+    this.version.update((version) => version + 1);
+  }
+
+  private start(): void {
+    this.wanted = false;
+    const params = this.request();
+    if (!params) return;
+    const run = ++this.runs;
+    this.current = { run, started: Date.now() };
+    this.seen.clear();
+    this.status.update((status) => ({ ...status, running: true, error: null }));
+    this.connection.call('preview', { ...params, run, fresh: this.results.size === 0 }).catch((error: unknown) => {
+      if (this.current?.run !== run) return;
+      this.current = null;
+      this.status.update((status) => ({ ...status, running: false, progress: null, error: (error as Error).message }));
+      if (this.wanted) this.start();
+    });
+  }
+
+  /** Takes an event of the session; false if it is none of ours. */
+  receive(event: string, params: unknown, buffers: Bytes[]): boolean {
+    const { run } = params as { run: number };
+    if (this.current?.run !== run) return event.startsWith('preview.');
+    switch (event) {
+      case 'preview.progress': {
+        const { done, total, node } = params as { done: number; total: number; node: string | null };
+        this.status.update((status) => ({ ...status, progress: { done, total, node } }));
+        return true;
+      }
+      case 'preview.node':
+        this.takeNode(params as NodeEvent, buffers);
+        return true;
+      case 'preview.unchanged': {
+        const { nodes } = params as { nodes: Record<string, number | null> };
+        for (const [node, time] of Object.entries(nodes)) {
+          const result = this.results.get(node);
+          this.seen.add(node);
+          if (result && (result.stale || (time !== null && time !== result.time))) {
+            this.put(node, { ...result, stale: false, cached: true, time: time ?? result.time });
+          }
+        }
+        return true;
+      }
+      case 'preview.focus':
+        this.takeFocus(params as FocusEvent, buffers);
+        return true;
+      case 'preview.done':
+        this.finish(params as DoneEvent);
+        return true;
+      default:
+        return event.startsWith('preview.');
+    }
+  }
+
+  private takeNode(event: NodeEvent, buffers: Bytes[]): void {
+    const old = this.results.get(event.node);
+    this.seen.add(event.node);
+    const outputs = (event.outputs ?? []).map((output) => ({
+      ...output,
+      images: (output.images ?? []).map((image) => this.picture(image, buffers)),
+    }));
+    // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong.
+    const kept = outputs.length === 0 && (event.error ?? event.skipped) ? (old?.outputs ?? []) : outputs;
+    if (old && kept !== old.outputs) this.releaseOutputs(old.outputs);
+    this.put(event.node, {
+      outputs: kept,
+      time: event.time_ms,
+      cached: event.cached ?? false,
+      error: event.error ?? null,
+      skipped: event.skipped ?? null,
+      stale: kept !== outputs,
+    });
+  }
+
+  private takeFocus(event: FocusEvent, buffers: Bytes[]): void {
+    if (event.unchanged) return;
+    const key = `${event.node}:${event.output}`;
+    const old = this.focused.get(key);
+    const images = event.images.map((image) => this.picture(image, buffers));
+    if (old) this.release(old.images);
+    this.focused.set(key, { node: event.node, output: event.output, images });
+    this.tell(event.node);
+    this.version.update((version) => version + 1);
+  }
+
+  private finish(event: DoneEvent): void {
+    this.current = null;
+    if (event.status === 'done') {
+      for (const [node, result] of this.results) {
+        if (this.seen.has(node)) continue;
+        this.releaseOutputs(result.outputs);
+        this.results.delete(node);
+        this.tell(node);
+      }
+    }
+    this.status.update((status) => ({
+      running: this.wanted,
+      progress: null,
+      total: event.status === 'done' ? event.total_ms : status.total,
+      seed: event.seed ?? status.seed,
+      error: event.error?.message ?? null,
+    }));
+    this.version.update((version) => version + 1);
+    if (this.wanted) this.start();
+  }
+
+  private picture(reference: PictureRef | null, buffers: Bytes[]): Picture | null {
+    const bytes = reference ? buffers[reference.buffer] : undefined;
+    if (!reference || !bytes) return null;
+    return { url: this.pictures.make(bytes, reference.mime), width: reference.width, height: reference.height };
+  }
+
+  private put(node: string, result: NodeResult): void {
+    this.results.set(node, result);
+    this.tell(node);
+  }
+
+  private tell(node: string): void {
+    for (const listener of [...(this.listeners.get(node) ?? [])]) listener();
+  }
+
+  private releaseOutputs(outputs: readonly OutputResult[]): void {
+    for (const { images } of outputs) this.release(images);
+  }
+
+  private release(images: readonly (Picture | null)[]): void {
+    for (const image of images) if (image) this.pictures.release(image.url);
+  }
+}

@@ -1,0 +1,203 @@
+/** The messages between editor and session; PROTOCOL.md says what they mean. */
+import type { Changes } from './changes';
+import type { EdgeRef, GraphDocument, Value } from './document';
+
+export const PROTOCOL = 1;
+
+export type Bytes = DataView | ArrayBuffer;
+export type ConnectionStatus = 'connecting' | 'connected' | 'disconnected';
+
+export interface SessionError {
+  message: string;
+  node?: string;
+  argument?: string;
+  detail?: string;
+  code?: string;
+}
+
+export interface Request {
+  kind: 'request';
+  id: string | number;
+  method: string;
+  params: unknown;
+}
+
+export interface Response {
+  kind: 'response';
+  id: string | number;
+  result?: unknown;
+  error?: SessionError;
+}
+
+export interface SessionEvent {
+  kind: 'event';
+  event: string;
+  params: unknown;
+}
+
+export type Message = Request | Response | SessionEvent;
+
+/** What carries messages to a session and back; every host makes one. */
+export interface Transport {
+  send(message: Message, buffers?: ArrayBuffer[]): void;
+  onMessage(listener: (message: Message, buffers: Bytes[]) => void): () => void;
+  onStatus(listener: (status: ConnectionStatus, detail?: string) => void): () => void;
+  dispose(): void;
+}
+
+export interface FileInfo {
+  path: string;
+  name: string;
+}
+
+export interface Named {
+  name: string;
+  title: string;
+  summary?: string;
+}
+
+export interface ExportFormat {
+  to: string;
+  title: string;
+  language?: string;
+  summary?: string;
+}
+
+export interface Capabilities {
+  preview?: boolean;
+  run?: boolean;
+  validate?: boolean;
+  sweep?: boolean;
+  compare?: boolean;
+  open?: boolean;
+  save?: boolean;
+  list_files?: boolean;
+  select?: boolean;
+  samples?: Named[];
+  gallery?: Named[];
+  export?: ExportFormat[];
+}
+
+export interface Opened {
+  document: GraphDocument;
+  revision: number;
+  title: string;
+  file: FileInfo | null;
+  dirty: boolean;
+  seed?: number | null;
+  warnings?: string[];
+}
+
+export interface Hello extends Opened {
+  protocol: number;
+  session: string;
+  version: string;
+  read_only: boolean;
+  device?: string;
+  capabilities: Capabilities;
+}
+
+export interface Problem {
+  severity: 'error' | 'warning' | 'info';
+  message: string;
+  node?: string | null;
+  argument?: string | null;
+  input?: number | null;
+  fix?: { title: string; changes: Changes } | null;
+}
+
+export interface PictureRef {
+  buffer: number;
+  mime: string;
+  width: number;
+  height: number;
+}
+
+export interface OutputPreview {
+  kind: 'image' | 'mask' | 'tensor' | 'text' | 'audio' | 'encoded' | 'boxes';
+  dtype: string;
+  layout: string;
+  shapes: number[][];
+  batch: number;
+  uniform?: boolean;
+  range?: [Value, Value] | null;
+  histogram?: number[] | null;
+  images?: (PictureRef | null)[];
+  values?: (string | null)[];
+  numbers?: (number[] | null)[];
+  labels?: (string | null)[];
+  files?: (string | null)[];
+}
+
+export interface NodeFailure {
+  message: string;
+  argument?: string | null;
+  sample?: number | null;
+  file?: string | null;
+  line?: string | null;
+}
+
+export interface NodeEvent {
+  run: number;
+  node: string;
+  time_ms: number | null;
+  cached?: boolean;
+  outputs?: OutputPreview[];
+  error?: NodeFailure | null;
+  skipped?: { message: string; node?: string | null } | null;
+}
+
+export interface FocusEvent {
+  run: number;
+  node: string;
+  output: number;
+  images: (PictureRef | null)[];
+  unchanged?: boolean;
+}
+
+export interface DoneEvent {
+  run: number;
+  status: 'done' | 'cancelled' | 'superseded' | 'failed';
+  total_ms: number;
+  seed?: number | null;
+  iteration?: number;
+  error?: SessionError | null;
+}
+
+export interface PreviewRequest {
+  run: number;
+  revision: number;
+  iteration: number;
+  samples: number;
+  thumb: number;
+  focus: { node: string; output: number }[];
+  focus_size: number;
+}
+
+export interface RunDone {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  batches: number;
+  samples: number;
+  seconds: number;
+  images_per_second: number;
+  nodes: Record<string, { time_ms: number; images_per_second: number }>;
+  error?: SessionError | null;
+}
+
+export interface Listing {
+  path: string;
+  parent: string | null;
+  entries: { name: string; path: string; kind: 'folder' | 'graph' | 'image' | 'file'; size?: number; images?: number }[];
+  truncated?: boolean;
+}
+
+export interface Exported {
+  text: string;
+  filename: string;
+  mime?: string;
+  language?: string;
+  warnings?: string[];
+}
+
+export type { Changes, EdgeRef };

@@ -1,0 +1,118 @@
+/** Keeps the session's document and ours the same: sends what is new, takes what others changed, loses nothing. */
+import { apply, changesMeaning, diff, isEmpty, type Changes } from './changes';
+import { RequestError, type Connection } from './connection';
+import type { GraphDocument } from './document';
+import type { History } from './history';
+import { Observable } from './observable';
+
+/** At most one edit message in this many milliseconds while a gesture goes on. */
+const INTERVAL_MS = 24;
+
+export class Sync {
+  readonly revision = new Observable(0);
+  /** Edits that the session has not confirmed. */
+  readonly pending = new Observable(false);
+  private confirmed: GraphDocument;
+  private sent: GraphDocument;
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private lastSent = 0;
+  private connected = false;
+
+  constructor(
+    private connection: Connection,
+    private history: History,
+    private hooks: {
+      /** An edit that changes results has just been sent. */
+      onMeaning: () => void;
+      onRefused: (error: RequestError) => void;
+    },
+  ) {
+    this.confirmed = history.document;
+    this.sent = history.document;
+    history.onChange(({ origin }) => {
+      if (origin !== 'remote' && origin !== 'reset') this.schedule();
+    });
+  }
+
+  /** The session has exactly this document. */
+  adopt(document: GraphDocument, revision: number): void {
+    this.confirmed = document;
+    this.sent = document;
+    this.connected = true;
+    this.revision.set(revision);
+    this.pending.set(false);
+  }
+
+  /** What the session has not got. */
+  unsent(): Changes {
+    return diff(this.confirmed, this.history.document);
+  }
+
+  disconnected(): void {
+    this.connected = false;
+    this.sent = this.confirmed;
+  }
+
+  /** The same session is back, with its document: what it lacks is sent again. */
+  resume(document: GraphDocument, revision: number): void {
+    const ours = this.unsent();
+    this.adopt(document, revision);
+    const merged = apply(document, ours);
+    const remote = diff(this.history.document, merged);
+    if (!isEmpty(remote)) this.history.applyRemote(remote);
+    this.flush();
+  }
+
+  remote(changes: Changes, revision: number): void {
+    const ours = this.unsent();
+    const foreign: Changes = { ...changes };
+    if (changes.nodes && ours.nodes) {
+      const mine = ours.nodes;
+      foreign.nodes = Object.fromEntries(Object.entries(changes.nodes).filter(([id]) => !Object.hasOwn(mine, id)));
+    }
+    this.confirmed = apply(this.confirmed, changes);
+    this.sent = apply(this.sent, changes);
+    this.revision.set(revision);
+    this.history.applyRemote(foreign);
+  }
+
+  private schedule(): void {
+    this.pending.set(true);
+    if (this.timer !== null) return;
+    const wait = Math.max(0, this.lastSent + INTERVAL_MS - Date.now());
+    this.timer = setTimeout(() => this.flush(), wait);
+  }
+
+  /** Sends what is not sent yet, at once. */
+  flush(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    if (!this.connected) return;
+    const target = this.history.document;
+    const base = this.sent;
+    const changes = diff(base, target);
+    if (isEmpty(changes)) {
+      this.pending.set(this.sent !== this.confirmed);
+      return;
+    }
+    this.sent = target;
+    this.lastSent = Date.now();
+    this.pending.set(true);
+    this.connection
+      .call<{ revision: number }>('edit', { base: this.revision.get(), changes })
+      .then(({ revision }) => {
+        this.confirmed = apply(this.confirmed, changes);
+        this.revision.set(Math.max(revision, this.revision.get()));
+        if (isEmpty(diff(this.confirmed, this.history.document))) {
+          this.confirmed = this.sent;
+          this.pending.set(false);
+        }
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof RequestError)) throw error;
+        this.sent = this.confirmed;
+        if (error.code !== 'disconnected') this.hooks.onRefused(error);
+      });
+    if (changesMeaning(changes, base)) this.hooks.onMeaning();
+  }
+}

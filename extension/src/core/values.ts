@@ -1,0 +1,167 @@
+/** Values as people read and write them: numbers with few digits, arithmetic in number fields, sizes and times. */
+import type { ArgumentDeclaration } from './catalogue';
+import type { Value } from './document';
+
+/** A number as it is shown: no more digits than tell something. */
+export function formatNumber(value: number, digits = 4): string {
+  if (Number.isNaN(value)) return 'nan';
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';
+  if (Number.isInteger(value) && Math.abs(value) < 1e9) return String(value);
+  const size = Math.abs(value);
+  if (size >= 1e6 || size < 1e-4) return value.toExponential(2).replace(/\.?0+e/, 'e');
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** Numbers in documents may be the strings "inf", "-inf" and "nan". */
+export function asNumber(value: Value | undefined): number | null {
+  if (typeof value === 'number') return value;
+  if (value === 'inf') return Infinity;
+  if (value === '-inf') return -Infinity;
+  if (value === 'nan') return NaN;
+  return null;
+}
+
+export function fromNumber(value: number): Value {
+  return Number.isFinite(value) ? value : formatNumber(value);
+}
+
+export function formatValue(value: Value | undefined): string {
+  if (value === undefined || value === null) return 'not set';
+  if (typeof value === 'number') return formatNumber(value);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (Array.isArray(value)) return value.map(formatValue).join(', ');
+  return JSON.stringify(value);
+}
+
+export function formatTime(milliseconds: number): string {
+  if (milliseconds < 0.095) return `${Math.round(milliseconds * 1000)} µs`;
+  if (milliseconds < 9.95) return `${milliseconds.toFixed(1)} ms`;
+  if (milliseconds < 999.5) return `${Math.round(milliseconds)} ms`;
+  return `${(milliseconds / 1000).toFixed(milliseconds < 9950 ? 1 : 0)} s`;
+}
+
+const DTYPES: Record<string, string> = { FLOAT: 'float32', FLOAT16: 'float16', FLOAT64: 'float64', BOOL: 'bool' };
+
+/** NVIDIA DALI's dtype names as numpy's. */
+export function formatDtype(dtype: string): string {
+  return DTYPES[dtype] ?? dtype.toLowerCase();
+}
+
+/** `8 × 224×224×3`, with a range where the samples differ. */
+export function formatShape(shapes: readonly (readonly number[])[], batch: number): string {
+  const first = shapes[0];
+  if (!first) return `${batch} ×`;
+  if (first.length === 0) return `${batch} × scalar`;
+  const sizes = first.map((_, axis) => {
+    const values = shapes.map((shape) => shape[axis] ?? 0);
+    const low = Math.min(...values);
+    const high = Math.max(...values);
+    return low === high ? String(low) : `${low}–${high}`;
+  });
+  return `${batch} × ${sizes.join('×')}`;
+}
+
+/** A long name with its middle left out. */
+export function cutMiddle(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const head = Math.ceil((length - 1) / 2);
+  return `${text.slice(0, head)}…${text.slice(text.length - (length - 1 - head))}`;
+}
+
+const CONSTANTS: Record<string, number> = { pi: Math.PI, e: Math.E, inf: Infinity, nan: NaN };
+const FUNCTIONS: Record<string, (value: number) => number> = { sqrt: Math.sqrt, log: Math.log, exp: Math.exp, abs: Math.abs };
+
+/** The value of an arithmetic expression such as `0.485*255` or `2**8`; null where it is none. */
+export function evaluate(text: string): number | null {
+  const tokens = text.match(/\*\*|[-+*/%()]|[a-z]+|(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?/gi) ?? [];
+  if (tokens.join('') !== text.replace(/\s+/g, '') || tokens.length === 0) return null;
+  let at = 0;
+  const next = (): string | undefined => tokens[at];
+
+  function primary(): number {
+    const token = tokens[at++];
+    if (token === undefined) throw new SyntaxError();
+    if (token === '(') {
+      const value = sum();
+      if (tokens[at++] !== ')') throw new SyntaxError();
+      return value;
+    }
+    if (/^[a-z]/i.test(token)) {
+      const name = token.toLowerCase();
+      const call = FUNCTIONS[name];
+      if (call && next() === '(') return call(primary());
+      const constant = CONSTANTS[name];
+      if (constant === undefined) throw new SyntaxError();
+      return constant;
+    }
+    const value = Number(token);
+    if (Number.isNaN(value)) throw new SyntaxError();
+    return value;
+  }
+  function power(): number {
+    const base = primary();
+    if (next() !== '**') return base;
+    at++;
+    return base ** unary();
+  }
+  function unary(): number {
+    if (next() === '-') {
+      at++;
+      return -unary();
+    }
+    if (next() === '+') {
+      at++;
+      return unary();
+    }
+    return power();
+  }
+  function product(): number {
+    let value = unary();
+    for (;;) {
+      const sign = next();
+      if (sign !== '*' && sign !== '/' && sign !== '%') return value;
+      at++;
+      const other = unary();
+      value = sign === '*' ? value * other : sign === '/' ? value / other : value % other;
+    }
+  }
+  function sum(): number {
+    let value = product();
+    for (;;) {
+      const sign = next();
+      if (sign !== '+' && sign !== '-') return value;
+      at++;
+      value = sign === '+' ? value + product() : value - product();
+    }
+  }
+
+  try {
+    const value = sum();
+    return at === tokens.length ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Keeps a number in the allowed range and on whole numbers where only those are allowed. */
+export function fit(value: number, argument: ArgumentDeclaration): number {
+  const whole = argument.type === 'int' ? Math.round(value) : value;
+  return Math.min(argument.maximum ?? Infinity, Math.max(argument.minimum ?? -Infinity, whole));
+}
+
+/** A number without the noise of binary fractions, to the precision of a step. */
+export function tidy(value: number, step: number): number {
+  if (!Number.isFinite(value)) return value;
+  const digits = Math.max(0, Math.min(12, 2 - Math.floor(Math.log10(Math.abs(step) || 1))));
+  return Number(value.toFixed(digits));
+}
+
+/** The allowed range as words: "0 to 1", "0 or more". */
+export function describeRange(argument: ArgumentDeclaration): string | null {
+  const { minimum, maximum } = argument;
+  if (minimum != null && maximum != null) return `${formatNumber(minimum)} to ${formatNumber(maximum)}`;
+  if (minimum != null) return `${formatNumber(minimum)} or more`;
+  if (maximum != null) return `${formatNumber(maximum)} or less`;
+  return null;
+}

@@ -1,0 +1,52 @@
+/** The notebook host: anywidget's model carries JSON messages with binary buffers. */
+import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
+import { mount, type MountOptions } from './mount';
+
+export interface WidgetModel {
+  get(name: string): unknown;
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+  on(event: string, listener: (...parameters: never[]) => void): void;
+  off(event: string, listener?: (...parameters: never[]) => void): void;
+}
+
+export function widgetTransport(model: WidgetModel): Transport {
+  const listeners: [string, (...parameters: never[]) => void][] = [];
+  const listen = (event: string, listener: (...parameters: never[]) => void): (() => void) => {
+    model.on(event, listener);
+    listeners.push([event, listener]);
+    return () => model.off(event, listener);
+  };
+  return {
+    send: (message, buffers) => model.send(message, undefined, buffers),
+    onMessage: (listener) => listen('msg:custom', (content: Message, buffers?: Bytes[]) => listener(content, buffers ?? [])),
+    onStatus: (listener) => {
+      listener('connected');
+      const report =
+        (status: ConnectionStatus, detail?: string): (() => void) =>
+        () =>
+          listener(status, detail);
+      const stops = [
+        listen('comm:close', report('disconnected', 'The kernel was restarted or closed.')),
+        listen('comm_live_update', report('connected')),
+      ];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    dispose: () => {
+      for (const [event, listener] of listeners) model.off(event, listener);
+    },
+  };
+}
+
+const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+
+export function renderWidget(model: WidgetModel, element: HTMLElement): () => void {
+  const height = model.get('height');
+  const options: MountOptions = {
+    height: typeof height === 'number' ? `${height}px` : (text(height) ?? '640px'),
+    theme: (text(model.get('theme')) ?? 'auto') as MountOptions['theme'] & string,
+  };
+  const handle = mount(element, widgetTransport(model), options);
+  return () => handle.dispose();
+}

@@ -1,0 +1,108 @@
+/** Puts an editor into an element: its own shadow root, so that neither styles the other. */
+import { createElement } from 'react';
+import { createRoot } from 'react-dom/client';
+import flowStyle from '@xyflow/react/dist/base.css';
+import { App } from '../canvas/App';
+import { remember, remembered } from '../canvas/storage';
+import style from '../canvas/style.css';
+import { execute } from '../core/commandTable';
+import { diff } from '../core/changes';
+import { checkDocument, type GraphDocument } from '../core/document';
+import { Editor } from '../core/editor';
+import type { Transport } from '../core/protocol';
+import { hasHostTheme, hostTheme, watchHostTheme, type Theme } from './theme';
+
+export interface MountOptions {
+  theme?: 'auto' | Theme;
+  /** The editor's own toolbar; false where the host shows the commands in its own. */
+  toolbar?: boolean;
+  status?: boolean;
+  /** Panels that are open at first, where the person has not chosen. */
+  panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
+  /** CSS height; without it the editor fills its element. */
+  height?: string;
+}
+
+export interface Handle {
+  readonly editor: Editor;
+  getDocument(): GraphDocument;
+  /** Replaces the document as one step that can be undone. */
+  setDocument(document: GraphDocument): void;
+  execCommand(id: string): boolean;
+  onChange(listener: (document: GraphDocument) => void): () => void;
+  setTheme(theme: 'auto' | Theme): void;
+  focus(): void;
+  dispose(): void;
+}
+
+const chosenTheme = remembered<Theme | null>('theme', null);
+
+export function mount(element: HTMLElement, transport: Transport, options: MountOptions = {}): Handle {
+  const host = document.createElement('div');
+  host.className = 'dali-lab-editor';
+  host.style.cssText = `display:block;position:relative;width:100%;height:${options.height ?? '100%'};min-height:240px;`;
+  host.dataset['lmSuppressShortcuts'] = 'true';
+  host.dataset['jpSuppressContextMenu'] = 'true';
+  const shadow = host.attachShadow({ mode: 'open' });
+  const sheet = document.createElement('style');
+  sheet.textContent = `${flowStyle}\n${style}`;
+  const container = document.createElement('div');
+  container.className = 'container';
+  shadow.append(sheet, container);
+  element.append(host);
+
+  const editor = new Editor(transport);
+  if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
+  remember('panels', editor.panels);
+  remember('samples', editor.samples);
+
+  const hosted = hasHostTheme(element);
+  let wanted = options.theme ?? 'auto';
+  const themeNow = (): Theme => {
+    if (wanted !== 'auto') return wanted;
+    return hosted ? hostTheme(element) : (chosenTheme.get() ?? hostTheme(element));
+  };
+  editor.theme.set(themeNow());
+  const stops = [
+    watchHostTheme(element, () => editor.theme.set(themeNow())),
+    editor.theme.subscribe((theme) => {
+      if (!hosted && theme !== themeNow()) {
+        wanted = 'auto';
+        chosenTheme.set(theme);
+      }
+    }),
+  ];
+
+  const root = createRoot(container);
+  root.render(
+    createElement(App, {
+      editor,
+      chrome: { toolbar: options.toolbar ?? true, status: options.status ?? true, themeButton: !hosted },
+    }),
+  );
+
+  let disposed = false;
+  return {
+    editor,
+    getDocument: () => editor.history.document,
+    setDocument: (next) => {
+      const checked = checkDocument(next);
+      if (Object.keys(diff(editor.history.document, checked)).length > 0) editor.edit('Replace the graph', () => checked);
+    },
+    execCommand: (id) => execute(editor, id),
+    onChange: (listener) => editor.document.subscribe(listener),
+    setTheme: (theme) => {
+      wanted = theme;
+      editor.theme.set(themeNow());
+    },
+    focus: () => editor.canvas?.focus(),
+    dispose: () => {
+      if (disposed) return;
+      disposed = true;
+      for (const stop of stops) stop();
+      root.unmount();
+      editor.dispose();
+      host.remove();
+    },
+  };
+}

@@ -1,0 +1,26 @@
+/** The bundle: `mount` for any host, and the adapters of anywidget and Panel as its default export. */
+import { renderWidget, widgetTransport, type WidgetModel } from './hosts/anywidget';
+import { mount, type Handle, type MountOptions } from './hosts/mount';
+import { panelTransport, renderPanel, type PanelModel } from './hosts/panel';
+
+interface RenderContext {
+  model: WidgetModel | PanelModel;
+  el: HTMLElement;
+}
+
+function isPanel(model: WidgetModel | PanelModel): model is PanelModel {
+  return typeof (model as Partial<PanelModel>).send_msg === 'function';
+}
+
+/** Both hosts call `render({ model, el })`; their models tell them apart. */
+function render({ model, el }: RenderContext): (() => void) | undefined {
+  if (!isPanel(model)) return renderWidget(model, el);
+  renderPanel(model, el);
+  return undefined;
+}
+
+export { COMMANDS, execute } from './core/commandTable';
+export type { Transport } from './core/protocol';
+export { mount, panelTransport, widgetTransport };
+export type { Handle, MountOptions };
+export default { render, DaliLabEditor: { render } };
