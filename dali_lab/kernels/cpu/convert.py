@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numba import types as nb_types
 
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows, variants
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows, variants
 
 Array = np.ndarray[Any, Any]
 
 
-@part
+@inner_part
 def half_to_float(bits: Any) -> Any:
     """The float32 value of float16 `bits`."""
     magnitude = np.int32(bits) & np.int32(0x7FFF)
@@ -34,7 +34,7 @@ def half_to_float(bits: Any) -> Any:
     return np.int32(wide | sign).view(np.float32)
 
 
-@part
+@inner_part
 def float_to_half(value: Any) -> Any:
     """The float16 bits of a float32 `value`, rounded half away from zero."""
     bits = np.float32(value).view(np.int32)
@@ -53,7 +53,7 @@ def float_to_half(value: Any) -> Any:
     return np.uint16(half | sign)
 
 
-@part
+@inner_part
 def round_away(value: Any) -> Any:
     """`value` rounded to the nearest whole number, halves away from zero. Exact, and without a branch."""
     whole = np.trunc(value)
@@ -145,22 +145,20 @@ def _float_to_integer(kind: Any, real: Any) -> Any:
     if kind.bitwidth < 32:
         # Through int32 and without branches, which vectorises.
         def small(value: Any, like: Any) -> Any:
-            rounded = round_away(value)
-            known = rounded if rounded == rounded else real(0)
-            return cast(np.int32(min(max(known, low), high)))
+            known = value if value == value else real(0)
+            return cast(np.int32(round_away(min(max(known, low), high))))
 
         return small
     undefined = cast({"int32": -(2**31), "uint32": 0, "int64": -(2**63), "uint64": 2**63}[str(kind)])
 
     def large(value: Any, like: Any) -> Any:
-        rounded = round_away(value)
-        if rounded >= high:
+        if value >= high:
             return most
-        if rounded <= low:
+        if value <= low:
             return least
-        if not rounded == rounded:
+        if not value == value:
             return undefined
-        return cast(rounded)
+        return cast(round_away(value))
 
     return large
 

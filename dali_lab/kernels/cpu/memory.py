@@ -85,9 +85,14 @@ def part(function: F) -> F:
     return cast(F, numba.njit(error_model="numpy")(function))
 
 
+def inner_part(function: F) -> F:
+    """Like :func:`part`, for what runs for every element: always inlined, so that arrays are not passed again."""
+    return cast(F, numba.njit(error_model="numpy", forceinline=True)(function))
+
+
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
     """Let the decorated function choose, by the types of the arguments, what a call of `stub` compiles to."""
-    return cast("Callable[[F], F]", overload(stub, jit_options={"error_model": "numpy"}))
+    return cast("Callable[[F], F]", overload(stub, jit_options={"error_model": "numpy", "forceinline": True}))
 
 
 def kernel(function: F) -> F:
@@ -130,4 +135,4 @@ def rows(values: Any, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
 
 _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-__all__ = ["array_at", "fast_kernel", "kernel", "like", "like_size", "part", "rows", "variants"]
+__all__ = ["array_at", "fast_kernel", "inner_part", "kernel", "like", "like_size", "part", "rows", "variants"]

@@ -250,7 +250,7 @@ def _across(
 
 
 @part
-def _down(
+def sum_rows(
     source: Array,
     like: Array,
     offsets: Array,
@@ -305,7 +305,7 @@ def _down(
 
 
 @part
-def _widen_row(source: Array, like: Array, offset: int, target: Array, base: int, count: int) -> None:
+def widen_row(source: Array, like: Array, offset: int, target: Array, base: int, count: int) -> None:
     """Copy `count` elements to float32."""
     row = source[offset : offset + count]
     out = target[base : base + count]
@@ -443,7 +443,7 @@ def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Any,
             for k in range(y_n):
                 row = min(max(start + k, 0), height - 1)
                 offsets[k] = base + (row * width + low) * channels
-            _down(source, like, offsets, y_weights, (y + r) * y_n, y_n, lines, r * line_pitch, count)
+            sum_rows(source, like, offsets, y_weights, (y + r) * y_n, y_n, lines, r * line_pitch, count)
         else:
             for k in range(y_n):
                 row = min(max(start + k, 0), height - 1)
@@ -454,12 +454,12 @@ def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Any,
                     tags[slot] = number
                     for g in range(min(group, height - number * group)):
                         at = base + ((number * group + g) * width + low) * channels
-                        _widen_row(source, like, at, lines, g * line_pitch, count)
+                        widen_row(source, like, at, lines, g * line_pitch, count)
                     _across(
                         lines, line_pitch, group, low, width, channels, x_first, x_weights, x_n,
                         ring, slot * group * row_pitch, row_pitch,
                     )  # fmt: skip
-            _down(ring, ring, offsets, y_weights, (y + r) * y_n, y_n, out, r * row_pitch, row_pitch - 4)
+            sum_rows(ring, ring, offsets, y_weights, (y + r) * y_n, y_n, out, r * row_pitch, row_pitch - 4)
     if vertical_first:
         _across(
             lines, line_pitch, ROWS, low, width, channels, x_first, x_weights, x_n, out, 0, row_pitch

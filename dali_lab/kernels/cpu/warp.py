@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate, widen
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 
 Array = np.ndarray[Any, Any]
 
 _SPAN = 256
 
 
-@part
+@inner_part
 def _whole(position: Any) -> Any:
     """The floor of a position as an integer, safe for positions beyond all images and for NaN."""
     limit = np.float32(1e9)
@@ -30,7 +30,7 @@ def _whole(position: Any) -> Any:
     return np.int64(np.floor(min(max(known, -limit), limit)))
 
 
-@part
+@inner_part
 def _nearest(
     source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
     fill: Array, target: Array, like_dst: Array, to: Any,
@@ -48,7 +48,7 @@ def _nearest(
         target[np.uintp(to + c)] = saturate(widen(source[np.uintp(at + c)], like_src), like_dst)
 
 
-@part
+@inner_part
 def _linear(
     source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
     fill: Array, target: Array, like_dst: Array, to: Any,

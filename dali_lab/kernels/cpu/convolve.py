@@ -1,0 +1,149 @@
+"""Convolution of images and volumes with windows along their axes; Gaussian blur and Laplacian.
+
+What NVIDIA DALI does: axes are convolved one after the other, the innermost first, in float32, the border reflected
+without repeating the edge (``reflect_101``), and the last result is rounded half away from zero and clamped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.resample_rows import sum_rows, widen_row
+
+Array = np.ndarray[Any, Any]
+
+
+@part
+def reflected(index: Any, size: Any) -> Any:
+    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
+    if size == 1:
+        return 0
+    while index < 0 or index >= size:
+        index = -index if index < 0 else 2 * size - 2 - index
+    return index
+
+
+@part
+def _across(
+    source: Array, like_src: Array, at: Any, width: Any, channels: Any, window: Array, n: Any, line: Array,
+    offsets: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    """Convolve one row along x: all its elements at once, as the window is the same everywhere."""
+    radius = n // 2
+    widen_row(source, like_src, at, line, radius * channels, width * channels)
+    for k in range(radius):
+        left = (radius + reflected(k - radius, width)) * channels
+        right = (radius + reflected(width + k, width)) * channels
+        for c in range(channels):
+            line[k * channels + c] = line[left + c]
+            line[(radius + width + k) * channels + c] = line[right + c]
+    for k in range(n):
+        offsets[k] = k * channels
+    sum_rows(line, line, offsets, window, 0, n, target, to, width * channels)
+
+
+@kernel
+def _separable(
+    src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, like_src: Array, like_dst: Array
+) -> None:
+    for i in range(src.shape[0]):
+        depth, height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2], shapes[i, 3]
+        total = depth * height * width * channels
+        if total == 0:
+            continue
+        source = array_at(src[i], (total,), like_src)
+        target = array_at(dst[i], (total,), like_dst)
+        nz, ny, nx = lengths[i, 0], lengths[i, 1], lengths[i, 2]
+        pitch = width * channels
+        line = np.empty((width + 2 * (nx // 2)) * channels, np.float32)
+        offsets = np.empty(max(nx, max(ny, nz)), np.int64)
+        ring = np.empty(ny * pitch, np.float32)
+        tags = np.empty(ny, np.int64)
+        # With a window along z, blurred slices wait for their neighbours; else a row is written at once.
+        slices = np.empty(depth * height * pitch if nz > 1 else pitch, np.float32)
+        for z in range(depth):
+            tags[:] = -1
+            for y in range(height):
+                for k in range(ny):
+                    row = reflected(y + k - ny // 2, height)
+                    slot = row % ny
+                    if tags[slot] != row:
+                        tags[slot] = row
+                        _across(
+                            source, like_src, (z * height + row) * pitch, width, channels, windows[i, 2], nx, line,
+                            offsets, ring, slot * pitch,
+                        )  # fmt: skip
+                for k in range(ny):
+                    offsets[k] = (reflected(y + k - ny // 2, height) % ny) * pitch
+                to = (z * height + y) * pitch
+                sum_rows(ring, ring, offsets, windows[i, 1], 0, ny, slices, to if nz > 1 else 0, pitch)
+                if nz == 1:
+                    goal = target[to : to + pitch]
+                    for j in range(pitch):
+                        goal[j] = saturate(slices[j], like_dst)
+        if nz > 1:
+            row_out = np.empty(pitch, np.float32)
+            for z in range(depth):
+                for y in range(height):
+                    for k in range(nz):
+                        offsets[k] = (reflected(z + k - nz // 2, depth) * height + y) * pitch
+                    sum_rows(slices, slices, offsets, windows[i, 0], 0, nz, row_out, 0, pitch)
+                    to = (z * height + y) * pitch
+                    goal = target[to : to + pitch]
+                    for j in range(pitch):
+                        goal[j] = saturate(row_out[j], like_dst)
+
+
+def separable_convolution(
+    src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, src_dtype: Any, dst_dtype: Any
+) -> None:
+    """Convolve images or volumes along z, y and x with windows of each sample.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    shapes
+        ``int64[N, 4]``: depth, height, width, channels. Frames of a video are slices with a window of length 1.
+    windows
+        ``float32[N, 3, L]``: the windows along z, y and x, from index 0; see :func:`gaussian_windows`.
+    lengths
+        ``int64[N, 3]``: their lengths, odd. A window of one element 1 leaves an axis as it is.
+    src_dtype, dst_dtype
+        Any; NVIDIA DALI has all of them to the same or float32.
+    """
+    _separable(
+        rows(src), rows(dst), rows(shapes), rows(windows, np.float32), rows(lengths), like(src_dtype), like(dst_dtype)
+    )
+
+
+def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:
+    """Windows of a Gaussian blur and their lengths, ``float32[N, A, L]`` and ``int64[N, A]``.
+
+    Where only one of the two is given (not zero), the other follows: ``length = 2 * ceil(3 * sigma) + 1``, or
+    ``sigma = (radius - 1) * 0.3 + 0.8``. A window is sampled at whole pixels and divided by its sum.
+
+    Parameters
+    ----------
+    sigma, length
+        ``[N, A]``, zero for what is not given.
+    """
+    sigma = np.atleast_2d(np.asarray(sigma, np.float32))
+    length = np.atleast_2d(np.asarray(length, np.int64))
+    sigma, length = (np.array(value) for value in np.broadcast_arrays(sigma, length))
+    unsized = length == 0
+    length[unsized] = 2 * np.ceil(3 * sigma[unsized]).astype(np.int64) + 1
+    radius = (length - 1) // 2
+    sigma = np.where(sigma == 0, (radius - 1) * 0.3 + 0.8, sigma).astype(np.float32)
+    index = np.arange(int(length.max(initial=1)))
+    distance = (index - radius[..., None]).astype(np.float32)
+    exponent = -(distance * distance * (np.float32(0.5) / (sigma * sigma))[..., None])
+    values = np.where(index < length[..., None], np.exp(exponent.astype(np.float64)), 0).astype(np.float32)
+    # In DALI's order: one side is summed outside in, doubled, and the centre, which is 1, added.
+    sides = np.concatenate([np.zeros_like(values[..., :1]), np.cumsum(values, axis=-1, dtype=np.float32)], axis=-1)
+    total = np.take_along_axis(sides, radius[..., None], axis=-1) * np.float32(2) + np.float32(1)
+    return values * (np.float32(1) / total), length
