@@ -1,9 +1,10 @@
 """Crop, mirror and normalise in one pass over the output, alone or right after a resize.
 
-What NVIDIA DALI does: ``out = (in - mean) * scale / std + shift``, computed in float32 as ``(in - centre) * inverse``
-with ``inverse = scale / std`` and ``centre = mean - shift * std / scale`` (in double, then rounded), then the saturating
-conversion. The window is cropped (and padded) first, the mirror reverses all of it. Channels that `pad_output` adds
-are 0; elements outside the sample have the fill value of their channel, which is not normalised.
+What NVIDIA DALI does: ``out = (in - mean) * scale / std + shift``, computed in float32 as
+``(in - centre) * inverse`` with ``inverse = scale / std`` and ``centre = mean - shift * std / scale`` (in double, then
+rounded), then the saturating conversion. The window is cropped (and padded) first, the mirror reverses all of it.
+Channels that `pad_output` adds are 0; elements outside the sample have the fill value of their channel, which is not
+normalised.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Warping: images sampled where an affine map, a projection or a table of coordinates says.
 
 What NVIDIA DALI does: pixel centres are at halves, so output pixel ``(x, y)`` looks at the source position of
-``(x + 0.5, y + 0.5)``. The first position of a row is ``(t + m0 * 0.5) + m1 * (y + 0.5)`` in float32; every 256th one adds 256 times the
-matrix' first column to the one before it, and those between add that column again and again. Nearest neighbour takes the pixel that holds
-the position; linear interpolation subtracts 0.5, blends along x, then along y. Outside the image there is either the
-nearest pixel of the edge or a fill value (rounded to the input's dtype where it is blended). Whole-number results
-are rounded half away from zero and clamped.
+``(x + 0.5, y + 0.5)``. The first position of a row is ``(t + m0 * 0.5) + m1 * (y + 0.5)`` in float32; every 256th one
+adds 256 times the matrix' first column to the one before it, and those between add that column again and again.
+Nearest neighbour takes the pixel that holds the position; linear interpolation subtracts 0.5, blends along x, then
+along y. Outside the image there is either the nearest pixel of the edge or a fill value (rounded to the input's dtype
+where it is blended). Whole-number results are rounded half away from zero and clamped.
 """
 
 from __future__ import annotations
