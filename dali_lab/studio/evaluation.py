@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -360,18 +361,27 @@ class _Run:
             if self.progress is not None:
                 self.progress(self.done_steps, self.total_steps, following.get(node, node))
 
-        # One sample in a chunk: what fails takes no other sample along.
-        engine = Engine(
-            plan, self.owner.threads, self.seeds, chunk=1, keep_going=True, pool=self.owner._pool, progress=report
-        )
-        for name in self.order:
-            engine.drawn[name] = self.before
+        def attempt() -> BatchRun:
+            # One sample in a chunk: what fails takes no other sample along.
+            engine = Engine(
+                plan, self.owner.threads, self.seeds, chunk=1, keep_going=True, pool=self.owner._pool, progress=report
+            )
+            for name in self.order:
+                engine.drawn[name] = self.before
+            run = engine.submit(self.iteration, self.size, draws, known, missing=missing)
+            self.token.watch(run)
+            run.wait()
+            self.token.check()
+            return run
+
         if self.progress is not None:
             self.progress(0, self.total_steps, names[0])
-        run = engine.submit(self.iteration, self.size, draws, known, missing=missing)
-        self.token.watch(run)
-        run.wait()
-        self.token.check()
+        compiled = compilations()
+        run = attempt()
+        if compilations() != compiled and not any(self.kinds[name].in_order for name in names):
+            # The first use of a kernel compiles it; the time that people see is that of every other use.
+            self.progress = None
+            run = attempt()
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
 
@@ -456,6 +466,29 @@ class Sources:
         entry = self._open.pop(key, None)
         if entry is not None:
             entry.operator.close()
+
+
+_compiled = 0
+_listening = False
+
+
+def compilations() -> int:
+    """How many kernels were compiled so far, as far as this was asked before they were."""
+    global _listening
+    if not _listening and "numba" in sys.modules:
+        from numba.core import event
+
+        class Counter(event.Listener):  # type: ignore[misc]
+            def on_start(self, event: Any) -> None:
+                global _compiled
+                _compiled += 1
+
+            def on_end(self, event: Any) -> None:
+                pass
+
+        event.register("numba:compile", Counter())
+        _listening = True
+    return _compiled if _listening else -1
 
 
 def _ended(error: BaseException, iteration: int) -> BaseException:

@@ -10,7 +10,7 @@ from dali_lab.studio.documents import empty_document
 
 Json = dict[str, Any]
 
-_COLUMN = 300
+_COLUMN = 264
 _STEPS: tuple[tuple[str, Json], ...] = (
     ("decode", {"op": "decoders.image", "device": "cpu", "arguments": {}}),
     ("resize", {"op": "resize", "device": "cpu", "arguments": {"resize_shorter": 256.0}}),
@@ -48,7 +48,7 @@ def first_pipeline(folder: Path | str) -> Json:
         node = {**entry, "inputs": [before], "arguments": dict(entry["arguments"])}
         if name == "rotate" and has_operator("random.uniform"):
             nodes["angle"] = {"op": "random.uniform", "device": "cpu", "arguments": {"range": [-25.0, 25.0]}}
-            places["angle"] = {"x": (column - 1) * _COLUMN, "y": 430}
+            places["angle"] = {"x": (column - 1) * _COLUMN, "y": 320}
             node["connections"] = {"angle": "angle"}
         nodes[name] = node
         places[name] = {"x": column * _COLUMN, "y": 0}

@@ -1,0 +1,244 @@
+"""Files: save and open again, what is on disk, recovery of unsaved work, exports and folders."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from dali_lab.studio.files import Recovery
+from dali_lab.studio.session import Session
+from dali_lab.studio.store import Sample
+from tests.unit.studio.conftest import Client, Json, document
+
+Open = Callable[..., Session]
+FLIP: Json = {"op": "flip", "inputs": ["decode"], "arguments": {"horizontal": 1}}
+
+
+def test_save_and_open_again(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    content = document(folder, odd={"op": "no.such", "inputs": [None, "decode"], "custom": {"kept": [1, 2]}}, flip=FLIP)
+    content["view"]["nodes"]["flip"] = {"x": 10, "y": -4.5, "title": "größer"}
+    content["extra"] = "kept"
+    client = Client(open_session(content))
+    client.call("edit", base=1, changes={"nodes": {"twice": FLIP}})
+    saved = client.call("save", path="mine")
+    assert saved == {"file": {"path": str(tmp_path / "mine.dali.json"), "name": "mine.dali.json"}, "title": "mine", "dirty": False}
+    other = Client(open_session())
+    opened = other.call("open", path=str(tmp_path / "mine.dali.json"))
+    assert opened["document"] == {**content, "nodes": {**content["nodes"], "twice": FLIP}}
+    assert opened["title"] == "mine"
+    assert not opened["dirty"]
+    assert list(opened["document"]["nodes"]) == ["reader", "decode", "odd", "flip", "twice"]
+
+
+def test_save_asks_before_it_overwrites(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.dali.json"
+    other.write_text("precious")
+    client = Client(open_session(document(folder)))
+    assert client.error("save")["code"] == "not_found"
+    assert client.error("save", path=str(other))["code"] == "exists"
+    assert other.read_text() == "precious"
+    client.call("save", path=str(other), overwrite=True)
+    client.call("edit", base=1, changes={"nodes": {"flip": FLIP}})
+    client.call("save")
+    text = other.read_text()
+    other.write_text(text + " ")
+    client.call("edit", base=2, changes={"nodes": {"flip": None}})
+    assert client.error("save")["code"] == "stale"
+    assert other.read_text() == text + " "
+    client.call("save", overwrite=True)
+    assert "flip" not in json.loads(other.read_text())["nodes"]
+
+
+def test_save_where_it_cannot(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    session = open_session(document(folder))
+    client = Client(session)
+    client.call("edit", base=1, changes={"nodes": {"flip": FLIP}})
+    assert client.error("save", path=str(tmp_path / "no" / "such" / "a.json"))["message"]
+    (tmp_path / "folder.json").mkdir()
+    assert "folder" in client.error("save", path="folder.json", overwrite=True)["message"]
+    assert client.error("save", path="\0")["message"]
+    assert session.store.dirty
+
+
+def test_files_that_cannot_be_opened_leave_the_document(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    session = open_session(document(folder))
+    client = Client(session)
+    whole = json.dumps(document(folder))
+    cases = {
+        "": "unreadable",
+        whole[: len(whole) // 2]: "unreadable",
+        "not json": "unreadable",
+        "[1, 2]": "unreadable",
+        json.dumps({"format": "other", "nodes": {}}): "unreadable",
+        json.dumps({**document(folder), "version": 99}): "newer_version",
+        json.dumps({**document(folder), "nodes": {"a": {"inputs": 3}}}): "unreadable",
+        json.dumps({**document(folder), "nodes": {"a:b": {"op": "flip"}}}): "unreadable",
+    }
+    before = session.store.document
+    for index, (text, code) in enumerate(cases.items()):
+        path = tmp_path / f"bad{index}.dali.json"
+        path.write_text(text)
+        error = client.error("open", path=str(path))
+        assert error["code"] == code, (text[:40], error)
+    assert client.error("open", path=str(tmp_path / "missing.json"))["code"] == "not_found"
+    assert client.error("open", path=str(folder))["code"] == "unreadable"
+    (tmp_path / "binary.dali.json").write_bytes(bytes(range(256)))
+    assert client.error("open", path="binary.dali.json")["code"] == "unreadable"
+    assert session.store.document is before
+
+
+def test_opening_tells_the_other_tabs(open_session: Open, folder: Path) -> None:
+    session = open_session(document(folder))
+    one, two = Client(session, "one"), Client(session, "two")
+    two.preview()
+    one.call("new")
+    assert two.event("document")["document"]["nodes"] == {}
+    one.call("open", text=json.dumps(document(folder)), name="dropped.dali.json")
+    opened = two.event("document")
+    assert opened["title"] == "dropped"
+    assert opened["dirty"]
+    assert two.preview()["decode"]["outputs"]
+
+
+def test_samples_by_name(open_session: Open, folder: Path) -> None:
+    sample = Sample("pictures", "Pictures", "Some pictures.", lambda: document(folder))
+    client = Client(open_session(samples=[sample]))
+    hello = client.call("hello", protocol=1, client="client")
+    assert hello["capabilities"]["samples"] == [{"name": "pictures", "title": "Pictures", "summary": "Some pictures."}]
+    assert client.call("open", sample="pictures")["title"] == "Pictures"
+    assert client.error("open", sample="others")["code"] == "not_found"
+
+
+def test_restore_takes_over_what_the_client_kept(open_session: Open, folder: Path) -> None:
+    client = Client(open_session())
+    hello = client.call("restore", document=document(folder, flip=FLIP), dirty=True)
+    assert hello["dirty"]
+    assert hello["document"]["nodes"]["flip"] == FLIP
+    assert client.preview()["flip"]["outputs"]
+
+
+def test_unsaved_work_outlives_the_process(folder: Path, tmp_path: Path) -> None:
+    """A process that is killed leaves its document to the next one."""
+    program = f"""
+import os, sys, time
+sys.path.insert(0, {os.getcwd()!r})
+from pathlib import Path
+from dali_lab.studio.files import Recovery
+from dali_lab.studio.session import Session
+session = Session(recovery=Recovery(Path({str(tmp_path / "kept")!r})))
+port = session.attach(lambda message, buffers: None)
+edit = {{"kind": "request", "id": "a-1", "method": "edit", "params": {{"changes": {{"nodes": {{"mine": {{"op": "flip"}}}}}}}}}}
+session.receive(port, edit)
+time.sleep(20)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program])
+    try:
+        ends = time.monotonic() + 20
+        while not list((tmp_path / "kept").glob("*.json")):
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        time.sleep(0.2)
+        recovery = Recovery(tmp_path / "kept")
+        assert recovery.take() is None, "the process is still alive"
+    finally:
+        process.kill()
+        process.wait()
+    found = recovery.take()
+    assert found is not None
+    assert list(found[0]["nodes"]) == ["mine"]
+    assert "recovered" not in found[0]
+    assert recovery.path.exists(), "it stays on disk until it is saved"
+    assert recovery.take() is None
+
+
+def test_recovery_goes_when_saved(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    recovery = Recovery(tmp_path / "kept")
+    session = open_session(document(folder), recovery=recovery)
+    client = Client(session)
+    client.call("edit", base=1, changes={"nodes": {"flip": FLIP}})
+    session.close()
+    assert recovery.path.exists()
+    again = open_session(document(folder), recovery=recovery)
+    client = Client(again)
+    client.call("edit", base=1, changes={"nodes": {"flip": FLIP}})
+    client.call("save", path="a.json")
+    assert not recovery.path.exists()
+
+
+def test_damaged_recovery_files_are_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    for index, text in enumerate(["", "{", "[]", '{"recovered": 3}', '{"recovered": {"process": "x"}}']):
+        (folder / f"{index}.dali.json").write_text(text)
+    assert Recovery(folder).take() is None
+
+
+def test_list_files(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "graph.dali.json").write_text("{}")
+    (tmp_path / ".hidden").mkdir()
+    client = Client(open_session(root=tmp_path))
+    listed = client.call("list_files")
+    assert listed["path"] == str(tmp_path)
+    assert listed["parent"] == str(tmp_path.parent)
+    assert listed["entries"][0] == {"name": "pictures", "path": str(folder), "kind": "folder", "images": 8}
+    assert [(entry["name"], entry["kind"]) for entry in listed["entries"][1:]] == [("graph.dali.json", "graph")]
+    inner = client.call("list_files", path="pictures/cats", kinds=["image"])
+    assert [entry["kind"] for entry in inner["entries"]] == ["image"] * 4
+    assert client.error("list_files", path="nowhere")["code"] == "not_found"
+    assert client.call("list_files", path="/")["parent"] is None
+
+
+def test_export_json_and_dot(open_session: Open, folder: Path) -> None:
+    content = document(folder, flip=FLIP, lonely={"op": "crop"})
+    content["outputs"] = ["flip"]
+    client = Client(open_session(content, title="my cats/dogs"))
+    exported = client.call("export", to="json")
+    assert json.loads(exported["text"]) == content
+    assert exported["filename"] == "my_cats_dogs.dali.json"
+    dot = client.call("export", to="dot")
+    assert "digraph" in dot["text"]
+    assert any("lonely" in warning for warning in dot["warnings"])
+
+
+def test_run_says_how_fast(open_session: Open, folder: Path) -> None:
+    client = Client(open_session(document(folder, flip=FLIP)))
+    assert client.call("run", run=50, batches=5) == {"run": 50}
+    done = client.event("run.done")
+    assert (done["status"], done["batches"], done["samples"]) == ("done", 5, 40)
+    assert done["images_per_second"] > 0
+    assert set(done["nodes"]) == {"reader", "decode", "flip"}
+
+
+def test_run_can_be_cancelled_and_fails_clearly(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    client = Client(open_session(document(folder, flip=FLIP)))
+    client.call("run", run=51, batches=100_000)
+    assert client.error("run", run=52, batches=1)["code"] == "busy"
+    client.event("run.progress")
+    client.call("cancel", run=51)
+    assert client.event("run.done")["status"] == "cancelled"
+    client.call("edit", base=1, changes={"outputs": []})
+    client.call("run", run=53, batches=1)
+    failed = client.event("run.done")
+    assert failed["status"] == "failed"
+    assert "output" in failed["error"]["message"]
+
+
+def test_sweep_and_compare(open_session: Open, folder: Path) -> None:
+    client = Client(open_session(document(folder, flip=FLIP)))
+    request = client.send("sweep", run=60, node="flip", argument="vertical", values=[0, 1, "x"], sample=1, thumb=64)
+    swept = client.response(request)["result"]
+    assert [entry is None for entry in swept["images"]] == [False, False, True]
+    assert swept["errors"][:2] == [None, None]
+    assert swept["errors"][2]
+    pictures = client.buffers(request)
+    assert pictures[0] != pictures[1]
+    other = document(folder, flip={**FLIP, "arguments": {"horizontal": 0}})
+    request = client.send("compare", run=61, document=other, nodes=[{"node": "flip", "output": 0}], samples=2, size=64, iteration=0)
+    compared = client.response(request)["result"]["results"]
+    assert len(compared[0]["images"]) == 2
+    assert client.error("sweep", run=62, node="nobody", argument="x", values=[1])["code"] == "not_found"
