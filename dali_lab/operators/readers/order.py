@@ -1,0 +1,198 @@
+"""Which samples a reader gives, in which order: shuffling, shards, padding, and going on from a saved state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.errors import ArgumentError
+from dali_lab.executor.operator_seeds import seed_sequence
+
+Indices = npt.NDArray[np.int64]
+
+
+class ReaderOrder:
+    """The samples of a reader, batch after batch and without end, in NVIDIA DALI's order.
+
+    Shard `s` of `S` holds the places ``s * N // S`` up to ``(s + 1) * N // S`` of the list. At the end of an epoch a
+    reader goes on with the next shard, or with its own again if it sticks to it. With `random_shuffle`, the list is
+    shuffled once, the same for all shards, and then each sample is drawn from a buffer that holds the next
+    `initial_fill` of the list; those of one epoch are drawn before those of the next. With `shuffle_after_epoch` the
+    list is shuffled anew in each epoch, the same for all shards.
+
+    Parameters
+    ----------
+    size
+        Number of samples in the list.
+    seed
+        The reader's seed; only `random_shuffle` uses it.
+    random_shuffle, initial_fill
+        Draw from a buffer of that many samples.
+    shuffle_after_epoch
+        Shuffle the list in each epoch; the reader then keeps to its shard, which changes with the list.
+    num_shards, shard_id
+        Number of shards, and the one to begin with.
+    stick_to_shard
+        Give the same shard in each epoch.
+    pad_last_batch
+        Repeat the last sample until the batch is full, and until each shard has given as many as the largest.
+    checkpointing
+        With `shuffle_after_epoch`, shuffle the original list in each epoch, not the one of the epoch before:
+        NVIDIA DALI does so in pipelines with checkpoints.
+    shuffle_list
+        Shuffle the list before `random_shuffle` draws from the buffer; readers of record files do not.
+
+    Raises
+    ------
+    ArgumentError
+        If there are fewer samples than shards, or arguments exclude each other or are out of range.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        seed: int = 0,
+        random_shuffle: bool = False,
+        initial_fill: int = 1024,
+        shuffle_after_epoch: bool = False,
+        num_shards: int = 1,
+        shard_id: int = 0,
+        stick_to_shard: bool = False,
+        pad_last_batch: bool = False,
+        checkpointing: bool = False,
+        shuffle_list: bool = True,
+    ) -> None:
+        if num_shards < 1:
+            raise ArgumentError(f"must be at least 1, not {num_shards}", argument="num_shards")
+        if not 0 <= shard_id < num_shards:
+            raise ArgumentError(f"must be from 0 to {num_shards - 1}, not {shard_id}", argument="shard_id")
+        if size < num_shards:
+            raise ArgumentError(f"there are {size} samples for {num_shards} shards", argument="num_shards")
+        if random_shuffle and initial_fill < 1:
+            raise ArgumentError(f"must be at least 1, not {initial_fill}", argument="initial_fill")
+        if shuffle_after_epoch and stick_to_shard:
+            raise ArgumentError("excludes stick_to_shard", argument="shuffle_after_epoch")
+        if shuffle_after_epoch and random_shuffle:
+            raise ArgumentError("excludes random_shuffle", argument="shuffle_after_epoch")
+        self.size = size
+        self.num_shards = num_shards
+        self.shard_id = shard_id
+        self.stick_to_shard = stick_to_shard or shuffle_after_epoch
+        self.pad_last_batch = pad_last_batch
+        self._seed = seed
+        self._shuffle_list = random_shuffle and shuffle_list
+        self._after_epoch = shuffle_after_epoch
+        self._from_start = checkpointing
+        self._setup = np.array(
+            [
+                size, num_shards, shard_id, self.stick_to_shard, random_shuffle, pad_last_batch,
+                shuffle_after_epoch, checkpointing,
+            ],
+            np.int64,
+        )  # fmt: skip
+        self._buffer = np.zeros(initial_fill if random_shuffle else 1, np.int64)
+        self._spans = np.zeros((len(self._buffer) + 2, 2), np.int64)
+        self._begin()
+
+    @property
+    def epoch_size(self) -> int:
+        """Samples in an epoch of all shards, without padding."""
+        return self.size
+
+    @property
+    def epoch_size_padded(self) -> int:
+        """Samples in an epoch of all shards, with those that `pad_last_batch` adds to even out the shards."""
+        return -(-self.size // self.num_shards) * self.num_shards if self.pad_last_batch else self.size
+
+    def meta(self) -> dict[str, int]:
+        """What ``Pipeline.reader_meta`` tells."""
+        return {
+            "epoch_size": self.epoch_size,
+            "epoch_size_padded": self.epoch_size_padded,
+            "number_of_shards": self.num_shards,
+            "shard_id": self.shard_id,
+            "pad_last_batch": int(self.pad_last_batch),
+            "stick_to_shard": int(self.stick_to_shard),
+        }
+
+    def next_batch(self, count: int) -> Indices:
+        """Places in the list of the next `count` samples, ``int64[count]``.
+
+        Padding fills a batch, so it matters where batches end: take as many at once as a batch holds.
+        """
+        from dali_lab.kernels.cpu import reader_order
+
+        out = np.empty(count, np.int64)
+        reader_order.next_batch(self._setup, self._state, self._order, self._buffer, self._spans, out)
+        return out
+
+    def get_state(self) -> dict[str, Any]:
+        """What :meth:`set_state` needs to go on from here, as plain JSON values.
+
+        Its length grows with `initial_fill`, not with the number of samples.
+        """
+        from dali_lab.kernels.cpu import reader_order
+
+        spans: list[list[int]] = []
+        if self._state[reader_order.FILLED]:
+            head, count = self._state[reader_order.HEAD], self._state[reader_order.SPANS]
+            spans = self._spans[(head + np.arange(count)) % len(self._spans)].tolist()
+        return {
+            "size": self.size,
+            "state": self._state.tolist(),
+            "buffer": self._buffer.tolist() if spans else [],
+            "spans": spans,
+        }
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Go on from where :meth:`get_state` was called, of an order with the same arguments.
+
+        Raises
+        ------
+        ValueError
+            If the state is that of another number of samples or of a buffer of another size.
+        """
+        from dali_lab.kernels.cpu import reader_order
+
+        if state["size"] != self.size:
+            raise ValueError(f"the saved state is that of {state['size']} samples, and there are {self.size} now")
+        values, buffer, spans = state["state"], state["buffer"], state["spans"]
+        if len(values) != reader_order.STATE_LENGTH or len(buffer) != (len(self._buffer) if spans else 0):
+            raise ValueError("the saved state is that of a reader with other arguments")
+        if any(not 0 <= index < self.size for index in buffer) or len(spans) > len(self._spans):
+            raise ValueError("the saved state is damaged")
+        self._begin()
+        passes = int(values[reader_order.PASS])
+        if self._after_epoch and passes > 1:
+            first = passes if self._from_start else 2
+            for number in range(first, passes + 1):
+                reader_order.shuffle_pass(self._order, number, self._from_start)
+        self._state[:] = values
+        if spans:
+            self._buffer[:] = buffer
+            self._spans[: len(spans)] = spans
+            self._state[reader_order.HEAD] = 0
+
+    def reset(self) -> None:
+        """Begin anew, as if nothing had been taken."""
+        self._begin()
+
+    def _begin(self) -> None:
+        from dali_lab.kernels.cpu import reader_order
+
+        self._order = np.arange(self.size, dtype=np.int64)
+        if self._shuffle_list:
+            reader_order.shuffle_once(self._order)
+        if self._after_epoch:
+            reader_order.shuffle_pass(self._order, 1, self._from_start)
+        self._spans[:] = 0
+        self._buffer[:] = 0
+        self._state = np.zeros(reader_order.STATE_LENGTH, np.int64)
+        self._state[reader_order.CURSOR] = self.size * self.shard_id // self.num_shards
+        self._state[reader_order.PASS] = 1
+        self._state[reader_order.VIRTUAL] = self.shard_id
+        self._state[reader_order.ENGINE] = seed_sequence(self._seed, 4)[3] % 2147483647 or 1
