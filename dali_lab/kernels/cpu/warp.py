@@ -255,3 +255,13 @@ def inverted_affine(matrices: Array) -> Array:
 
 def _radians(angles: Array) -> Array:
     return np.asarray(angles, np.float32) * np.float32(np.pi / 180)
+
+
+def centred_origin(matrices: Array) -> Array:
+    """Projections whose coordinates are 0 at the centre of the first pixel, for :func:`warp_affine`.
+
+    There a position is 0 at the corner of the first pixel. ``float32[N, 9]`` both.
+    """
+    table = np.asarray(matrices, np.float64).reshape(-1, 3, 3)
+    shift = np.array([[1, 0, 0.5], [0, 1, 0.5], [0, 0, 1]])
+    return (shift @ table @ np.linalg.inv(shift)).reshape(-1, 9).astype(np.float32)
