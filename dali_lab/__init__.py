@@ -1,5 +1,8 @@
 """DALI Lab: pipelines of operators over batches, with NVIDIA DALI's names and meaning, with a GPU or without one."""
 
+import importlib
+from typing import Any
+
 from dali_lab import fn, types
 from dali_lab.data_node import DataNode, newaxis
 from dali_lab.errors import DaliLabError
@@ -8,3 +11,12 @@ from dali_lab.pipeline import Pipeline, pipeline_def
 __version__ = "0.1.0"
 
 __all__ = ["DaliLabError", "DataNode", "Pipeline", "fn", "newaxis", "pipeline_def", "types"]
+
+_ON_DEMAND = ("auto_aug", "backend", "compat", "experimental", "math", "ops", "pickling", "plugin", "tensors")
+
+
+def __getattr__(name: str) -> Any:
+    """Import the modules that not every program needs when they are first used."""
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -10,6 +10,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, on_register
@@ -64,9 +65,27 @@ def make_function(operator: type[Operator]) -> Any:
     return function
 
 
+def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
+    """The function under ``fn`` for an old name of an operator, which warns once."""
+
+    def function(*inputs: Any, **kwargs: Any) -> Any:
+        warn_renamed(f"fn.{alias.name}", f"fn.{alias.successor}")
+        return operator.python_call(inputs, {**alias.defaults, **kwargs})
+
+    parts = alias.name.split(".")
+    function.__name__ = function.__qualname__ = parts[-1]
+    function.__module__ = ".".join([__name__, *parts[:-1]])
+    function.__doc__ = f"The name of ``fn.{alias.successor}`` in older releases."
+    return function
+
+
 def _add(operator: type[Operator]) -> None:
     *path, last = operator.name.split(".")
     setattr(_module(path), last, make_function(operator))
+    for alias in ALIASES.values():
+        if alias.successor == operator.name:
+            *path, last = alias.name.split(".")
+            setattr(_module(path), last, make_old_function(alias, operator))
 
 
 for _operator in all_operators().values():

@@ -64,9 +64,9 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
         raise
     device = "gpu" if call.device == "mixed" else call.device
     nodes = tuple(DataNode(call, index, device) for index in range(call.outputs))
+    if (call.preserve or not nodes) and call.pipeline is not None:
+        call.pipeline.add_sink(DataNode(call, 0, device))
     if not nodes:
-        if call.pipeline is not None:
-            call.pipeline.add_sink(DataNode(call, 0, device))
         return None
     return nodes[0] if len(nodes) == 1 else nodes
 
@@ -227,6 +227,8 @@ def build_graph(
 ) -> Graph:
     """Collect everything that the outputs depend on into a graph, in the order in which it was called."""
     calls: dict[int, OpCall] = {}
+    sinks = list(sinks)
+    kept = {node.source.number for node in sinks}
     stack = [node.source for node in (*outputs, *sinks)]
     while stack:
         call = stack.pop()
@@ -246,7 +248,7 @@ def build_graph(
         call = calls[number]
         call.placed = names[number]
         arguments = dict(call.arguments)
-        if call.preserve:
+        if call.preserve or number in kept:
             arguments["preserve"] = True
         nodes[names[number]] = Node(
             names[number],

@@ -1,0 +1,179 @@
+"""Operators as objects: ``ops.Resize(size=224)`` makes one, and calling it adds a node to the pipeline being defined.
+
+The classes are made from the registry, under today's names (``ops.readers.File``) and those of older releases
+(``ops.FileReader``), which warn once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, ClassVar
+
+from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+from dali_lab.graph.tracing import user_line
+from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import all_operators, find_operator, on_register
+
+
+class OperatorObject:
+    """An operator with some of its arguments; calling it with inputs and further arguments adds a node.
+
+    Parameters
+    ----------
+    **arguments
+        Constants; ``device`` among them. Arguments that take nodes can be given to the call as well.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such argument, or it does not take the value.
+    """
+
+    operator_name: ClassVar[str] = ""
+    positional: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    outdated: ClassVar[str] = ""
+
+    def __init__(self, *values: Any, **arguments: Any) -> None:
+        if self.outdated:
+            warn_renamed(self.outdated, _class_path(find_operator(self.operator_name)), 2)
+        if len(values) > len(self.positional):
+            names = ", ".join(self.positional) or "none"
+            raise ArgumentTypeError(f"takes keyword arguments (positional ones: {names})", operator=self.operator_name)
+        given = {**dict(zip(self.positional, values, strict=False)), **arguments}
+        self._arguments = {name: value for name, value in given.items() if value is not None}
+        table = find_operator(self.operator_name).argument_table
+        for name in self._arguments:
+            if name not in table and name != "device":
+                raise ArgumentTypeError(
+                    f"there is no argument '{name}'{nearest(name, [*table, 'device'])}",
+                    operator=self.operator_name,
+                    argument=name,
+                    origin=user_line(),
+                )
+
+    @property
+    def device(self) -> str:
+        """Where it was placed."""
+        return str(self._arguments.get("device", "cpu"))
+
+    @property
+    def preserve(self) -> bool:
+        """Whether its nodes are kept even if nothing uses them."""
+        return bool(self._arguments.get("preserve", False))
+
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
+        """Add a node with these inputs.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument was given before, with another value.
+        """
+        given = {name: value for name, value in arguments.items() if value is not None}
+        for name in given:
+            if name in self._arguments and name != "name":
+                raise ArgumentError(
+                    "was given already, when the operator was made",
+                    operator=self.operator_name,
+                    argument=name,
+                    origin=user_line(),
+                )
+        return self._call(inputs, {**self.defaults, **self._arguments, **given})
+
+    def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
+        return find_operator(self.operator_name).python_call(inputs, arguments)
+
+
+class _ExternalSource(OperatorObject):
+    positional = ("source", "num_outputs")
+
+    def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
+        if arguments.get("batch") is None and arguments.get("parallel"):
+            arguments["batch"] = False  # the object asks for samples here, the function for batches
+        return super()._call(inputs, arguments)
+
+
+class _PythonFunction(OperatorObject):
+    positional = ("function", "num_outputs")
+
+
+_BASES: dict[str, type[OperatorObject]] = {
+    "external_source": _ExternalSource,
+    "python_function": _PythonFunction,
+    "dl_tensor_python_function": _PythonFunction,
+}
+_POSITIONAL = {"readers.tfrecord": ("path", "index_path", "features")}
+
+
+class Compose:
+    """Operators one after the other, as one; without a pipeline's help they are plain callables."""
+
+    def __init__(self, op_list: Sequence[Callable[..., Any]]) -> None:
+        if not op_list:
+            raise ValueError("Compose takes at least one operator")
+        self._operators = list(op_list)
+
+    def __call__(self, *inputs: Any, **arguments: Any) -> Any:
+        result: Any = self._operators[0](*inputs, **arguments)
+        for operator in self._operators[1:]:
+            result = operator(*result) if isinstance(result, (list, tuple)) else operator(result)
+        return result
+
+
+def _class_path(operator: type[Operator]) -> str:
+    return "ops." + operator.schema_name.replace("__", ".")
+
+
+def _module(path: Sequence[str]) -> ModuleType:
+    """The module for a dotted path under ``ops``, made if need be."""
+    module = sys.modules[__name__]
+    for depth, part in enumerate(path, 1):
+        name = ".".join([__name__, *path[:depth]])
+        child = sys.modules.get(name)
+        if child is None:
+            child = ModuleType(name, f"Operators under ``ops.{'.'.join(path[:depth])}``.")
+            child.__path__ = []
+            sys.modules[name] = child
+        setattr(module, part, child)
+        module = child
+    return module
+
+
+def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:
+    """The class under ``ops`` for an operator, or for an old name of it."""
+    from dali_lab.schema.reference import docstring
+
+    schema_name = alias.schema_name if alias is not None else operator.schema_name
+    *path, last = schema_name.split("__")
+    content = {
+        "operator_name": operator.name,
+        "defaults": dict(alias.defaults) if alias is not None else {},
+        "outdated": "ops." + schema_name.replace("__", ".") if alias is not None else "",
+        "__doc__": docstring(operator),
+        "__module__": ".".join([__name__, *path]),
+        "__qualname__": last,
+    }
+    if operator.name in _POSITIONAL:
+        content["positional"] = _POSITIONAL[operator.name]
+    return type(last, (_BASES.get(operator.name, OperatorObject),), content)
+
+
+def _add(operator: type[Operator]) -> None:
+    *path, last = operator.schema_name.split("__")
+    if not operator.schema_name.startswith("_"):
+        setattr(_module(path), last, make_class(operator))
+    for alias in ALIASES.values():
+        if alias.successor == operator.name:
+            *path, last = alias.schema_name.split("__")
+            setattr(_module(path), last, make_class(operator, alias))
+
+
+for _operator in all_operators().values():
+    _add(_operator)
+on_register(_add)
+
+__all__ = ["Compose", "OperatorObject"]

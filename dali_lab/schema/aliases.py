@@ -1,0 +1,88 @@
+"""Names of operators from older releases of NVIDIA DALI, each with its successor: one table for ``fn``, ``ops`` and files."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.schema.registry import default_schema_name
+
+
+@dataclass(frozen=True)
+class Alias:
+    """An old name.
+
+    Attributes
+    ----------
+    name
+        The old name under ``fn``.
+    successor
+        The name that replaces it.
+    schema_name
+        The old name under ``ops`` and in serialized pipelines.
+    defaults
+        Arguments whose default was another one under the old name.
+    """
+
+    name: str
+    successor: str
+    schema_name: str
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _alias(name: str, successor: str, schema_name: str = "", **defaults: Any) -> Alias:
+    return Alias(name, successor, schema_name or default_schema_name(name), defaults)
+
+
+ALIASES: dict[str, Alias] = {
+    alias.name: alias
+    for alias in (
+        _alias("audio_decoder", "decoders.audio"),
+        _alias("caffe2_reader", "readers.caffe2"),
+        _alias("caffe_reader", "readers.caffe"),
+        _alias("coco_reader", "readers.coco", "COCOReader"),
+        _alias("coin_flip", "random.coin_flip"),
+        _alias("fast_resize_crop_mirror", "resize_crop_mirror", antialias=False),
+        _alias("file_reader", "readers.file"),
+        _alias("image_decoder", "decoders.image"),
+        _alias("image_decoder_crop", "decoders.image_crop"),
+        _alias("image_decoder_random_crop", "decoders.image_random_crop"),
+        _alias("image_decoder_slice", "decoders.image_slice"),
+        _alias("mxnet_reader", "readers.mxnet", "MXNetReader"),
+        _alias("nemo_asr_reader", "readers.nemo_asr"),
+        _alias("normal_distribution", "random.normal"),
+        _alias("numpy_reader", "readers.numpy"),
+        _alias("sequence_reader", "readers.sequence"),
+        _alias("shapes", "_shape"),
+        _alias("ssd_random_crop", "random_bbox_crop", "SSDRandomCrop"),
+        _alias("tfrecord_reader", "readers.tfrecord", "TFRecordReader"),
+        _alias("transform_translation", "transforms.translation"),
+        _alias("uniform", "random.uniform"),
+        _alias("video_reader", "readers.video"),
+        _alias("video_reader_resize", "readers.video_resize"),
+        _alias("experimental.audio_resample", "audio_resample"),
+        _alias("experimental.debayer", "debayer"),
+        _alias("experimental.equalize", "equalize"),
+        _alias("experimental.filter", "filter"),
+        _alias("experimental.inflate", "decoders.inflate"),
+        _alias("experimental.peek_image_shape", "peek_image_shape"),
+        _alias("experimental.tensor_resize", "tensor_resize"),
+        _alias("experimental.decoders.image", "decoders.image"),
+        _alias("experimental.decoders.image_crop", "decoders.image_crop"),
+        _alias("experimental.decoders.image_random_crop", "decoders.image_random_crop"),
+        _alias("experimental.decoders.image_slice", "decoders.image_slice"),
+        _alias("experimental.decoders.video", "decoders.video"),
+    )
+}
+BY_SCHEMA_NAME: dict[str, Alias] = {alias.schema_name: alias for alias in ALIASES.values()}
+
+_warned: set[str] = set()
+
+
+def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
+    """Say once for each name that it has a successor."""
+    if old not in _warned:
+        _warned.add(old)
+        warnings.warn(f"{old} is now called {new}; the old name still works", DeprecationWarning, stacklevel=stacklevel + 1)

@@ -1,0 +1,224 @@
+"""However a pipeline ends, nothing hangs, crashes or stays behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab import Pipeline, fn
+
+
+def make(threads: int = 2, **settings: Any) -> Pipeline:
+    pipeline = Pipeline(4, threads, None, **settings)
+    with pipeline:
+        images = fn.external_source(source=lambda i: np.full((4, 16, 16, 3), i % 255, np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.flip(images))
+    return pipeline
+
+
+def engine_threads() -> int:
+    return sum(thread.name.startswith("dali-lab") for thread in threading.enumerate())
+
+
+def wait_for_threads(count: int) -> None:
+    until = time.monotonic() + 5
+    while engine_threads() > count and time.monotonic() < until:
+        time.sleep(0.01)
+    assert engine_threads() <= count
+
+
+def test_a_dropped_pipeline_takes_its_threads_along() -> None:
+    before = engine_threads()
+    pipeline = make()
+    pipeline.run()
+    assert engine_threads() == before + 2
+    gc.disable()
+    try:
+        del pipeline
+        wait_for_threads(before)
+    finally:
+        gc.enable()
+
+
+def test_two_hundred_pipelines_in_a_loop() -> None:
+    before = engine_threads()
+    for _ in range(200):
+        pipeline = make(prefetch_queue_depth=3)
+        assert int(pipeline.run()[0].at(0)[0, 0, 0]) == 0
+    del pipeline
+    gc.collect()
+    wait_for_threads(before)
+
+
+def test_breaks_and_errors_in_the_loop() -> None:
+    before = engine_threads()
+    for _ in range(3):
+        pipeline = make()
+        for _ in range(2):
+            pipeline.run()
+    with pytest.raises(KeyError):
+        pipeline.run()
+        raise KeyError("in the loop")
+    del pipeline
+    wait_for_threads(before)
+
+
+def test_outputs_outlive_their_pipeline() -> None:
+    pipeline = make()
+    outputs = [pipeline.run()[0] for _ in range(5)]
+    arrays = [out.at(1) for out in outputs]
+    pipeline.close()
+    del pipeline, outputs
+    gc.collect()
+    assert [int(array[0, 0, 0]) for array in arrays] == [0, 1, 2, 3, 4]
+
+
+def test_closing_twice_and_using_it_then() -> None:
+    pipeline = make()
+    pipeline.run()
+    pipeline.close()
+    pipeline.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        pipeline.run()
+
+
+def test_two_pipelines_at_once() -> None:
+    first, second = make(), make()
+    for index in range(5):
+        assert int(first.run()[0].at(0)[0, 0, 0]) == int(second.run()[0].at(0)[0, 0, 0]) == index
+
+
+def test_pipelines_in_threads() -> None:
+    results: list[int] = []
+
+    def work() -> None:
+        pipeline = make()
+        results.append(sum(int(pipeline.run()[0].at(0)[0, 0, 0]) for _ in range(10)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [45] * 4
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_told_and_can_build_its_own() -> None:
+    pipeline = make()
+    pipeline.run()
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            try:
+                pipeline.run()
+                answer = b"ran"
+            except RuntimeError as error:
+                answer = b"told" if "another process" in str(error) else b"other"
+            own = make()
+            answer += b" %d" % int(own.run()[0].at(0)[0, 0, 0])
+            own.close()
+            del pipeline, own
+            gc.collect()
+            os.write(write, answer)
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        answer = pipe.read()
+    assert os.waitpid(pid, 0)[1] == 0
+    assert answer == b"told 0"
+    assert int(pipeline.run()[0].at(0)[0, 0, 0]) == 1, "the parent goes on"
+
+
+PROGRAMS = {
+    "while running": """
+pipeline.run()
+""",
+    "global and close at exit": """
+for _ in range(5): pipeline.run()
+import atexit
+atexit.register(lambda: print("bye"))
+""",
+    "error": """
+pipeline.run()
+raise SystemExit(0)
+""",
+    "thread": """
+import threading
+threading.Thread(target=lambda: [pipeline.run() for _ in range(50)], daemon=True).start()
+time.sleep(0.05)
+""",
+    "fork": """
+pipeline.run()
+pid = os.fork()
+if pid == 0:
+    sys.exit(0)
+assert os.waitpid(pid, 0)[1] == 0
+pipeline.run()
+""",
+    "workers": """
+parallel = dali_lab.Pipeline(2, 1, None, py_num_workers=2)
+with parallel:
+    parallel.set_outputs(dali_lab.fn.external_source(source=lambda i: np.full((2, 1000), i), parallel=True))
+parallel.run()
+""",
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_interpreter_ends_while_a_pipeline_runs(program: str) -> None:
+    text = """
+import os, sys, time
+import numpy as np
+import dali_lab
+from dali_lab import fn
+pipeline = dali_lab.Pipeline(4, 3, None, prefetch_queue_depth=4)
+with pipeline:
+    images = fn.external_source(source=lambda i: np.full((4, 300, 300, 3), i % 255, np.uint8), layout="HWC")
+    for _ in range(4):
+        images = fn.flip(images)
+    pipeline.set_outputs(images)
+"""
+    done = subprocess.run([sys.executable, "-c", text + PROGRAMS[program]], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr.strip(), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_workers_end_with_a_killed_parent() -> None:
+    text = """
+import os, signal
+import numpy as np
+import dali_lab
+pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=2)
+with pipeline:
+    pipeline.set_outputs(dali_lab.fn.external_source(source=lambda i: np.zeros((2, 1)), parallel=True))
+pipeline.run()
+import multiprocessing
+print(*(child.pid for child in multiprocessing.active_children()), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    pids = [int(word) for word in done.stdout.split()]
+    assert len(pids) == 2
+    until = time.monotonic() + 12
+    while any(_lives(pid) for pid in pids) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not any(_lives(pid) for pid in pids)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
