@@ -64,6 +64,9 @@ class Runner:
             seeds if saved is None else {**seeds, **saved.seeds},
             memory=settings.enable_memory_stats,
         )
+        for step in self.sources:
+            step.operator.seed = self.engine.seeds.get(step.node.id, step.operator.seed)
+            step.operator.checkpointing = bool(settings.enable_checkpointing)
         self.state = Checkpoint()
         self.restored = saved is not None
         if saved is not None:

@@ -1,0 +1,84 @@
+"""Replaces pixels by the brightest and the darkest value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.filters.noising import Noising
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
+
+
+def _share(name: str, default: float, doc: str) -> Arg:
+    return Arg(name, "float", default, doc, tensor=True, minimum=0.0, maximum=1.0, step=0.01, important=True)
+
+
+@register
+class SaltAndPepperNoise(Noising):
+    """Replaces some of the pixels by salt, the highest value, or pepper, the lowest one."""
+
+    name = "noise.salt_and_pepper"
+    schema_name = "noise__SaltAndPepper"
+    title = "Salt and pepper"
+    arguments = (
+        _share("prob", 0.05, "Share of the pixels that are replaced."),
+        _share("salt_vs_pepper", 0.5, "Share of salt among them."),
+        Arg("salt_val", "float", None, "Value of salt; the highest of the type, or 1 for FLOAT, if not given.", tensor=True),
+        Arg("pepper_val", "float", None, "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.", tensor=True),
+        Arg("per_channel", "bool", False, "Decide for each channel by itself."),
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        stream = self.stream(call, data)
+        shares = []
+        for name in ("prob", "salt_vs_pepper"):
+            share = call.numbers(name)
+            wrong = ~((share >= 0) & (share <= 1))
+            if wrong.any():
+                index = int(wrong.argmax())
+                raise call.problem(f"{share[index]:g} is not in [0, 1]", argument=name, sample=index)
+            shares.append(share)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        axis = data.layout.find("C")
+        channels = np.ones(len(data), np.int64)
+        if axis >= 0 and not self.value("per_channel"):
+            channels = np.maximum(data.shapes[:, axis], 1)
+        random_streams.add_salt_and_pepper(
+            stream,
+            data.addresses,
+            out.addresses,
+            data.sizes // channels,
+            channels,
+            shares[0],
+            shares[1],
+            call.numbers("salt_val") if self.has("salt_val") else None,
+            call.numbers("pepper_val") if self.has("pepper_val") else None,
+            numpy_dtype(data.dtype),
+            channels_first=axis == 0 and data.ndim > 1,
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        values = PerSample([np.float32(v) for v in (0, 0.1, 0.9)])
+        for arguments in (
+            {},
+            {"prob": 0.3, "salt_vs_pepper": 0.8},
+            {"prob": values},
+            {"prob": 0.2, "per_channel": True},
+            {"prob": 0.2, "salt_val": 100.0, "pepper_val": 50.0},
+        ):
+            yield Case((pictures,), arguments, batches=2)
+        yield Case((samples.planar(),), {"prob": 0.3})
+        yield Case((samples.pictures(dtype=np.float32),), {"prob": 0.3})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"prob": 1.5}, words=("prob", "1.5", "[0, 1]"))

@@ -1,0 +1,51 @@
+"""Replaces values by counts of photons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.filters.noising import Noising
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
+
+
+@register
+class ShotNoise(Noising):
+    """Replaces each element by ``factor · P(x / factor)``, P a Poisson number: what a camera sees in little light."""
+
+    name = "noise.shot"
+    schema_name = "noise__Shot"
+    title = "Shot noise"
+    arguments = (
+        Arg("factor", "float", 12.0, "Strength of the noise; 0 leaves the input as it is.", tensor=True, minimum=0.0, soft_maximum=100.0, important=True),
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        stream = self.stream(call, data)
+        factor = call.numbers("factor")
+        if (factor < 0).any():
+            index = int((factor < 0).argmax())
+            raise call.problem(f"must not be negative, got {factor[index]:g}", argument="factor", sample=index)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        random_streams.add_shot_noise(
+            stream, data.addresses, out.addresses, data.sizes, factor, numpy_dtype(data.dtype)
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        values = PerSample([np.float32(v) for v in (1, 20, 60)])
+        for arguments in ({}, {"factor": 5.0}, {"factor": values}):
+            yield Case((pictures,), arguments, batches=2)
+        yield Case((samples.pictures(dtype=np.uint16),), {"factor": 30.0})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"factor": -1.0}, words=("factor", "-1"))

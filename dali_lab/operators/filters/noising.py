@@ -1,0 +1,35 @@
+"""What operators that add noise share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Call, Input, Operator, Output
+from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
+
+DTYPES = (UINT8, INT8, UINT16, INT16, UINT32, INT32, UINT64, INT64, FLOAT)
+
+
+class Noising(Operator):
+    """Operators that change each element by a random number of its own."""
+
+    family = "filters"
+    inputs = (Input("data", doc="Samples of whole numbers or FLOAT, of any layout."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    random = True
+
+    def stream(self, call: Call, data: Batch) -> Any:
+        """The random words of these samples.
+
+        Raises
+        ------
+        OperatorError
+            If the samples have a type that no noise is drawn for.
+        """
+        from dali_lab.executor.random_streams import open_stream
+
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
+        return open_stream(call.seed, call.drawn_before, call.indices)

@@ -1,0 +1,58 @@
+"""Draws beta-distributed numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT64, numpy_dtype
+
+LIBRARY = "powers and logarithms come from another mathematical library"
+
+
+@register
+class Beta(Drawing):
+    """Draws numbers between 0 and 1 with a beta distribution."""
+
+    name = "random.beta"
+    title = "Beta"
+    devices = ("cpu",)
+    arguments = (
+        Arg("alpha", "float", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
+        Arg("beta", "float", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
+        SHAPE,
+        dtype_argument("FLOAT"),
+    )
+
+    def run(self, call: Call, *like: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        dtype = self.dtype_or(FLOAT)
+        if dtype not in (FLOAT, FLOAT64):
+            raise call.problem(f"is FLOAT or FLOAT64, not {dtype.name}", argument="dtype")
+        parameters = [call.numbers(name) for name in ("alpha", "beta")]
+        for name, numbers in zip(("alpha", "beta"), parameters, strict=True):
+            wrong = ~((numbers > 0) & np.isfinite(numbers))
+            if wrong.any():
+                index = int(wrong.argmax())
+                raise call.problem(f"must be positive, got {numbers[index]:g}", argument=name, sample=index)
+        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        random_streams.fill_beta(self.stream(call), out.addresses, out.sizes, *parameters, numpy_dtype(dtype))
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        values = PerSample([np.float32(v) for v in (0.5, 1, 3)])
+        yield Case((), {}, tolerance=1e-6, reason=LIBRARY, batches=3)
+        yield Case((), {"alpha": 2.0, "beta": 0.5, "shape": (7,)}, tolerance=1e-6, reason=LIBRARY, batches=2)
+        yield Case((), {"alpha": values, "shape": (3, 2)}, tolerance=1e-6, reason=LIBRARY, batches=2)
+        yield Case((), {"alpha": 0.3, "beta": 0.3, "dtype": FLOAT64, "shape": (5,)}, tolerance=1e-9, reason=LIBRARY)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((), {"alpha": -2.0}, words=("alpha", "-2"))

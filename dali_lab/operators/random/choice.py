@@ -1,0 +1,111 @@
+"""Chooses among values or tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import INT64
+
+
+@register
+class Choice(Drawing):
+    """Chooses elements of a list, or rows of a tensor, or numbers from 0 to `a` − 1, with replacement."""
+
+    name = "random.choice"
+    title = "Choice"
+    devices = ("cpu",)
+    inputs = (
+        Input("a", kind="any", doc="A number of choices, or a tensor whose first axis is chosen from."),
+        SHAPE_LIKE,
+    )
+    arguments = (
+        Arg("p", "float", None, "Probability of each choice; all alike if not given.", vector=True, tensor=True, important=True),
+        SHAPE,
+    )
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        choices = inputs[0]
+        drawn = self.shapes(call, inputs[1:])
+        counts = drawn.prod(axis=1)
+        sizes = self._sizes(call, choices)
+        if (sizes < 1).any():
+            index = int((sizes < 1).argmax())
+            raise call.problem(f"needs at least one choice, got {sizes[index]}", sample=index)
+        indices = Batch.allocate(drawn, INT64)
+        random_streams.fill_indices(
+            self.stream(call),
+            indices.addresses,
+            counts,
+            sizes,
+            self._probabilities(call, sizes),
+            in_sequence=choices.ndim > 1,
+        )
+        layout = self.layout(inputs[1:])
+        rows = [
+            self._pick(choices.array(i), indices.array(i)) for i in range(call.count)
+        ]
+        result = Batch.of(rows, "", choices.dtype)
+        if layout and len(layout) == result.ndim:
+            result.layout = layout
+        return result
+
+    @staticmethod
+    def _pick(choices: npt.NDArray[np.generic], indices: npt.NDArray[np.int64]) -> npt.NDArray[np.generic]:
+        if choices.ndim == 0:
+            return np.asarray(indices.astype(choices.dtype))
+        return np.ascontiguousarray(choices[indices]) if indices.ndim or choices.ndim > 1 else np.asarray(choices[indices])
+
+    def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:
+        if choices.ndim == 0:
+            if choices.dtype.name.startswith(("FLOAT", "BOOL")):
+                raise call.problem(f"a number of choices is an integer, not {choices.dtype.name}")
+            return choices.stacked().astype(np.int64).reshape(-1)
+        return choices.shapes[:, 0].copy()
+
+    def _probabilities(self, call: Call, sizes: npt.NDArray[np.int64]) -> list[npt.NDArray[np.float32]] | None:
+        rows = call.lists("p")
+        if rows is None:
+            return None
+        for index, (row, size) in enumerate(zip(rows, sizes.tolist(), strict=True)):
+            if row.size != size:
+                raise call.problem(f"has {row.size} probabilities for {size} choices", argument="p", sample=index)
+            if not ((row >= 0) & (row <= 1)).all():
+                raise call.problem(f"{row.tolist()} are not all in [0, 1]", argument="p", sample=index)
+            if abs(float(row.sum()) - 1) > 1e-4:
+                raise call.problem(f"the probabilities add up to {row.sum():g}, not to 1", argument="p", sample=index)
+        return rows
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        five = [np.int32(5)] * 4
+        table = [np.array([[1, 2], [3, 4], [5, 6]], np.int32)] * 4
+        row = [np.array([1.5, 2.5, 9], np.float32)] * 4
+        yield Case((five,), {}, batches=3)
+        yield Case((five,), {"shape": (4, 2)}, batches=3)
+        yield Case((row,), {"shape": (6,)}, batches=3)
+        yield Case((row,), {}, batches=2)
+        yield Case((table,), {"shape": (2,)}, batches=3)
+        yield Case((table,), {}, batches=2)
+        yield Case((row,), {"p": (0.1, 0.2, 0.7), "shape": (9,)}, batches=3)
+        yield Case((table,), {"p": (0.5, 0.2, 0.3), "shape": (9,)}, batches=3)
+        yield Case((five, [np.zeros((2, 3), np.float32)] * 4), {}, batches=2)
+        chances = PerSample([np.array(p, np.float32) for p in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 0.25))])
+        yield Case((row,), {"p": chances, "shape": (5,)}, batches=2)
+        yield Case(([np.array([1, 2, 3], np.uint8)] * 4,), {"shape": (5,)}, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        three = [np.int32(3)] * 2
+        yield ErrorCase((three,), {"p": (0.1, 0.2, 0.1)}, words=("p", "add up"))
+        yield ErrorCase((three,), {"p": (-0.1, 0.4, 0.7)}, words=("p", "[0, 1]"))
+        yield ErrorCase((three,), {"p": (0.5, 0.5)}, words=("p", "3 choices"))
+        yield ErrorCase(([np.int32(0)] * 2,), words=("at least one",))

@@ -1,0 +1,51 @@
+"""Draws random windows for pictures of given shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.types import INT32
+
+
+@register
+class RandomCropGenerator(Operator):
+    """Draws a random window for each picture from its shape, as random crops do, without cutting it."""
+
+    name = "random_crop_generator"
+    family = "random"
+    title = "Random crop window"
+    inputs = (Input("shape", kind="tensor", doc="Height and width of each picture first, such as from ``peek_image_shape``."),)
+    outputs = (Output("anchor", kind="tensor", doc="Top and left."), Output("shape", kind="tensor", doc="Height and width."))
+    devices = ("cpu",)
+    random = True
+    arguments = RANDOM_WINDOW
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        verify_random_window(values)
+
+    def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
+        rows = [array.reshape(-1)[:2].astype(np.int64) for array in shape.arrays()]
+        for index, row in enumerate(rows):
+            if row.size < 2:
+                raise call.problem(f"needs height and width, got {row.size} numbers", sample=index)
+        windows = random_windows(call, np.stack(rows)).astype(np.int32)
+        anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
+        return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(np.ascontiguousarray(extent), dtype=INT32)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        shapes = [np.array(row, np.int64) for row in ((100, 200, 3), (480, 320, 3), (20, 20, 1))]
+        yield Case((shapes,), {}, batches=3)
+        yield Case((shapes,), {"random_area": (0.1, 0.2), "num_attempts": 2}, batches=3)
+        yield Case(([row.astype(np.int32) for row in shapes],), {"seed": 11}, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase(([np.array([5], np.int64)],), words=("height and width",))
