@@ -1,0 +1,96 @@
+"""Changes which sample is where in a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.tensor.shapes_of_output import integer_table
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+
+@register
+class PermuteBatch(Operator):
+    """Puts the samples of a batch in another order: output sample i is input sample ``indices[i]``."""
+
+    name = "permute_batch"
+    family = "tensor"
+    title = "Permute batch"
+    whole_batch = True
+    inputs = (Input("data", kind="any", doc="Any batch."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg(
+            "indices", "int", REQUIRED,
+            "Index of the sample that comes to each place: a list as long as the batch, or a node of scalars.",
+            vector=True, tensor=True, important=True,
+        ),
+    )  # fmt: skip
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        batch = call.batches.get("indices")
+        if batch is None:
+            indices = np.array(self.values["indices"], np.int64)
+            if len(indices) != len(data):
+                raise call.problem(f"has {len(indices)} indices for a batch of {len(data)}", argument="indices")
+        else:
+            if batch.ndim:
+                raise call.problem(f"must be a scalar in each sample, got {batch.ndim} dimensions", argument="indices")
+            indices = integer_table(call, batch, "indices")[:, 0]
+        wrong = (indices < 0) | (indices >= len(data))
+        if wrong.any():
+            sample = int(np.argmax(wrong))
+            raise call.problem(f"there is no sample {indices[sample]} in a batch of {len(data)}", argument="indices", sample=sample)
+        return data.take(indices)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),), {"indices": [2, 0, 1]})
+        yield Case((samples.pictures(),), {"indices": [1, 1, 1]})
+        yield Case((samples.tensors([(), (), ()]),), {"indices": PerSample([np.int32(2), np.int32(2), np.int32(0)])})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"indices": [0, 1]}, ("indices", "2 indices"))
+        yield ErrorCase((samples.pictures(),), {"indices": [0, 1, 3]}, ("indices", "no sample 3"))
+        yield ErrorCase((samples.pictures(),), {"indices": [0, -1, 2]}, ("indices", "no sample -1"))
+
+
+@register
+class BatchPermutation(Operator):
+    """Draws an order of the samples of a batch, for :func:`permute_batch`: one index for each sample."""
+
+    name = "batch_permutation"
+    family = "random"
+    title = "Batch permutation"
+    random = True
+    whole_batch = True
+    outputs = (Output("indices", kind="tensor"),)
+    arguments = (
+        Arg("allow_repetitions", "bool", False, "An index may come several times, and others not at all."),
+        Arg("no_fixed_points", "bool", False, "No index is at its own place; has no effect on a batch of one sample."),
+    )
+
+    def run(self, call: Call) -> Batch:
+        from dali_lab.executor.random_streams import permutation
+
+        order = permutation(
+            call.seed,
+            call.drawn_before,
+            call.count,
+            allow_repetitions=bool(self.value("allow_repetitions")),
+            no_fixed_points=bool(self.value("no_fixed_points")),
+        )
+        return Batch.dense(order.astype(np.int32))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        for size in (1, 2, 7, 8):
+            for repeat in (False, True):
+                for apart in (False, True):
+                    arguments = {"allow_repetitions": repeat, "no_fixed_points": apart}
+                    yield Case((), arguments, batch_size=size, batches=3)
+        yield Case((), {"seed": 77}, batch_size=5, batches=2)

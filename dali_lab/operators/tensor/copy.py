@@ -1,0 +1,71 @@
+"""Passes data on, and gives what is known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import UINT8
+
+
+@register
+class Copy(Operator):
+    """Gives its input again. Batches never change once they are made, so no data is moved."""
+
+    name = "copy"
+    family = "tensor"
+    title = "Copy"
+    inputs = (Input("data", kind="any", doc="Any tensors."),)
+    devices = ("cpu", "gpu")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return data.replaced()
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),))
+        yield Case((samples.sequences(),))
+        yield Case((samples.tensors([(), (), ()], np.int16),))
+
+
+@register
+class GetProperty(Operator):
+    """Gives a property of each sample as bytes: where it came from, or its layout."""
+
+    name = "get_property"
+    family = "tensor"
+    title = "Property"
+    inputs = (Input("data", kind="any", doc="Any tensors."),)
+    outputs = (Output("property", kind="tensor", doc="One-dimensional UINT8: the text's bytes."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg(
+            "key", "string", REQUIRED,
+            "`source_info`: the file or other origin of the sample, as readers set it; `layout`: the axis names.",
+            choices=("source_info", "layout"), important=True,
+        ),
+    )  # fmt: skip
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        if self.value("key") == "layout":
+            texts = [data.layout.encode()] * len(data)
+        else:
+            texts = [source.encode() for source in data.sources] if data.sources is not None else [b""] * len(data)
+        lengths = np.array([len(text) for text in texts], np.int64)
+        buffer = np.frombuffer(b"".join(texts), np.uint8)
+        addresses = buffer.ctypes.data + np.cumsum(lengths) - lengths
+        return Batch(addresses, lengths.reshape(-1, 1), UINT8, "", (buffer,), data.sources)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),), {"key": "layout"})
+        yield Case((samples.tensors([(2,), (3,), (1,)]),), {"key": "layout"})
+        yield Case((samples.pictures(),), {"key": "source_info"})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"key": "foo"}, ("key", "'foo'"))
+        yield ErrorCase((samples.pictures(),), {}, ("key", "must be given"))

@@ -1,0 +1,173 @@
+"""Joins tensors along an axis of theirs, or along a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+
+_INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True),)
+
+
+class _Joining(Operator):
+    family = "tensor"
+    inputs = _INPUTS
+    devices = ("cpu", "gpu")
+
+    def setup(self) -> None:
+        name = self.value("axis_name")
+        if name is not None and len(name) != 1:
+            raise self.fail(f"must be one letter, got {name!r}", "axis_name")
+
+    def _check_kinds(self, call: Call, batches: Sequence[Batch]) -> None:
+        first = batches[0]
+        for index, batch in enumerate(batches):
+            if (batch.dtype, batch.ndim) != (first.dtype, first.ndim):
+                raise call.problem(
+                    f"input {index} holds {batch.dtype.name} of {batch.ndim} dimensions, input 0 {first.dtype.name} of {first.ndim}"
+                )
+
+    @staticmethod
+    def _joined(call: Call, batches: Sequence[Batch], axis: int, layout: str) -> Batch:
+        """The samples of all batches side by side along an axis that all of them have."""
+        shapes = batches[0].shapes.copy()
+        shapes[:, axis] = sum(batch.shapes[:, axis] for batch in batches)
+        first = batches[0]
+        out = call.allocate(shapes, first.dtype, layout)
+        if not int(out.sizes.sum()):
+            return out
+        from dali_lab.kernels.cpu.joining import join
+
+        join([batch.addresses for batch in batches], out.addresses, [batch.shapes for batch in batches], axis, first.itemsize)
+        return out
+
+
+@register
+class Cat(_Joining):
+    """Joins tensors along an axis that they have; their other extents must agree in each sample."""
+
+    name = "cat"
+    title = "Concatenate"
+    arguments = (
+        Arg("axis", "int", 0, "Axis along which the inputs are joined; negative ones count from the end.", important=True),
+        Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
+    )
+
+    def setup(self) -> None:
+        super().setup()
+        if self.has("axis") and self.has("axis_name"):
+            raise self.fail("excludes 'axis_name'; give one of them", "axis")
+
+    def run(self, call: Call, *batches: Batch) -> Batch:
+        self._check_kinds(call, batches)
+        ndim = batches[0].ndim
+        layout = batches[0].layout
+        name = self.value("axis_name")
+        if name is not None:
+            axis = layout.find(name)
+            if axis < 0:
+                raise call.problem(f"'{name}' is not in the layout '{layout}'", argument="axis_name")
+        else:
+            axis = self.value("axis")
+            if not -ndim <= axis < ndim:
+                raise call.problem(f"{axis} is not an axis of {ndim} dimensions", argument="axis")
+            axis %= ndim
+        others = [d for d in range(ndim) if d != axis]
+        for index, batch in enumerate(batches):
+            differs = (batch.shapes[:, others] != batches[0].shapes[:, others]).any(axis=1)
+            if differs.any():
+                sample = int(np.argmax(differs))
+                have, want = tuple(batch.shapes[sample].tolist()), tuple(batches[0].shapes[sample].tolist())
+                raise call.problem(
+                    f"input {index} has shape {have}, input 0 {want}: they may differ only in axis {axis}", sample=sample
+                )
+        if len(batches) == 1:
+            return batches[0]
+        return self._joined(call, batches, axis, layout)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        left = (samples.tensors([(2, 3), (1, 3), (4, 3)], np.uint8), "HW")
+        right = (samples.tensors([(5, 3), (2, 3), (0, 3)], np.uint8), "HW")
+        bare = samples.tensors([(2, 3), (1, 3), (4, 3)], np.uint8)
+        yield Case((left, right))
+        yield Case((left, left), {"axis": 1})
+        yield Case((left, left, right), {"axis": -2})
+        yield Case((left, bare), {"axis_name": "W"})
+        yield Case((left,))
+        yield Case((left, (bare, "XY")))
+        yield Case((samples.pictures(), samples.pictures()), {"axis": 2})
+        yield Case((samples.pictures(dtype=np.float32), samples.pictures(dtype=np.float32)), {"axis": 1})
+        yield Case((samples.tensors([(3,), (1,), (2,)], np.int64), samples.tensors([(1,), (2,), (3,)], np.int64)))
+        yield Case((samples.tensors([(2, 3)] * 3, np.float16), samples.tensors([(2, 1)] * 3, np.float16)), {"axis": 1})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        left = samples.tensors([(2, 3), (1, 3), (4, 3)])
+        yield ErrorCase((left, left), {"axis": 2}, ("axis", "2"))
+        yield ErrorCase((left, samples.tensors([(2, 4), (1, 3), (4, 3)])), {}, ("(2, 4)", "(2, 3)"))
+        yield ErrorCase((left, samples.tensors([(2, 3)] * 3, np.uint8)), {}, ("UINT8", "FLOAT"))
+        yield ErrorCase((left, samples.tensors([(2,)] * 3)), {}, ("1 dimensions",))
+        yield ErrorCase((left,), {"axis_name": "W"}, ("axis_name", "'W'"))
+        yield ErrorCase((left,), {"axis_name": "WH"}, ("axis_name", "WH"))
+        yield ErrorCase((left,), {"axis_name": "W", "axis": 1}, ("axis", "axis_name"))
+        yield ErrorCase((samples.tensors([()] * 3),), {}, ("axis", "0 dimensions"))
+
+
+@register
+class Stack(_Joining):
+    """Joins tensors of equal shapes along a new axis."""
+
+    name = "stack"
+    title = "Stack"
+    arguments = (
+        Arg("axis", "int", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
+        Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
+    )
+
+    def run(self, call: Call, *batches: Batch) -> Batch:
+        self._check_kinds(call, batches)
+        first = batches[0]
+        ndim = first.ndim
+        axis = self.value("axis")
+        if not (-ndim if ndim else 0) <= axis <= ndim:
+            raise call.problem(f"{axis} is no place for a new axis beside {ndim}", argument="axis")
+        axis %= ndim + 1
+        for index, batch in enumerate(batches):
+            differs = (batch.shapes != first.shapes).any(axis=1)
+            if differs.any():
+                sample = int(np.argmax(differs))
+                have, want = tuple(batch.shapes[sample].tolist()), tuple(first.shapes[sample].tolist())
+                raise call.problem(f"input {index} has shape {have}, input 0 {want}", sample=sample)
+        layout = ""
+        name = self.value("axis_name")
+        if name is not None:
+            if ndim and not first.layout:
+                raise call.problem("a new axis can only be named where the input has a layout", argument="axis_name")
+            layout = first.layout[:axis] + name + first.layout[axis:]
+        widened = [batch.replaced(shapes=np.insert(batch.shapes, axis, 1, axis=1), layout=layout) for batch in batches]
+        return widened[0] if len(widened) == 1 else self._joined(call, widened, axis, layout)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        data = (samples.tensors([(2, 3), (1, 3), (4, 0)], np.uint8), "HW")
+        numbers = samples.tensors([(), (), ()])
+        for arguments in ({}, {"axis_name": "C"}, {"axis": 2, "axis_name": "C"}, {"axis": -1, "axis_name": "C"}, {"axis": -2}, {"axis": 1}):
+            yield Case((data, data), arguments)
+        yield Case((data,), {"axis": 1})
+        yield Case((numbers, numbers, numbers))
+        yield Case((numbers, numbers), {"axis_name": "X"})
+        yield Case((samples.pictures(), samples.pictures()), {"axis_name": "F"})
+        yield Case((data, samples.tensors([(2, 3), (1, 3), (4, 0)], np.uint8)))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        left = samples.tensors([(2, 3), (1, 3), (4, 3)])
+        yield ErrorCase((left, left), {"axis": 3}, ("axis", "3"))
+        yield ErrorCase((left, samples.tensors([(2, 4), (1, 3), (4, 3)])), {}, ("(2, 4)", "(2, 3)"))
+        yield ErrorCase((left, left), {"axis_name": "C"}, ("axis_name", "layout"))
+        yield ErrorCase((left, left), {"axis_name": "CD"}, ("axis_name", "CD"))
+        yield ErrorCase((left, samples.tensors([(2, 3)] * 3, np.uint8)), {}, ("UINT8", "FLOAT"))

@@ -1,0 +1,113 @@
+"""Turns class numbers into vectors with one mark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.math.elementwise import apply
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import numpy_dtype
+
+
+@register
+class OneHot(Operator):
+    """Turns each class number into a vector that holds `on_value` at that index and `off_value` elsewhere.
+
+    The vectors lie along a new axis. If every sample of the batch has just one element and no axis is given, it counts
+    as a scalar, whatever its number of dimensions. Numbers that are no class give a vector without a mark.
+    """
+
+    name = "one_hot"
+    family = "tensor"
+    title = "One-hot"
+    whole_batch = True
+    inputs = (Input("labels", kind="tensor", doc="Class numbers; the fraction of floats is dropped."),)
+    outputs = (Output("output", kind="tensor"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("num_classes", "int", 0, "Number of classes.", minimum=0, important=True),
+        Arg("dtype", "dtype", types.FLOAT, "Type of the output."),
+        Arg("on_value", "float", 1.0, "Value at the class; its fraction is dropped for integer types, which wrap."),
+        Arg("off_value", "float", 0.0, "Value elsewhere."),
+        Arg("axis", "int", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
+        Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
+    )
+
+    def setup(self) -> None:
+        name = self.value("axis_name")
+        if name is not None and len(name) != 1:
+            raise self.fail(f"must be one letter, got {name!r}", "axis_name")
+        kind = numpy_dtype(self.value("dtype"))
+        self._on, self._off = (_converted(self.value(key), kind) for key in ("on_value", "off_value"))
+        self._classes = np.arange(self.value("num_classes"), dtype=np.int64)
+
+    def run(self, call: Call, labels: Batch) -> Batch:
+        scalar = not labels.ndim or (bool((labels.sizes == 1).all()) and "axis" not in self.given)
+        source = labels.replaced(shapes=np.zeros((len(labels), 0), np.int64), layout="") if scalar else labels
+        axis = self.value("axis")
+        if axis > source.ndim:
+            raise call.problem(f"{axis} is no place for a new axis beside {source.ndim}", argument="axis")
+        axis = source.ndim if axis < 0 else axis
+        name = self.value("axis_name")
+        layout = source.layout[:axis] + name + source.layout[axis:] if name is not None else ""
+        shapes = np.insert(source.shapes, axis, len(self._classes), axis=1)
+        if len(layout) != shapes.shape[1]:
+            layout = ""
+        out = call.allocate(shapes, self.value("dtype"), layout)
+        expanded = source.replaced(shapes=np.insert(source.shapes, axis, 1, axis=1))
+        classes = np.array([1] * axis + [len(self._classes)] + [1] * (source.ndim - axis), np.int64)
+        same = Batch(
+            np.full(len(labels), self._classes.ctypes.data, np.int64),
+            np.tile(classes, (len(labels), 1)),
+            types.INT64,
+            "",
+            (self._classes,),
+        )
+        apply(self._mark, out, [expanded, same])
+        return out
+
+    def _mark(self, out: npt.NDArray[Any], labels: npt.NDArray[Any], classes: npt.NDArray[Any]) -> None:
+        whole = np.trunc(labels) if labels.dtype.kind == "f" else labels
+        np.copyto(out, self._off)
+        np.copyto(out, self._on, where=whole == classes)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        numbers = [np.int32(1), np.int32(3), np.int32(0)]
+        rows = ([np.array([1, 0], np.int32), np.array([3, 9, -1], np.int32), np.array([2], np.int32)], "X")
+        for arguments in (
+            {"num_classes": 4},
+            {"num_classes": 2},
+            {"num_classes": 4, "dtype": types.UINT8, "on_value": 300, "off_value": -2},
+            {"num_classes": 4, "dtype": types.INT32, "on_value": 1.7},
+            {},
+            {"num_classes": 3, "axis_name": "C"},
+            {"num_classes": 3, "axis": 0, "axis_name": "C"},
+        ):
+            yield Case((numbers,), arguments)
+        for arguments in ({}, {"axis": 0}, {"axis": 1}, {"axis": -1}, {"axis_name": "C"}, {"axis": 0, "axis_name": "C"}):
+            yield Case((rows,), {"num_classes": 4, **arguments})
+        single = ([np.array([[1]], np.int64), np.array([[2]], np.int64), np.array([[0]], np.int64)], "XY")
+        yield Case((single,), {"num_classes": 3})
+        yield Case((single,), {"num_classes": 3, "axis": 0})
+        yield Case((single,), {"num_classes": 3, "axis_name": "C"})
+        yield Case((samples.tensors([(2, 3), (1, 2), (4, 4)], np.uint8),), {"num_classes": 256, "axis": 1, "dtype": types.UINT8})
+        yield Case(([np.float32(1.7), np.float32(-0.5), np.float32(2)],), {"num_classes": 3})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        rows = samples.tensors([(2,), (3,), (1,)], np.uint8)
+        yield ErrorCase((rows,), {"num_classes": -2}, ("num_classes", "-2"))
+        yield ErrorCase((rows,), {"num_classes": 2, "axis": 2}, ("axis", "2"))
+        yield ErrorCase((rows,), {"num_classes": 2, "axis_name": "AB"}, ("axis_name", "AB"))
+
+
+def _converted(value: float, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    single = np.array(value, np.float32)
+    return single.astype(np.int64).astype(kind) if kind.kind in "iu" else single.astype(kind)

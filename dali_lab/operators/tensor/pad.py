@@ -1,0 +1,168 @@
+"""Pads samples to a common shape, or to extents that are multiples of a number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.tensor.shapes_of_output import integer_table
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
+
+
+@register
+class Pad(Operator):
+    """Pads all samples at the end of their axes, to the largest extent in the batch or to a given one.
+
+    Every chosen axis grows to the extent that `shape` gives, or to that of the largest sample, and then on to a
+    multiple of `align`. Samples are never cut.
+    """
+
+    name = "pad"
+    family = "geometry"
+    title = "Pad"
+    whole_batch = True
+    inputs = (Input("data", kind="tensor", doc="Any tensors."),)
+    devices = ("cpu", "gpu")
+    differs = "FLOAT64 is allowed."
+    arguments = (
+        Arg("fill_value", "float", 0.0, "Value of the padding; its fraction is dropped for integer types.", tensor=True, important=True),
+        Arg("axes", "int", None, "Axes to pad; all by default. Negative ones count from the end.", vector=True, tensor=True),
+        Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
+        Arg("align", "int", None, "The extents become multiples of these; one number counts for all axes.", vector=True, tensor=True),
+        Arg(
+            "shape", "int", None,
+            "Least extents of the chosen axes; -1 takes that of the largest sample, 1 leaves the axis as it is.",
+            vector=True, tensor=True, important=True,
+        ),
+    )  # fmt: skip
+
+    def setup(self) -> None:
+        if self.has("axes") and self.has("axis_names"):
+            raise self.fail("excludes 'axis_names'; give one of them", "axes")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        axes = self._axes(call, data)
+        count = axes.shape[1]
+        extents = np.take_along_axis(data.shapes, axes, axis=1)
+        largest = self._largest(data, axes)
+        shape = self._table(call, "shape", count)
+        least = largest if shape is None else np.where(shape < 0, largest, shape)
+        wanted = np.maximum(extents, least)
+        align = self._table(call, "align", count)
+        if align is not None:
+            if (align < 1).any():
+                sample = int(np.argmax((align < 1).any(axis=1)))
+                raise call.problem(f"must be at least 1, got {align[sample].tolist()}", argument="align", sample=sample)
+            wanted = -(-wanted // align) * align
+        shapes = data.shapes.copy()
+        np.put_along_axis(shapes, axes, wanted, axis=1)
+        if np.array_equal(shapes, data.shapes):
+            return data
+        out = call.allocate(shapes, data.dtype, data.layout)
+        from dali_lab.kernels.cpu.copy import copy_window
+
+        kind = numpy_dtype(data.dtype)
+        number = call.numbers("fill_value", np.float32).reshape(-1, 1)
+        # As C converts: the fraction is dropped, and small integers wrap.
+        fill = number.astype(np.int64).astype(kind) if kind.kind in "iu" else number.astype(kind)
+        copy_window(
+            data.addresses, out.addresses, data.shapes, np.zeros_like(shapes), shapes, data.itemsize,
+            fill=np.ascontiguousarray(fill).view(f"u{kind.itemsize}"),
+        )  # fmt: skip
+        return out
+
+    def _axes(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
+        """Axes to pad in each sample, ``int64[N, K]``."""
+        names = self.value("axis_names")
+        batch = call.batches.get("axes")
+        if names:
+            for letter in names:
+                if letter not in data.layout:
+                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
+            row = [data.layout.index(letter) for letter in names]
+        elif batch is not None:
+            row = []
+        else:
+            row = list(self.values["axes"] or range(data.ndim))
+        table = integer_table(call, batch, "axes") if batch is not None else np.tile(np.array(row, np.int64), (len(data), 1))
+        wrong = (table < -data.ndim) | (table >= data.ndim)
+        if wrong.any():
+            sample, place = np.argwhere(wrong)[0]
+            raise call.problem(f"{table[sample, place]} is not an axis of {data.ndim} dimensions", argument="axes")
+        table = table % max(data.ndim, 1)
+        ordered = np.sort(table, axis=1)
+        if (ordered[:, 1:] == ordered[:, :-1]).any():
+            raise call.problem("an axis is given twice", argument="axis_names" if names else "axes")
+        return table
+
+    @staticmethod
+    def _largest(data: Batch, axes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The largest extent in the batch of each axis of `axes`."""
+        most = data.shapes.max(axis=0, initial=0)
+        return most[axes]
+
+    def _table(self, call: Call, name: str, count: int) -> npt.NDArray[np.int64] | None:
+        batch = call.batches.get(name)
+        value = self.values[name]
+        if batch is None and not value:
+            return None
+        table = (
+            integer_table(call, batch, name)
+            if batch is not None
+            else np.tile(np.array(value, np.int64).reshape(1, -1), (call.count, 1))
+        )
+        if table.shape[1] == 1:
+            table = np.repeat(table, count, axis=1)
+        if table.shape[1] != count:
+            raise call.problem(f"takes 1 or {count} values, got {table.shape[1]}", argument=name)
+        return table
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        rows = samples.tensors([(5,), (2,), (3,)], np.int16)
+        table = (samples.tensors([(5, 2), (2, 7), (3, 3)]), "HW")
+        for arguments in (
+            {"fill_value": -1},
+            {"fill_value": -1, "axes": 0, "shape": 7},
+            {"fill_value": -1, "axes": [0], "align": 4},
+            {"axes": [0], "shape": 1, "align": 2},
+            {"shape": 2},
+            {"fill_value": 1e6},
+        ):
+            yield Case((rows,), arguments)
+        for arguments in (
+            {},
+            {"axes": [1]},
+            {"axes": [-1], "fill_value": 0.5},
+            {"axis_names": "H"},
+            {"axis_names": "WH", "shape": [4, 6]},
+            {"axes": [1, 0], "shape": [4, -1], "align": [3, 4]},
+            {"align": 4},
+            {"shape": [1, 1], "align": [4, 2]},
+            {"axes": [], "align": 3},
+        ):
+            yield Case((table,), arguments)
+        yield Case((samples.pictures(),), {"axis_names": "HW", "align": 16, "fill_value": 7})
+        yield Case((samples.pictures(),), {"axis_names": "C", "shape": 4, "fill_value": 255})
+        yield Case((samples.sequences(),), {"axes": [0]})
+        yield Case((table,), {"fill_value": PerSample([np.float32(1), np.float32(2.5), np.float32(-1)])})
+        yield Case((table,), {"shape": PerSample([np.array([6, 7], np.int32), np.array([9, -1], np.int32), np.array([1, 1], np.int32)])})
+        yield Case((table,), {"axes": [0], "align": PerSample([np.array([2], np.int32), np.array([3], np.int32), np.array([4], np.int32)])})
+        yield Case((samples.tensors([(0, 2), (3, 1), (2, 2)], np.uint8),), {"fill_value": 9})
+        for dtype in (np.uint8, np.int32, np.int64, np.float16, bool):
+            yield Case((samples.tensors([(2, 2), (1, 3), (3, 1)], dtype),), {"fill_value": 2.5})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        table = (samples.tensors([(5, 2), (2, 7), (3, 3)]), "HW")
+        yield ErrorCase((table,), {"axes": [2]}, ("axes", "2"))
+        yield ErrorCase((table,), {"axes": [0, 0]}, ("axes", "twice"))
+        yield ErrorCase((table,), {"axis_names": "Z"}, ("axis_names", "'Z'"))
+        yield ErrorCase((table,), {"axes": [0], "axis_names": "H"}, ("axes", "axis_names"))
+        yield ErrorCase((table,), {"axes": [0], "shape": [1, 2]}, ("shape", "2"))
+        yield ErrorCase((table,), {"align": 0}, ("align", "0"))

@@ -1,0 +1,257 @@
+"""Sees the same memory in another shape, layout or type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import stacked
+from dali_lab.batch.promotion import is_integer
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
+
+_INPUTS = (
+    Input("data", kind="tensor", doc="Tensors to reshape."),
+    Input("shape_input", kind="tensor", doc="The wanted shapes, one-dimensional integers; excludes `shape`.", optional=True),
+)
+_ARGUMENTS = (
+    Arg(
+        "shape", "int", None,
+        "Wanted shape; one extent may be negative and takes what is left of the elements.",
+        vector=True, tensor=True, important=True,
+    ),
+    Arg(
+        "rel_shape", "float", None,
+        "Wanted shape relative to that of the input; one factor may be negative and takes what is left. Excludes `shape`.",
+        vector=True, tensor=True,
+    ),
+    Arg(
+        "src_dims", "int", None,
+        "The input axis from which each output axis takes its extent; -1 inserts an axis of one element.",
+        vector=True, tensor=True,
+    ),
+    Arg("layout", "layout", None, "Axis names of the output; kept by default where the number of dimensions stays."),
+)  # fmt: skip
+
+
+class _Reshaping(Operator):
+    family = "tensor"
+    inputs = _INPUTS
+    devices = ("cpu", "gpu")
+
+    def setup(self) -> None:
+        if self.has("shape") and self.has("rel_shape"):
+            raise self.fail("excludes 'rel_shape'; give one of them", "shape")
+        if self.has("rel_shape") and "rel_shape" not in self.connected and not self.values["rel_shape"]:
+            raise self.fail("cannot be empty", "rel_shape")
+
+    def _reshaped(self, call: Call, inputs: tuple[Batch, ...], dtype: types.DALIDataType) -> Batch:
+        data = inputs[0]
+        old, new = data.itemsize, numpy_dtype(dtype).itemsize
+        source = self._source_extents(call, data)
+        if len(inputs) > 1:
+            if self.has("shape") or self.has("rel_shape"):
+                raise call.problem("a shape is given by an input and by an argument")
+            if not is_integer(inputs[1].dtype):
+                raise call.problem(f"the shape input must hold integers, not {inputs[1].dtype.name}")
+            wanted = integer_table(call, inputs[1], "shape_input")
+        elif self.has("shape"):
+            wanted = self._integers(call, "shape")
+        elif self.has("rel_shape"):
+            wanted = self._relative(call, source)
+        else:
+            wanted = source.copy()
+            if old != new:
+                wanted = self._last_axis_adapted(call, wanted, old, new)
+        shapes = self._fill_missing(call, data, wanted, old, new)
+        layout = self.value("layout")
+        if layout is None:
+            kept = shapes.shape[1] == data.ndim
+            layout = data.layout if kept else ""
+        return data.replaced(shapes=shapes, dtype=dtype, layout=check_layout(call, layout, shapes.shape[1]))
+
+    def _integers(self, call: Call, name: str) -> npt.NDArray[np.int64]:
+        batch = call.batches.get(name)
+        if batch is not None:
+            return integer_table(call, batch, name)
+        return np.tile(np.array(self.values[name], np.int64).reshape(1, -1), (call.count, 1))
+
+    def _source_extents(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
+        """The input's extents in the order of `src_dims`."""
+        if not self.has("src_dims"):
+            return data.shapes
+        dims = self._integers(call, "src_dims")
+        wrong = (dims < -1) | (dims >= data.ndim)
+        if wrong.any():
+            sample, place = np.argwhere(wrong)[0]
+            raise call.problem(
+                f"{dims[sample, place]} is neither an axis of {data.ndim} nor -1", argument="src_dims", sample=int(sample)
+            )
+        if not data.ndim:
+            return np.ones_like(dims)
+        return np.where(dims < 0, 1, np.take_along_axis(data.shapes, np.maximum(dims, 0), axis=1))
+
+    def _relative(self, call: Call, source: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        batch = call.batches.get("rel_shape")
+        if batch is not None:
+            if not batch.is_uniform():
+                raise call.problem("must have as many elements in each sample", argument="rel_shape")
+            factors = stacked(batch).reshape(len(batch), -1).astype(np.float32)
+        else:
+            factors = np.tile(np.array(self.values["rel_shape"], np.float32).reshape(1, -1), (call.count, 1))
+        if factors.shape[1] > source.shape[1] or (self.has("src_dims") and factors.shape[1] != source.shape[1]):
+            raise call.problem(f"has {factors.shape[1]} factors for {source.shape[1]} axes", argument="rel_shape")
+        scaled = np.floor(factors * source[:, : factors.shape[1]].astype(np.float32) + np.float32(0.5)).astype(np.int64)
+        return np.where(factors < 0, -1, scaled)
+
+    def _last_axis_adapted(self, call: Call, wanted: npt.NDArray[np.int64], old: int, new: int) -> npt.NDArray[np.int64]:
+        if not wanted.shape[1]:
+            raise call.problem("a scalar cannot become elements of another size", argument="dtype")
+        last = wanted[:, -1] * old
+        if (last % new).any():
+            sample = int(np.argmax(last % new != 0))
+            raise call.problem(
+                f"{wanted[sample, -1]} elements of {old} bytes in the last axis do not divide into elements of {new} bytes",
+                argument="dtype",
+                sample=sample,
+            )
+        wanted[:, -1] = last // new
+        return wanted
+
+    def _fill_missing(
+        self, call: Call, data: Batch, wanted: npt.NDArray[np.int64], old: int, new: int
+    ) -> npt.NDArray[np.int64]:
+        argument = "rel_shape" if self.has("rel_shape") else "shape"
+        open_ = wanted < 0
+        if (open_.sum(axis=1) > 1).any():
+            raise call.problem("only one extent may be negative", argument=argument)
+        size = data.sizes * old // new
+        if open_.any():
+            rest = np.where(open_, 1, wanted).prod(axis=1)
+            fitting = np.where(rest > 0, size // np.maximum(rest, 1), 0)
+            wanted = np.where(open_, fitting[:, None], wanted)
+        wrong = wanted.prod(axis=1) * new != data.sizes * old
+        if wrong.any():
+            sample = int(np.argmax(wrong))
+            have, want = tuple(data.shapes[sample].tolist()), tuple(wanted[sample].tolist())
+            raise call.problem(f"shape {have} does not fit {want}", argument=argument, sample=sample)
+        return wanted
+
+
+@register
+class Reshape(_Reshaping):
+    """Sees the elements of each tensor in another shape or layout; no data is moved."""
+
+    name = "reshape"
+    title = "Reshape"
+    arguments = _ARGUMENTS
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {*connected, *values}
+        if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout"}:
+            raise ArgumentError("must be given, or 'rel_shape', 'src_dims' or 'layout'", argument="shape", operator=cls.name)
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        return self._reshaped(call, inputs, inputs[0].dtype)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        data = (samples.tensors([(4, 6), (4, 6), (4, 6)], np.uint8), "HW")
+        ragged = (samples.tensors([(4, 6), (2, 3), (8, 1)], np.int16), "HW")
+        for arguments in (
+            {"shape": [2, 12]},
+            {"shape": [-1]},
+            {"shape": [3, -1, 2]},
+            {"shape": [6, 4], "layout": "AB"},
+            {"shape": [2, 2, 6], "layout": "ABC"},
+            {"layout": "XY"},
+            {"layout": ""},
+            {"rel_shape": [0.5, -1]},
+            {"rel_shape": [0.3, -1]},
+            {"rel_shape": [0.5, 2]},
+            {"rel_shape": [-1]},
+            {"src_dims": [1, 0]},
+            {"src_dims": [1, 0], "rel_shape": [0.5, -1]},
+            {"src_dims": [0, 1, -1], "rel_shape": [1, -1, 2]},
+            {"src_dims": [0, -1, 1], "layout": "HXW"},
+        ):
+            yield Case((data,), arguments)
+        yield Case((ragged,), {"shape": [-1]})
+        yield Case((ragged,), {"src_dims": [1, 0]})
+        yield Case((ragged,), {"rel_shape": [-1, 1]})
+        yield Case((ragged[0], [np.array([24], np.int32), np.array([6], np.int32), np.array([-1], np.int32)]))
+        yield Case((data,), {"shape": PerSample([np.array([2, -1]), np.array([24, 1]), np.array([-1, 3])])})
+        yield Case((data,), {"rel_shape": PerSample([np.array(r, np.float32) for r in ([2, -1], [-1, 2], [0.25, -1])])})
+        yield Case((samples.tensors([(), (), ()]),), {"shape": [1, 1]})
+        yield Case((samples.tensors([(1, 1)] * 3),), {"shape": []})
+        yield Case((samples.tensors([(0, 3)] * 3),), {"shape": [5, -1]})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        data = samples.tensors([(4, 6)] * 3)
+        yield ErrorCase((data,), {}, ("shape", "must be given"))
+        yield ErrorCase((data,), {"shape": [5, -1]}, ("shape", "(4, 6)"))
+        yield ErrorCase((data,), {"shape": [-1, -1]}, ("shape", "one extent"))
+        yield ErrorCase((data,), {"shape": [2, 12], "rel_shape": [1, 1]}, ("shape", "rel_shape"))
+        yield ErrorCase((data,), {"shape": [2, 12], "layout": "ABC"}, ("layout", "ABC"))
+        yield ErrorCase((data,), {"src_dims": [2, 0]}, ("src_dims", "2"))
+        yield ErrorCase((data,), {"rel_shape": [1, 1, 1]}, ("rel_shape", "3 factors"))
+        yield ErrorCase((data, samples.tensors([(2,)] * 3)), {}, ("integers", "FLOAT"))
+
+
+@register
+class Reinterpret(_Reshaping):
+    """Sees the bytes of each tensor as elements of another type, shape or layout; no data is moved."""
+
+    name = "reinterpret"
+    title = "Reinterpret"
+    arguments = (
+        Arg("dtype", "dtype", None, "Type of the output; the last axis adapts where no shape is given.", important=True),
+        *_ARGUMENTS,
+    )
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {*connected, *values}
+        if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout", "dtype"}:
+            raise ArgumentError("must be given, or a shape or layout", argument="dtype", operator=cls.name)
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        dtype = self.value("dtype")
+        return self._reshaped(call, inputs, inputs[0].dtype if dtype is None else dtype)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        data = ([np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((1, 4), np.float32), np.zeros((2, 4), np.float32)], "HW")
+        for arguments in (
+            {"dtype": types.INT32},
+            {"dtype": types.UINT8},
+            {"dtype": types.UINT16, "layout": "AB"},
+            {"dtype": types.INT64},
+            {"dtype": types.UINT8, "shape": [-1]},
+            {"dtype": types.UINT8, "shape": [-1, 8], "layout": "XY"},
+            {"dtype": types.UINT8, "rel_shape": [1, -1]},
+            {"dtype": types.UINT8, "rel_shape": [1, 4]},
+            {"dtype": types.UINT8, "src_dims": [1, 0]},
+            {"shape": [-1]},
+            {"layout": "XY"},
+        ):
+            yield Case((data,), arguments)
+        yield Case((samples.pictures(dtype=np.uint16),), {"dtype": types.UINT8})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        data = samples.tensors([(3, 3)] * 3, np.uint8)
+        yield ErrorCase((data,), {}, ("dtype", "must be given"))
+        yield ErrorCase((data,), {"dtype": types.INT32}, ("dtype", "divide"))
+        yield ErrorCase((data,), {"dtype": types.INT16, "shape": [9]}, ("shape", "(3, 3)"))
+        yield ErrorCase((samples.tensors([()] * 3),), {"dtype": types.UINT8}, ("scalar",))

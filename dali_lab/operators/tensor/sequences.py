@@ -1,0 +1,180 @@
+"""Sequences as such: taking elements out of them, another order, marking per-frame values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+
+def _check_sequence(call: Call, data: Batch) -> None:
+    if data.layout and not data.layout.startswith("F"):
+        raise call.problem(f"takes sequences, whose layout begins with 'F'; got '{data.layout}'")
+    if data.ndim < 2:
+        raise call.problem(f"takes sequences of elements with dimensions; got {data.ndim} dimensions in all")
+
+
+@register
+class ElementExtract(Operator):
+    """Takes elements out of sequences: one output for each index along the first axis."""
+
+    name = "element_extract"
+    family = "tensor"
+    title = "Extract elements"
+    inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
+    outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("element_map", "int", REQUIRED, "Indices of the elements; one output for each.", vector=True, minimum=0, important=True),
+    )
+
+    @classmethod
+    def output_count(cls, values: Mapping[str, Any]) -> int:
+        return len(np.atleast_1d(values.get("element_map", (0,))))
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        if not values.get("element_map"):
+            raise ArgumentError("must hold at least one index", argument="element_map", operator=cls.name)
+
+    def run(self, call: Call, sequences: Batch) -> tuple[Batch, ...]:
+        _check_sequence(call, sequences)
+        inner = sequences.shapes[:, 1:]
+        step = inner.prod(axis=1) * sequences.itemsize
+        results = []
+        for index in self.value("element_map"):
+            short = sequences.shapes[:, 0] <= index
+            if short.any():
+                sample = int(np.argmax(short))
+                raise call.problem(
+                    f"there is no element {index} in a sequence of {sequences.shapes[sample, 0]}", argument="element_map", sample=sample
+                )
+            results.append(
+                Batch(sequences.addresses + step * index, inner, sequences.dtype, sequences.layout[1:], sequences.owners, sequences.sources)
+            )
+        return tuple(results)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        rows = samples.tensors([(4, 2), (5, 3), (3, 2)], np.int16)
+        yield Case((samples.sequences(),), {"element_map": [0]})
+        yield Case(((rows, "FX"),), {"element_map": [2, 0]})
+        yield Case(((rows, "FX"),), {"element_map": [1, 1, 2]})
+        yield Case((rows,), {"element_map": 1})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        rows = samples.tensors([(4, 2), (5, 3), (3, 2)])
+        yield ErrorCase((rows,), {"element_map": [3]}, ("element_map", "3", "sample 2"))
+        yield ErrorCase((rows,), {"element_map": [-1]}, ("element_map", "-1"))
+        yield ErrorCase((rows,), {"element_map": []}, ("element_map",))
+        yield ErrorCase(((rows, "HW"),), {"element_map": [0]}, ("'F'", "HW"))
+        yield ErrorCase((samples.tensors([(4,)] * 3),), {"element_map": [0]}, ("1 dimensions",))
+
+
+@register
+class SequenceRearrange(Operator):
+    """Puts the elements of sequences in another order; they may be repeated or left out."""
+
+    name = "sequence_rearrange"
+    family = "tensor"
+    title = "Rearrange sequence"
+    inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("new_order", "int", REQUIRED, "Index in the input of each element of the output.", vector=True, tensor=True, important=True),
+    )
+
+    def setup(self) -> None:
+        if "new_order" not in self.connected and not self.values["new_order"]:
+            raise self.fail("must hold at least one index", "new_order")
+
+    def run(self, call: Call, sequences: Batch) -> Batch:
+        _check_sequence(call, sequences)
+        orders = call.lists("new_order", np.int64) or []
+        counts = np.array([len(order) for order in orders], np.int64)
+        if len(counts) and not counts.all():
+            raise call.problem("must hold at least one index", argument="new_order", sample=int(np.argmin(counts)))
+        picked = np.concatenate(orders) if orders else np.zeros(0, np.int64)
+        length = np.repeat(sequences.shapes[:, 0], counts)
+        wrong = (picked < 0) | (picked >= length)
+        if wrong.any():
+            place = int(np.argmax(wrong))
+            sample = int(np.searchsorted(np.cumsum(counts), place, side="right"))
+            raise call.problem(
+                f"there is no element {picked[place]} in a sequence of {length[place]}", argument="new_order", sample=sample
+            )
+        shapes = sequences.shapes.copy()
+        shapes[:, 0] = counts
+        out = call.allocate(shapes, sequences.dtype, sequences.layout)
+        from dali_lab.kernels.cpu.copy import copy
+
+        inner = np.repeat(sequences.shapes[:, 1:].prod(axis=1), counts)
+        source = np.repeat(sequences.addresses, counts) + picked * inner * sequences.itemsize
+        place_in = np.arange(len(picked)) - np.repeat(np.cumsum(counts) - counts, counts)
+        target = np.repeat(out.addresses, counts) + place_in * inner * sequences.itemsize
+        copy(source, target, inner, sequences.itemsize)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        rows = samples.tensors([(4, 2), (5, 3), (4, 2)], np.int16)
+        for order in ([1, 0], [0, 0, 3], 3, [3, 2, 1, 0]):
+            yield Case(((rows, "FX"),), {"new_order": order})
+        yield Case((rows,), {"new_order": [1]})
+        yield Case((rows,), {"new_order": PerSample([np.array([1, 2], np.int32), np.array([4], np.int32), np.array([0, 0, 1], np.int32)])})
+        yield Case((samples.sequences(frames=(2, 3, 2)),), {"new_order": [1, 0, 1]})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        rows = samples.tensors([(4, 2), (5, 3), (3, 2)])
+        yield ErrorCase((rows,), {"new_order": [3]}, ("new_order", "3", "sample 2"))
+        yield ErrorCase((rows,), {"new_order": [-1]}, ("new_order", "-1"))
+        yield ErrorCase((rows,), {"new_order": []}, ("new_order", "at least one"))
+        yield ErrorCase(((rows, "HW"),), {"new_order": [0]}, ("'F'", "HW"))
+
+
+@register
+class PerFrame(Operator):
+    """Marks tensors as sequences, so that an argument takes one value for each frame.
+
+    The layout is made to begin with ``F``; the data is left as it is.
+    """
+
+    name = "per_frame"
+    family = "tensor"
+    title = "Per frame"
+    inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        if not data.ndim:
+            raise call.problem("a scalar cannot be a sequence")
+        if not data.layout:
+            return data.replaced(layout="F" + "*" * (data.ndim - 1))
+        if data.layout[0] != "F" and not self.value("replace"):
+            raise call.problem(f"the layout must begin with 'F', got '{data.layout}'; see 'replace'")
+        return data.replaced(layout="F" + data.layout[1:])
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        rows = samples.tensors([(4, 2), (5, 3), (3, 2)])
+        yield Case((rows,))
+        yield Case(((rows, "FX"),))
+        yield Case(((rows, "HX"),), {"replace": True})
+        yield Case((rows,), {"replace": True})
+        yield Case((samples.tensors([(4,), (2,), (1,)]),))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase(((samples.tensors([(4, 2)] * 3), "HX"),), {}, ("'F'", "HX"))
+        yield ErrorCase((samples.tensors([()] * 3),), {}, ("scalar",))

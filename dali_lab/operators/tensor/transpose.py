@@ -1,0 +1,74 @@
+"""Reorders the axes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+
+
+@register
+class Transpose(Operator):
+    """Reorders the axes of each tensor: output axis i is input axis ``perm[i]``."""
+
+    name = "transpose"
+    family = "tensor"
+    title = "Transpose"
+    inputs = (Input("data", kind="tensor", doc="Any tensors."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("perm", "int", None, "The input axis of each output axis; by default the axes are reversed.", vector=True, important=True),
+        Arg("transpose_layout", "bool", True, "Reorder the layout too; otherwise it is kept."),
+        Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
+    )
+
+    def setup(self) -> None:
+        perm = self.value("perm")
+        if perm is not None and sorted(perm) != list(range(len(perm))):
+            raise self.fail(f"{list(perm)} is not an order of the axes 0 to {len(perm) - 1}", "perm")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        perm = self.value("perm")
+        order = tuple(range(data.ndim))[::-1] if perm is None else perm
+        if len(order) != data.ndim:
+            raise call.problem(f"orders {len(order)} axes, the input has {data.ndim}", argument="perm")
+        layout = self.value("output_layout")
+        if layout is None:
+            layout = "".join(data.layout[axis] for axis in order) if data.layout and self.value("transpose_layout") else data.layout
+        elif len(layout) != data.ndim:
+            raise call.problem(f"'{layout}' has {len(layout)} letters for {data.ndim} axes", argument="output_layout")
+        shapes = np.ascontiguousarray(data.shapes[:, list(order)])
+        if tuple(order) == tuple(range(data.ndim)):
+            return data.replaced(layout=layout)
+        out = call.allocate(shapes, data.dtype, layout)
+        from dali_lab.kernels.cpu.copy import transpose
+
+        transpose(data.addresses, out.addresses, data.shapes, tuple(order), data.itemsize)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        for dtype in (np.uint8, np.int16, np.float32, np.float64):
+            yield Case((samples.pictures(dtype=dtype) if dtype != np.int16 else (samples.tensors([(5, 4, 3)] * 3, dtype), "HWC"),), {"perm": [2, 0, 1]})
+        yield Case((samples.pictures(),))
+        yield Case((samples.pictures(),), {"perm": [1, 0, 2], "transpose_layout": False})
+        yield Case((samples.pictures(),), {"perm": [1, 0, 2], "output_layout": "ABC"})
+        yield Case((samples.pictures(),), {"perm": [0, 1, 2], "output_layout": "ABC"})
+        yield Case((samples.planar(),), {"perm": [1, 2, 0]})
+        yield Case((samples.sequences(),), {"perm": [0, 3, 1, 2]})
+        yield Case((samples.volumes(),), {"perm": [3, 2, 1, 0]})
+        yield Case((samples.tensors([(2, 3), (4, 1), (1, 1)]),), {"perm": [1, 0]})
+        yield Case((samples.tensors([(0, 3), (4, 0), (1, 1)]),), {"perm": [1, 0]})
+        yield Case((samples.tensors([(3,), (4,), (0,)]),))
+        yield Case((samples.tensors([()] * 3),))
+        yield Case((samples.tensors([(2, 3, 1, 4, 2)] * 3, bool),), {"perm": [4, 2, 0, 3, 1]})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"perm": [0, 1]}, ("perm", "2 axes"))
+        yield ErrorCase((samples.pictures(),), {"perm": [0, 0, 1]}, ("perm", "[0, 0, 1]"))
+        yield ErrorCase((samples.pictures(),), {"perm": [0, 1, 5]}, ("perm", "5"))
+        yield ErrorCase((samples.pictures(),), {"output_layout": "AB"}, ("output_layout", "AB"))
