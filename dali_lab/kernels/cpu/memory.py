@@ -15,7 +15,14 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_SHARED_PARTS = ("memory.py", "convert.py", "resample_rows.py")
+_SHARED_PARTS = (
+    "memory.py",
+    "convert.py",
+    "philox.py",
+    "resample_filters.py",
+    "resample_rows.py",
+    "standard_random.py",
+)
 """Files with parts that kernels of other files compile in: Numba looks for changes in a kernel's own file only."""
 
 

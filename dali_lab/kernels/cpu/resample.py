@@ -9,18 +9,8 @@ from numba import types as nb_types
 
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows, variants
-from dali_lab.kernels.cpu.resample_rows import (
-    CUBIC,
-    GAUSSIAN,
-    LANCZOS3,
-    LINEAR,
-    NN,
-    ROWS,
-    TRIANGULAR,
-    plan_rows,
-    resample_four_rows,
-    start_frame,
-)
+from dali_lab.kernels.cpu.resample_filters import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR
+from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
 Array = np.ndarray[Any, Any]
 

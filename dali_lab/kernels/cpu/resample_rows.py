@@ -1,19 +1,15 @@
-"""The parts of separable resampling: NVIDIA DALI's filters, its order of passes, and one output row at a time.
+"""The parts of separable resampling: NVIDIA DALI's order of passes, a few output rows at a time.
 
 What DALI 2.4 does on the CPU, and so what is done here:
 
-* An axis is a map ``source = origin + (x + 0.5) * scale``, with ``scale = (roi_end - roi_start) / out_size`` in
-  float32; a negative scale flips. The minifying filter is taken where ``out_size < abs(roi_end - roi_start)``.
-* A filter is a table (3, 65, 129 or 193 float32 values) read with linear interpolation and stretched to its
-  radius. The taps of one output are ``ceil`` of the window's start and the ``support`` samples that follow;
-  their weights are divided by their sum. Taps outside the image repeat its edge.
-* Two passes, the intermediate image in float32. The order is the cheaper of the two by
-  ``3 * size + work``, ties go to horizontal first.
+* Taps and weights along an axis are those of :mod:`dali_lab.kernels.cpu.resample_filters`. Taps outside the image
+  repeat its edge.
+* Two passes, the intermediate image in float32. The order is the cheaper of the two by ``3 * size + work``, ties go
+  to horizontal first.
 * Sums run over the taps in ascending order, in float32, with products rounded before they are added.
   An integer output is rounded and clamped. A sum that ends in exactly one half goes to the even neighbour in most
   columns and away from zero in the first and the last few: which ones depends on how DALI was compiled. Here it
   always goes to the even one.
-* Nearest neighbour takes ``floor(source)``, where the row coordinate is accumulated (``y += scale``).
 
 Where this does better: a region that lies outside the image repeats the edge (DALI reads out of bounds), and
 nearest neighbour along one axis with another filter along the other keeps to the region (DALI shifts it twice).
@@ -31,125 +27,9 @@ from numba.extending import intrinsic
 
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.memory import part
-
-NN, LINEAR, CUBIC, LANCZOS3, TRIANGULAR, GAUSSIAN = range(6)
-"""Codes of the interpolation types, with the values of ``types.INTERP_*``."""
+from dali_lab.kernels.cpu.resample_filters import NN, filter_taps, nearest_taps, plan_axis
 
 Array = np.ndarray[Any, Any]
-
-_f32 = np.float32
-
-
-def _filter_tables() -> Array:
-    """The four sampled windows in one array: triangle, Gaussian, Lanczos, cubic."""
-
-    def positions(count: int, width: Any) -> Array:
-        index = np.arange(count, dtype=np.float32)
-        return _f32(width) * (index - _f32((count - 1) * 0.5)) / _f32(count - 1)
-
-    gaussian = np.exp(-np.square(positions(_GAUSSIAN_SIZE, 4)))
-    x = positions(_LANCZOS_SIZE, 6).astype(np.float64)
-    lanczos = np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
-    x = np.abs(positions(_CUBIC_SIZE, 4))
-    cubic = np.where(
-        x > 1,
-        _f32(-0.5) * x**3 + _f32(2.5) * x**2 - _f32(4) * x + _f32(2),
-        _f32(1.5) * x**3 - _f32(2.5) * x**2 + _f32(1),
-    )
-    cubic[[0, -1]] = 0
-    return np.concatenate([np.array([0, 1, 0]), gaussian, lanczos, cubic]).astype(np.float32)
-
-
-_TRIANGLE_SIZE, _GAUSSIAN_SIZE, _LANCZOS_SIZE, _CUBIC_SIZE = 3, 65, 193, 129
-_GAUSSIAN_BASE = _TRIANGLE_SIZE
-_LANCZOS_BASE = _GAUSSIAN_BASE + _GAUSSIAN_SIZE
-_CUBIC_BASE = _LANCZOS_BASE + _LANCZOS_SIZE
-_TABLES = _filter_tables()
-
-
-@part
-def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
-    """Where a filter's table is and how it is stretched: (base, count, scale, anchor, support)."""
-    ratio = np.float32(1)
-    if antialias and in_size > np.float32(out_size):
-        ratio = in_size / np.float32(out_size)
-    if ftype == LINEAR or ftype == TRIANGULAR:
-        base, count, anchor = 0, _TRIANGLE_SIZE, np.float32(1)
-        width = np.float32(2) * (ratio if ftype == TRIANGULAR else np.float32(1))
-        old_scale = np.float32(1)
-        width = max(np.float32(1), width)
-    elif ftype == GAUSSIAN:
-        base, count, anchor = _GAUSSIAN_BASE, _GAUSSIAN_SIZE, np.float32(32)
-        sigma = np.float32(np.float64(ratio * np.float32(0.5)) / np.sqrt(2.0))
-        width = max(np.float32(1), np.float32(4 * np.sqrt(2.0)) * sigma)
-        old_scale = np.float32(1)
-    elif ftype == CUBIC:
-        base, count, anchor = _CUBIC_BASE, _CUBIC_SIZE, np.float32(2)
-        width = np.float32(2) * max(np.float32(2), np.float32(2) * ratio)
-        old_scale = np.float32(32)
-    elif ftype == LANCZOS3:
-        base, count, anchor = _LANCZOS_BASE, _LANCZOS_SIZE, np.float32(3)
-        width = np.float32(2) * max(np.float32(3), np.float32(3) * ratio)
-        old_scale = np.float32(32)
-    else:
-        return 0, 0, np.float32(0), np.float32(0), 0
-    scale = np.float32(count - 1) / width
-    anchor = anchor * old_scale / scale
-    support = int(np.ceil(np.float32(count - 1) / scale))
-    return base, count, scale, anchor, support
-
-
-@part
-def _taps(
-    first: Array,
-    weights: Array,
-    begin: int,
-    origin: Any,
-    step: Any,
-    base: int,
-    count: int,
-    scale: Any,
-    anchor: Any,
-    n: int,
-) -> None:
-    """Fill the first tap and the weights of each output along one axis."""
-    origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
-    for x in range(first.shape[0]):
-        start = np.float32(begin + x) * step + origin
-        tap = np.ceil(start)
-        first[x] = np.int64(tap)
-        offset = tap - start
-        total = np.float32(0)
-        for k in range(n):
-            position = (offset + np.float32(k)) * scale
-            value = np.float32(0)
-            if position > np.float32(-1) and position < np.float32(count):
-                left = np.int64(np.floor(position))
-                fraction = position - np.float32(left)
-                low = _TABLES[base + left] if left >= 0 else np.float32(0)
-                high = _TABLES[base + left + 1] if left + 1 < count else np.float32(0)
-                value = low + fraction * (high - low)
-            weights[x * n + k] = value
-            total += value
-        if total != 0:
-            for k in range(n):
-                weights[x * n + k] /= total
-
-
-@part
-def _nearest_taps(
-    first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool
-) -> None:
-    """One tap of weight 1 for each output: the sample that holds its centre."""
-    position = origin + np.float32(0.5) * step
-    for _ in range(begin):
-        position += step
-    for x in range(first.shape[0]):
-        if not accumulate:
-            position = origin + (np.float32(begin + x) + np.float32(0.5)) * step
-        first[x] = min(max(np.int64(np.floor(position)), 0), size - 1)
-        weights[x] = 1
-        position += step
 
 
 def _dot4(rows: int) -> Any:
@@ -314,32 +194,6 @@ def widen_row(source: Array, like: Array, offset: int, target: Array, base: int,
 
 
 @part
-def _extent(lo: Any, hi: Any, anchor: Any, support: Any, size: Any) -> Any:
-    """The part of an axis that a region and its filter reach, clipped to the image."""
-    if lo > hi:
-        lo, hi = hi, lo
-    start = np.floor(lo - anchor)
-    stop = np.floor(hi - anchor + np.float32(support))
-    first = min(max(np.int64(min(np.float32(size), start)), 0), size - 1)
-    last = min(max(np.int64(min(np.float32(size), stop)), 0), size)
-    return first, max(first + 1, last)
-
-
-@part
-def _plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify: int, antialias: bool) -> Any:
-    """Filter and reach of one axis: (type, base, count, scale, anchor, support, first, last)."""
-    in_size = abs(hi - lo)
-    ftype = minify if np.float32(out_size) < in_size else magnify
-    if ftype == LINEAR and antialias and np.float32(out_size) < in_size:
-        ftype = TRIANGULAR
-    elif ftype == TRIANGULAR and not antialias:
-        ftype = LINEAR
-    base, count, scale, anchor, support = _window(ftype, antialias, in_size, out_size)
-    first, last = _extent(lo, hi, anchor, max(support, 1), size)
-    return ftype, base, count, scale, anchor, support, first, last
-
-
-@part
 def plan_rows(
     height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
     magnify: int, antialias: bool,
@@ -360,10 +214,10 @@ def plan_rows(
     tuple
         What :func:`resample_four_rows` takes as `plan`.
     """
-    y_type, y_base, y_count, y_scale, y_anchor, y_n, y_lo, y_hi = _plan_axis(
+    y_type, y_base, y_count, y_scale, y_anchor, y_n, y_lo, y_hi = plan_axis(
         height, out_height, roi[0], roi[2], minify, magnify, antialias
     )
-    x_type, x_base, x_count, x_scale, x_anchor, x_n, x_lo, x_hi = _plan_axis(
+    x_type, x_base, x_count, x_scale, x_anchor, x_n, x_lo, x_hi = plan_axis(
         width, out_width, roi[1], roi[3], minify, magnify, antialias
     )
     y_step = (roi[2] - roi[0]) / np.float32(out_height)
@@ -382,15 +236,15 @@ def plan_rows(
     y_first = np.empty(rows, np.int64)
     y_weights = np.empty(rows * y_n, np.float32)
     if y_type == NN:
-        _nearest_taps(y_first, y_weights, top, roi[0], y_step, height, True)
+        nearest_taps(y_first, y_weights, top, roi[0], y_step, height, True)
     else:
-        _taps(y_first, y_weights, top, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
+        filter_taps(y_first, y_weights, top, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
     x_first = np.empty(columns, np.int64)
     x_weights = np.empty(columns * x_n, np.float32)
     if x_type == NN:
-        _nearest_taps(x_first, x_weights, left, roi[1], x_step, width, False)
+        nearest_taps(x_first, x_weights, left, roi[1], x_step, width, False)
     else:
-        _taps(x_first, x_weights, left, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
+        filter_taps(x_first, x_weights, left, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
 
     leftmost, rightmost = x_first[0], x_first[columns - 1]
     if leftmost > rightmost:

@@ -1,0 +1,160 @@
+"""Resampling filters as NVIDIA DALI has them: tables, how they are stretched, and the taps of every output.
+
+An axis is a map ``source = origin + (x + 0.5) * scale``, with ``scale = (roi_end - roi_start) / out_size`` in float32;
+a negative scale flips. A filter is a table (3, 65, 129 or 193 float32 values) read with linear interpolation and
+stretched to its radius. The taps of one output are ``ceil`` of the window's start and the ``support`` samples that
+follow; their weights are divided by their sum. Nearest neighbour takes ``floor(source)``, where the row coordinate is
+accumulated (``y += scale``).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.memory import part
+
+Array = np.ndarray[Any, Any]
+
+NN, LINEAR, CUBIC, LANCZOS3, TRIANGULAR, GAUSSIAN = range(6)
+"""Codes of the interpolation types, with the values of ``types.INTERP_*``."""
+
+
+_f32 = np.float32
+
+
+def _filter_tables() -> Array:
+    """The four sampled windows in one array: triangle, Gaussian, Lanczos, cubic."""
+
+    def positions(count: int, width: Any) -> Array:
+        index = np.arange(count, dtype=np.float32)
+        return _f32(width) * (index - _f32((count - 1) * 0.5)) / _f32(count - 1)
+
+    gaussian = np.exp(-np.square(positions(_GAUSSIAN_SIZE, 4)))
+    x = positions(_LANCZOS_SIZE, 6).astype(np.float64)
+    lanczos = np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)
+    x = np.abs(positions(_CUBIC_SIZE, 4))
+    cubic = np.where(
+        x > 1,
+        _f32(-0.5) * x**3 + _f32(2.5) * x**2 - _f32(4) * x + _f32(2),
+        _f32(1.5) * x**3 - _f32(2.5) * x**2 + _f32(1),
+    )
+    cubic[[0, -1]] = 0
+    return np.concatenate([np.array([0, 1, 0]), gaussian, lanczos, cubic]).astype(np.float32)
+
+
+_TRIANGLE_SIZE, _GAUSSIAN_SIZE, _LANCZOS_SIZE, _CUBIC_SIZE = 3, 65, 193, 129
+_GAUSSIAN_BASE = _TRIANGLE_SIZE
+_LANCZOS_BASE = _GAUSSIAN_BASE + _GAUSSIAN_SIZE
+_CUBIC_BASE = _LANCZOS_BASE + _LANCZOS_SIZE
+_TABLES = _filter_tables()
+
+
+@part
+def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
+    """Where a filter's table is and how it is stretched: (base, count, scale, anchor, support)."""
+    ratio = np.float32(1)
+    if antialias and in_size > np.float32(out_size):
+        ratio = in_size / np.float32(out_size)
+    if ftype == LINEAR or ftype == TRIANGULAR:
+        base, count, anchor = 0, _TRIANGLE_SIZE, np.float32(1)
+        width = np.float32(2) * (ratio if ftype == TRIANGULAR else np.float32(1))
+        old_scale = np.float32(1)
+        width = max(np.float32(1), width)
+    elif ftype == GAUSSIAN:
+        base, count, anchor = _GAUSSIAN_BASE, _GAUSSIAN_SIZE, np.float32(32)
+        sigma = np.float32(np.float64(ratio * np.float32(0.5)) / np.sqrt(2.0))
+        width = max(np.float32(1), np.float32(4 * np.sqrt(2.0)) * sigma)
+        old_scale = np.float32(1)
+    elif ftype == CUBIC:
+        base, count, anchor = _CUBIC_BASE, _CUBIC_SIZE, np.float32(2)
+        width = np.float32(2) * max(np.float32(2), np.float32(2) * ratio)
+        old_scale = np.float32(32)
+    elif ftype == LANCZOS3:
+        base, count, anchor = _LANCZOS_BASE, _LANCZOS_SIZE, np.float32(3)
+        width = np.float32(2) * max(np.float32(3), np.float32(3) * ratio)
+        old_scale = np.float32(32)
+    else:
+        return 0, 0, np.float32(0), np.float32(0), 0
+    scale = np.float32(count - 1) / width
+    anchor = anchor * old_scale / scale
+    support = int(np.ceil(np.float32(count - 1) / scale))
+    return base, count, scale, anchor, support
+
+
+@part
+def filter_taps(
+    first: Array,
+    weights: Array,
+    begin: int,
+    origin: Any,
+    step: Any,
+    base: int,
+    count: int,
+    scale: Any,
+    anchor: Any,
+    n: int,
+) -> None:
+    """Fill the first tap and the weights of each output along one axis."""
+    origin = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
+    for x in range(first.shape[0]):
+        start = np.float32(begin + x) * step + origin
+        tap = np.ceil(start)
+        first[x] = np.int64(tap)
+        offset = tap - start
+        total = np.float32(0)
+        for k in range(n):
+            position = (offset + np.float32(k)) * scale
+            value = np.float32(0)
+            if position > np.float32(-1) and position < np.float32(count):
+                left = np.int64(np.floor(position))
+                fraction = position - np.float32(left)
+                low = _TABLES[base + left] if left >= 0 else np.float32(0)
+                high = _TABLES[base + left + 1] if left + 1 < count else np.float32(0)
+                value = low + fraction * (high - low)
+            weights[x * n + k] = value
+            total += value
+        if total != 0:
+            for k in range(n):
+                weights[x * n + k] /= total
+
+
+@part
+def nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: Any, size: int, accumulate: bool) -> None:
+    """One tap of weight 1 for each output: the sample that holds its centre."""
+    position = origin + np.float32(0.5) * step
+    for _ in range(begin):
+        position += step
+    for x in range(first.shape[0]):
+        if not accumulate:
+            position = origin + (np.float32(begin + x) + np.float32(0.5)) * step
+        first[x] = min(max(np.int64(np.floor(position)), 0), size - 1)
+        weights[x] = 1
+        position += step
+
+
+@part
+def _extent(lo: Any, hi: Any, anchor: Any, support: Any, size: Any) -> Any:
+    """The part of an axis that a region and its filter reach, clipped to the image."""
+    if lo > hi:
+        lo, hi = hi, lo
+    start = np.floor(lo - anchor)
+    stop = np.floor(hi - anchor + np.float32(support))
+    first = min(max(np.int64(min(np.float32(size), start)), 0), size - 1)
+    last = min(max(np.int64(min(np.float32(size), stop)), 0), size)
+    return first, max(first + 1, last)
+
+
+@part
+def plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify: int, antialias: bool) -> Any:
+    """Filter and reach of one axis: (type, base, count, scale, anchor, support, first, last)."""
+    in_size = abs(hi - lo)
+    ftype = minify if np.float32(out_size) < in_size else magnify
+    if ftype == LINEAR and antialias and np.float32(out_size) < in_size:
+        ftype = TRIANGULAR
+    elif ftype == TRIANGULAR and not antialias:
+        ftype = LINEAR
+    base, count, scale, anchor, support = _window(ftype, antialias, in_size, out_size)
+    first, last = _extent(lo, hi, anchor, max(support, 1), size)
+    return ftype, base, count, scale, anchor, support, first, last
