@@ -14,7 +14,7 @@ from dali_lab.kernels.cpu.memory import kernel, part
 
 Array = np.ndarray[Any, Any]
 
-SIZE, SHARDS, SHARD, STICK, SHUFFLE, PAD, AFTER_EPOCH, FROM_START = range(8)
+SIZE, SHARDS, SHARD, STICK, SHUFFLE, PAD, AFTER_EPOCH, FROM_START, LIST_SEED = range(9)
 """Places in the configuration: see :class:`dali_lab.operators.readers.order.ReaderOrder`."""
 
 CURSOR, PASS, VIRTUAL, READ, RETURNED, LAST, ENGINE, FILLED, HEAD, SPANS, CONSUMED = range(11)
@@ -28,7 +28,9 @@ CURSOR, PASS, VIRTUAL, READ, RETURNED, LAST, ENGINE, FILLED, HEAD, SPANS, CONSUM
 
 STATE_LENGTH = 11
 
-_LIST_SEED = np.uint64(524287)
+LIST_SEED_OF_DALI = 524287
+"""Seed of NVIDIA DALI's shuffled lists, the same for all readers so that shards agree."""
+
 _0, _1 = np.uint64(0), np.uint64(1)
 _MASK = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -141,23 +143,23 @@ def _shuffle(items: Array, words: Array, wide: bool) -> None:
 def shuffle_once(order: Array) -> None:
     """Shuffle the list of samples as ``random_shuffle`` does before anything is read."""
     words = np.empty(625, np.uint64)
-    _seed32(words, _LIST_SEED)
+    _seed32(words, np.uint64(LIST_SEED_OF_DALI))
     _shuffle(order, words, False)
 
 
 @kernel
-def shuffle_pass(order: Array, number: int, from_start: bool) -> None:
+def shuffle_pass(order: Array, number: int, seed: int, from_start: bool) -> None:
     """Shuffle the list of samples as ``shuffle_after_epoch`` does when reading begins for the `number`-th time."""
-    _shuffle_pass(order, number, from_start)
+    _shuffle_pass(order, number, seed, from_start)
 
 
 @part
-def _shuffle_pass(order: Array, number: Any, from_start: bool) -> None:
+def _shuffle_pass(order: Array, number: Any, seed: Any, from_start: bool) -> None:
     if from_start:
         for i in range(order.shape[0]):
             order[i] = i
     words = np.empty(313, np.uint64)
-    _seed64(words, _LIST_SEED + (np.uint64(number) << _32))
+    _seed64(words, np.uint64(seed) + (np.uint64(number) << _32))
     _shuffle(order, words, True)
 
 
@@ -179,7 +181,7 @@ def _read(setup: Array, state: Array, order: Array) -> Any:
         cursor = _shard_start(setup, setup[SHARD]) if setup[STICK] else 0
         state[PASS] += 1
         if setup[AFTER_EPOCH]:
-            _shuffle_pass(order, state[PASS], setup[FROM_START] != 0)
+            _shuffle_pass(order, state[PASS], setup[LIST_SEED], setup[FROM_START] != 0)
     state[CURSOR] = cursor
     return sample
 

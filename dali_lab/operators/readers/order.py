@@ -33,6 +33,8 @@ class ReaderOrder:
         Draw from a buffer of that many samples.
     shuffle_after_epoch
         Shuffle the list in each epoch; the reader then keeps to its shard, which changes with the list.
+    shuffle_after_epoch_seed
+        Seed of those shuffles, the same for all shards; by default NVIDIA DALI's constant.
     num_shards, shard_id
         Number of shards, and the one to begin with.
     stick_to_shard
@@ -59,6 +61,7 @@ class ReaderOrder:
         random_shuffle: bool = False,
         initial_fill: int = 1024,
         shuffle_after_epoch: bool = False,
+        shuffle_after_epoch_seed: int | None = None,
         num_shards: int = 1,
         shard_id: int = 0,
         stick_to_shard: bool = False,
@@ -66,6 +69,8 @@ class ReaderOrder:
         checkpointing: bool = False,
         shuffle_list: bool = True,
     ) -> None:
+        from dali_lab.kernels.cpu import reader_order
+
         if num_shards < 1:
             raise ArgumentError(f"must be at least 1, not {num_shards}", argument="num_shards")
         if not 0 <= shard_id < num_shards:
@@ -84,13 +89,16 @@ class ReaderOrder:
         self.stick_to_shard = stick_to_shard or shuffle_after_epoch
         self.pad_last_batch = pad_last_batch
         self._seed = seed
+        self._list_seed = (
+            reader_order.LIST_SEED_OF_DALI if shuffle_after_epoch_seed is None else int(shuffle_after_epoch_seed)
+        )
         self._shuffle_list = random_shuffle and shuffle_list
         self._after_epoch = shuffle_after_epoch
         self._from_start = checkpointing
         self._setup = np.array(
             [
                 size, num_shards, shard_id, self.stick_to_shard, random_shuffle, pad_last_batch,
-                shuffle_after_epoch, checkpointing,
+                shuffle_after_epoch, checkpointing, self._list_seed,
             ],
             np.int64,
         )  # fmt: skip
@@ -170,7 +178,7 @@ class ReaderOrder:
         if self._after_epoch and passes > 1:
             first = passes if self._from_start else 2
             for number in range(first, passes + 1):
-                reader_order.shuffle_pass(self._order, number, self._from_start)
+                reader_order.shuffle_pass(self._order, number, self._list_seed, self._from_start)
         self._state[:] = values
         if spans:
             self._buffer[:] = buffer
@@ -188,7 +196,7 @@ class ReaderOrder:
         if self._shuffle_list:
             reader_order.shuffle_once(self._order)
         if self._after_epoch:
-            reader_order.shuffle_pass(self._order, 1, self._from_start)
+            reader_order.shuffle_pass(self._order, 1, self._list_seed, self._from_start)
         self._spans[:] = 0
         self._buffer[:] = 0
         self._state = np.zeros(reader_order.STATE_LENGTH, np.int64)

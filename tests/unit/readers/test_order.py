@@ -74,6 +74,12 @@ def test_seeds(seed: int) -> None:
     check(50, 8, seed=seed, random_shuffle=True, initial_fill=20)
 
 
+@pytest.mark.parametrize("list_seed", [0, 1, 2**32 + 5, 2**62, -1])
+@pytest.mark.parametrize("checkpointing", [False, True])
+def test_seeds_of_the_shuffle_after_epoch(list_seed: int, checkpointing: bool) -> None:
+    check(29, 8, shuffle_after_epoch=True, shuffle_after_epoch_seed=list_seed, checkpointing=checkpointing)
+
+
 @pytest.mark.parametrize("mode", [{}, {"random_shuffle": True, "initial_fill": 6}, {"shuffle_after_epoch": True}])
 def test_with_checkpointing(mode: dict[str, Any]) -> None:
     check(23, 4, checkpointing=True, num_shards=2, shard_id=1, **mode)
