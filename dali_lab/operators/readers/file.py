@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
+from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.files import read_files
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw
@@ -28,12 +27,6 @@ READER = (
     Arg("dont_use_mmap", "bool", False, "Kept for programs that set it; files are read into memory.", advanced=True),
     Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
 )
-PICTURES_AND_SOUNDS = (
-    "*.jpg", "*.jpeg", "*.png", "*.bmp", "*.tif", "*.tiff", "*.pnm", "*.ppm", "*.pgm", "*.pbm", "*.jp2", "*.webp",
-    "*.flac", "*.ogg", "*.wav",
-)  # fmt: skip
-
-
 @register
 class File(Operator):
     """Reads files and their labels.
@@ -57,7 +50,7 @@ class File(Operator):
         Arg("file_list", "string", None, "Text file with a path and a label on each line.", widget="path"),
         Arg("files", "string", None, "Paths of the files.", vector=True),
         Arg("labels", "int", None, "Label of each of `files`; by default their positions.", vector=True),
-        Arg("file_filters", "string", PICTURES_AND_SOUNDS, "Patterns that names of files must match, such as ``*.jpg``.", vector=True),
+        Arg("file_filters", "string", IMAGE_FILTERS, "Patterns that names of files must match, such as ``*.jpg``.", vector=True),
         Arg("dir_filters", "string", None, "Patterns that names of sub-folders must match.", vector=True),
         Arg("case_sensitive_filter", "bool", False, "Tell upper and lower case apart in patterns."),
         Arg("shuffle_after_epoch", "bool", False, "Shuffle all files anew in each epoch."),
@@ -85,17 +78,15 @@ class File(Operator):
             )
 
     def setup(self) -> None:
-        self._paths: list[str] | None = None
-        self._labels = np.zeros(0, np.int32)
+        self._files: FileList | None = None
         self._order: Any = None
 
     def _load(self) -> Any:
         """Find the files and prepare their order, once."""
         if self._order is None:
-            from dali_lab.operators.readers.file_list import find_files
             from dali_lab.operators.readers.order import ReaderOrder
 
-            self._paths, labels = find_files(
+            self._files = find_files(
                 file_root=self.value("file_root"),
                 file_list=self.value("file_list"),
                 files=self.value("files"),
@@ -104,9 +95,8 @@ class File(Operator):
                 dir_filters=self.value("dir_filters"),
                 case_sensitive_filter=self.value("case_sensitive_filter"),
             )
-            self._labels = np.asarray(labels, np.int32)
             self._order = ReaderOrder(
-                len(self._paths),
+                len(self._files.paths),
                 seed=self.seed,
                 random_shuffle=self.value("random_shuffle"),
                 initial_fill=self.value("initial_fill"),
@@ -132,10 +122,11 @@ class File(Operator):
         self._load().set_state(state)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
+        assert self._files is not None
         chosen = call.ticket[call.start : call.start + call.count]
-        assert self._paths is not None
-        paths = [self._paths[index] for index in chosen.tolist()]
-        encoded = read_files(call, paths)
-        labels = Batch.dense(self._labels[chosen].reshape(-1, 1), dtype=INT32)
-        labels.sources = encoded.sources
+        rows = chosen.tolist()
+        names = tuple(self._files.names[index] for index in rows)
+        encoded = read_files(call, [self._files.paths[index] for index in rows], names)
+        labels = Batch.dense(self._files.labels[chosen].reshape(-1, 1), dtype=INT32)
+        labels.sources = names
         return encoded, labels

@@ -12,8 +12,17 @@ from dali_lab.schema import Call
 from dali_lab.types import UINT8
 
 
-def read_files(call: Call, paths: Sequence[str]) -> Batch:
+def read_files(call: Call, paths: Sequence[str], names: tuple[str, ...]) -> Batch:
     """The bytes of each file as a one-dimensional sample, in one block of memory.
+
+    Parameters
+    ----------
+    call
+        The call that reads, for errors.
+    paths
+        Files to open.
+    names
+        What the samples are called from here on.
 
     Raises
     ------
@@ -28,7 +37,7 @@ def read_files(call: Call, paths: Sequence[str]) -> Batch:
             handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
             handles.append(handle)
             sizes[index] = os.fstat(handle).st_size
-        batch = Batch.allocate(sizes, UINT8, "", tuple(paths))
+        batch = Batch.allocate(sizes, UINT8, "", names)
         memory = memoryview(batch.owners[0])
         start = 0
         for index, (handle, size) in enumerate(zip(handles, sizes[:, 0].tolist(), strict=True)):
