@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from dali_lab import types
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.verification import problems
 from dali_lab.schema import Arg, all_operators
 
 OPERATORS = {name: op for name, op in all_operators().items() if not name.startswith("test.")}
@@ -157,3 +158,61 @@ def graphs(draw: st.DrawFn, *, names: st.SearchStrategy[str] = TEXTS, unfinished
 
 
 FINITE = st.floats(-1e4, 1e4)
+
+
+@st.composite
+def finished_graphs(
+    draw: st.DrawFn, *, names: st.SearchStrategy[str] = TEXTS, most: int = 7, cpu: bool = False
+) -> Graph:
+    """Graphs without a problem: operators with as many inputs as they take, all nodes needed by the outputs."""
+    nodes: dict[str, Node] = {}
+    for name in draw(st.lists(names, min_size=1, max_size=most, unique=True)):
+        node = draw(_finished_node(name, nodes, cpu))
+        trial = Graph({**nodes, name: node}, (Edge(name),))
+        if not problems(trial):
+            nodes[name] = node
+    if not nodes:
+        nodes["source"] = Node("source", "external_source")
+    used = {edge.node for node in nodes.values() for edge in node.edges()}
+    outputs = [Edge(name) for name in nodes if name not in used and _count(nodes[name])]
+    outputs += [
+        Edge(name) for name in draw(st.lists(st.sampled_from(sorted(nodes)), max_size=2)) if _count(nodes[name])
+    ]
+    graph = Graph(nodes, tuple(outputs), {"batch_size": draw(st.integers(1, 9)), "num_threads": 2})
+    return graph.without(set(nodes) - graph.ancestors(edge.node for edge in outputs))
+
+
+def _count(node: Node) -> int:
+    return OPERATORS[node.op].output_count(node.arguments)
+
+
+@st.composite
+def _finished_node(draw: st.DrawFn, name: str, before: dict[str, Node], cpu: bool) -> Node:
+    edges = [Edge(other, index) for other, node in before.items() for index in range(_count(node))]
+    takes = [op for op in OPERATORS.values() if edges or not any(not i.optional for i in op.inputs)]
+    operator = draw(st.sampled_from(takes))
+    if draw(st.booleans()) and edges:
+        operator = OPERATORS[
+            draw(st.sampled_from([op.name for op in takes if op.name.startswith("math.")] or [operator.name]))
+        ]
+    values = draw(arguments(operator.argument_table))
+    values = {key: value for key, value in values.items() if not _is_set_to_none(value)}
+    wanted = [declared for declared in operator.inputs if not declared.optional or (edges and draw(st.booleans()))]
+    tensors = [key for key, arg in operator.argument_table.items() if arg.tensor]
+    connected = draw(st.lists(st.sampled_from(tensors), max_size=1)) if tensors and edges else []
+    if operator.name.startswith("math.") and len(operator.inputs) > 1:
+        constant = draw(st.sampled_from(["", "a", "b"]))
+        values = {constant: draw(st.one_of(st.integers(-9, 9), st.floats(-3, 3), st.booleans()))} if constant else {}
+        wanted = list(operator.inputs[1:] if constant else operator.inputs)
+    return Node(
+        name,
+        operator.name,
+        "cpu" if cpu else draw(st.sampled_from(operator.devices)),
+        tuple(draw(st.sampled_from(edges)) for _ in wanted) if edges else (),
+        values,
+        {key: draw(st.sampled_from(edges)) for key in connected if key not in values},
+    )
+
+
+def _is_set_to_none(value: Any) -> bool:
+    return value is None

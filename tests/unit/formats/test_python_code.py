@@ -1,0 +1,267 @@
+"""Exported programs trace back to the same graph, are left as they are by black and ruff, and run by themselves."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import dali_lab
+from dali_lab import fn, types
+from dali_lab.errors import FormatError
+from dali_lab.formats import python_code
+from dali_lab.formats.exported import plain_graph
+from dali_lab.graph.graph import Edge, Graph, Node
+from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
+
+SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def traced(code: str, name: str = "pipeline") -> Graph:
+    """Run a program and trace its pipeline."""
+    space: dict[str, Any] = {"__name__": "exported"}
+    exec(compile(code, "<exported>", "exec"), space)
+    return space[name]().graph
+
+
+def batches() -> list[np.ndarray]:
+    """A source that can be imported by its name."""
+    return [np.arange(27, dtype=np.uint8).reshape(3, 3, 3)] * 2
+
+
+@SETTINGS
+@given(finished_graphs())
+def test_tracing_the_program_gives_the_same_graph(graph: Graph) -> None:
+    code = python_code.dumps(graph)
+    assert plain_graph(traced(code)) == plain_graph(graph), code
+
+
+@SETTINGS
+@given(finished_graphs(names=IDENTIFIERS))
+def test_black_and_ruff_leave_it_as_it_is(graph: Graph) -> None:
+    import black
+
+    for dialect in python_code.DIALECTS:
+        try:
+            code = python_code.dumps(graph, dialect, main="pytorch")
+        except FormatError:
+            continue
+        assert black.format_str(code, mode=black.Mode()) == code
+    ruff = shutil.which("ruff", path=str(Path(sys.executable).parent))
+    if ruff:
+        done = subprocess.run([ruff, "format", "-", "--isolated"], input=code.encode(), capture_output=True, check=True)
+        assert done.stdout.decode() == code
+
+
+def flags() -> list[np.ndarray]:
+    """One number for each sample."""
+    return [np.int32(1), np.int32(0)]
+
+
+def example() -> Graph:
+    nodes = [
+        Node("images", "external_source", arguments={"source": batches, "layout": ("HWC",)}),
+        Node("chance", "external_source", arguments={"source": flags}),
+        Node("mul", "math.mul", inputs=(Edge("images"),), arguments={"b": 0.5}),
+        Node("brighter", "math.add", inputs=(Edge("mul"),), arguments={"b": 10}),
+        Node(
+            "part",
+            "_tensor_subscript",
+            inputs=(Edge("brighter"),),
+            arguments={"lo_0": 1, "hi_0": 3, "num_subscripts": 2},
+        ),
+        Node("my flip", "flip", inputs=(Edge("part"),), arguments={"vertical": 1, "horizontal": 1}),
+        Node("max", "flip", inputs=(Edge("images"),), connections={"horizontal": Edge("chance")}),
+    ]
+    return Graph(
+        {node.id: node for node in nodes}, (Edge("my flip"), Edge("max", 0, "gpu")), {"batch_size": 2, "seed": 7}
+    )
+
+
+def test_it_reads_as_a_person_would_write_it() -> None:
+    assert (
+        python_code.dumps(example())
+        == '''\
+from dali_lab import fn, pipeline_def
+from tests.unit.formats.test_python_code import batches, flags
+
+
+@pipeline_def(batch_size=2, num_threads=2, seed=7)
+def pipeline():
+    """Yield batches of my_flip and max."""
+    images = fn.external_source(source=batches, layout="HWC")
+    chance = fn.external_source(source=flags)
+    brighter = images * 0.5 + 10
+    part = brighter[1:3, :]
+    my_flip = fn.flip(part, vertical=1, name="my flip")
+    max_ = fn.flip(images, horizontal=chance)
+    return my_flip, max_.gpu()
+
+
+def main():
+    """Run 3 batches and print the shapes in them."""
+    pipe = pipeline()
+    for batch in range(3):
+        my_flip, max_ = pipe.run()
+        print(batch, "my_flip", my_flip.shape())
+        print(batch, "max", max_.shape())
+
+
+if __name__ == "__main__":
+    main()
+'''
+    )
+
+
+def test_notes_become_the_docstring() -> None:
+    graph = example().replaced(view={"notes": [{"id": "1", "text": 'For "fine" grain.\n\n' + "long " * 30 + "\\"}]})
+    code = python_code.dumps(graph, main="none")
+    assert '    For "fine" grain.\n' in code
+    assert traced(code) == traced(python_code.dumps(graph.replaced(view={})))
+
+
+def test_a_program_runs_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "program.py"
+    python_code.dump(example().replaced(outputs=(Edge("my flip"),)), path)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "0 my_flip [(2, 3, 3), (2, 3, 3)]"
+
+
+def environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(Path(dali_lab.__file__).parents[1])}
+
+
+def outputs_of(code: str, tmp_path: Path, name: str = "pipeline") -> list[list[np.ndarray]]:
+    """Two batches of a program's outputs, computed in a process of their own."""
+    path = tmp_path / "run.py"
+    path.write_text(
+        f"{code.split('def main()')[0]}\n\nimport pickle, sys\nimport numpy as np\npipe = {name}()\npipe.build()\n"
+        "rows = [[np.array(o.as_cpu().at(i)) for o in pipe.run() for i in range(len(o))] for _ in range(2)]\n"
+        "pickle.dump(rows, sys.stdout.buffer)\n"
+    )
+    done = subprocess.run([sys.executable, path], capture_output=True, check=False, env=environment())
+    assert done.returncode == 0, done.stderr.decode() + code
+    import pickle
+
+    return pickle.loads(done.stdout)
+
+
+def test_nvidia_dali_runs_its_dialect_with_equal_outputs(tmp_path: Path) -> None:
+    pytest.importorskip("nvidia.dali")
+    nodes = [
+        *example().nodes.values(),
+        Node(
+            "sum",
+            "math.sub",
+            inputs=(Edge("my flip"),),
+            arguments={"a": types.Constant(3, types.UINT8).value, "a_dtype": types.UINT8},
+        ),
+        Node("less", "math.lt", inputs=(Edge("max"),), arguments={"a": 5}),
+        Node("root", "math.sqrt", inputs=(Edge("max"),)),
+        Node("strange name", "math.clamp", inputs=(Edge("root"), Edge("max")), arguments={"b": 1}),
+        Node("pow", "math.pow", inputs=(Edge("root"),), arguments={"b": 2}),
+    ]
+    outputs = tuple(Edge(name) for name in ("my flip", "sum", "less", "strange name", "pow"))
+    graph = Graph({node.id: node for node in nodes}, outputs, {"batch_size": 2, "num_threads": 1, "seed": 3})
+    theirs = outputs_of(python_code.dumps(graph, "nvidia.dali"), tmp_path)
+    ours = outputs_of(python_code.dumps(graph), tmp_path)
+    for left, right in zip(theirs, ours, strict=True):
+        for a, b in zip(left, right, strict=True):
+            assert a.dtype == b.dtype
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_pytorch_loop(tmp_path: Path) -> None:
+    code = python_code.dumps(example(), main="pytorch")
+    assert 'DALIGenericIterator([pipe], ["my_flip", "max_"])' in code
+    compile(code, "program", "exec")
+
+
+def test_many_outputs_and_empty_lists() -> None:
+    node = Node("parts", "external_source", arguments={"source": batches, "num_outputs": 5, "layout": ()})
+    graph = Graph({"parts": node}, (Edge("parts", 4), Edge("parts")), {"batch_size": 1, "num_threads": 2})
+    code = python_code.dumps(graph)
+    assert "parts = fn.external_source(" in code
+    assert "return parts[4], parts[0]" in code
+    assert plain_graph(traced(code)) == plain_graph(graph)
+
+
+def test_a_lambda_leaves_a_function_to_write() -> None:
+    graph = Graph({"x": Node("x", "external_source", arguments={"source": lambda: 0})}, (Edge("x"),))
+    code = python_code.dumps(graph)
+    assert "def x_source():" in code
+    assert "source=x_source" in code
+    assert "lambda" in code
+
+
+def test_bypassed_nodes_are_left_out() -> None:
+    graph = example().replaced(view={"nodes": {"my flip": {"bypass": True}, "chance": {"bypass": True}}})
+    code = python_code.dumps(graph, main="none")
+    assert "my_flip" not in code
+    assert "chance" not in code
+    assert "return part\n" in code
+
+
+@pytest.mark.parametrize(
+    ("graph", "words"),
+    [
+        (Graph({"a": Node("a", "flip")}, (Edge("a"),)), "a: takes 1 input"),
+        (Graph({"a": Node("a", "made.up")}, (Edge("a"),)), "made.up"),
+        (Graph({"a": Node("a", "external_source")}), "no outputs"),
+        (Graph({"a": Node("a", "flip", inputs=(Edge(""),))}, (Edge("a"),)), r"input 0 \(\w+\) is not connected"),
+    ],
+)
+def test_unfinished_graphs_are_refused(graph: Graph, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        python_code.dumps(graph)
+
+
+def test_operators_beyond_dali_are_listed() -> None:
+    from dali_lab.schema import Operator, register
+    from dali_lab.schema.registry import unregister
+
+    @register
+    class Sparkle(Operator):
+        """Adds sparkle."""
+
+        name = "test.sparkle"
+        beyond_dali = True
+
+    try:
+        graph = Graph({"a": Node("a", "test.sparkle")}, (Edge("a"),))
+        assert "fn.test.sparkle()" in python_code.dumps(graph)
+        with pytest.raises(FormatError, match=r"NVIDIA DALI has no equivalent for:\n  a \(test.sparkle\)"):
+            python_code.dumps(graph, "nvidia.dali")
+    finally:
+        unregister("test.sparkle")
+
+
+def test_names_come_from_variables() -> None:
+    @dali_lab.pipeline_def(batch_size=1, num_threads=1, device_id=None)
+    def define() -> Any:
+        pictures, kinds = fn.external_source(source=batches, num_outputs=2)
+        for _ in range(2):
+            pictures = fn.flip(pictures)
+        moved = fn.flip(pictures, horizontal=kinds).gpu()
+        scaled = pictures * 0.5 + 1
+        return moved, scaled[1:], fn.flip(scaled)
+
+    assert list(define().graph.nodes) == [
+        "pictures",
+        "pictures_2",
+        "pictures_3",
+        "moved",
+        "mul",
+        "scaled",
+        "tensor_subscript",
+        "flip",
+    ]
