@@ -30,7 +30,7 @@ export interface Chrome {
   themeButton: boolean;
 }
 
-const trayHeight = remembered('tray-height', 264);
+const trayHeight = remembered('tray-height', 272);
 
 /** Whether keys belong to a field that is being written in. */
 function isWriting(event: KeyboardEvent | ClipboardEvent): boolean {
@@ -83,9 +83,17 @@ function Shell({ chrome }: { chrome: Chrome }) {
       if (writing && !(mod && ['s', 'e', 'k', 'Enter'].includes(event.key))) return;
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;
-      const inCanvas = (event.target as HTMLElement).closest('.canvas') !== null;
-      if (event.key === 'Tab' && !inCanvas) return;
+      const target = event.target as HTMLElement;
+      const inCanvas = target.closest('.canvas') !== null;
+      // Tab searches from the canvas itself; within a node it goes from control to control.
+      const onCanvas = target.matches('.canvas, .react-flow__node, .react-flow__edge');
+      if ((event.key === 'Tab' || event.key === 'Enter') && !onCanvas) return;
       if ((event.key.startsWith('Arrow') || event.key === 'Home') && !inCanvas) return;
+      if (event.key === 'Escape' && inCanvas && !onCanvas) {
+        editor.canvas?.focus();
+        event.preventDefault();
+        return;
+      }
       const found = commandForKey(event);
       if (!found) return;
       // Enter and Space press the button that has the focus.

@@ -6,6 +6,7 @@ import {
   MiniMap,
   ReactFlow,
   SelectionMode,
+  useNodesInitialized,
   useReactFlow,
   useStoreApi,
   type Connection as FlowConnection,
@@ -30,7 +31,7 @@ import { NodeCard } from './NodeCard';
 import { nodeMenu, paneMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 
-const nodeTypes = { operator: NodeCard, note: NoteNode, group: GroupNode };
+const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode };
 const edgeTypes = { link: LinkEdge };
 export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
@@ -88,7 +89,7 @@ export function Canvas() {
   useEffect(() => {
     editor.canvas = {
       fit: (ids) =>
-        void flow.fitView({ padding: 0.12, maxZoom: 1, duration: 120, ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}) }),
+        void flow.fitView({ padding: 0.06, maxZoom: 1, duration: 120, ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}) }),
       zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
       centre: () => {
         const box = frame.current?.getBoundingClientRect();
@@ -109,11 +110,50 @@ export function Canvas() {
         });
       },
       focus: () => frame.current?.focus(),
+      release: () => {
+        touched.current = false;
+      },
     };
     return () => {
       editor.canvas = null;
     };
   }, [editor, flow, sizeOf]);
+
+  // A node that had the focus may be gone; the keys then go on working on the canvas.
+  const engaged = useRef(false);
+  useEffect(() => {
+    const onPress = (event: Event): void => {
+      const editorElement = frame.current?.closest('.editor');
+      engaged.current = editorElement != null && event.composedPath().includes(editorElement);
+    };
+    window.addEventListener('pointerdown', onPress, true);
+    return () => window.removeEventListener('pointerdown', onPress, true);
+  }, []);
+  useEffect(() => {
+    // React Flow takes the element away a moment later.
+    const timer = setTimeout(() => {
+      const root = frame.current?.getRootNode() as ShadowRoot | undefined;
+      const nowhere = root?.activeElement === null && globalThis.document.activeElement === globalThis.document.body;
+      if (engaged.current && nowhere) frame.current?.focus({ preventScroll: true });
+    }, 40);
+    return () => clearTimeout(timer);
+  }, [nodes]);
+
+  // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
+  const opened = useValue(editor.opened);
+  const initialized = useNodesInitialized();
+  const fitted = useRef(0);
+  /** The person has moved the view since the document was opened. */
+  const touched = useRef(false);
+  useEffect(() => {
+    if (!initialized || fitted.current === opened || nodes.length === 0) return;
+    const show = (): void => {
+      fitted.current = opened;
+      if (!touched.current) editor.canvas?.fit();
+    };
+    const timer = setTimeout(show, 0);
+    return () => clearTimeout(timer);
+  }, [editor, initialized, opened, nodes.length]);
 
   const onNodesChange = useCallback(
     (changes: NodeChange<FlowNode>[]) => {
@@ -208,7 +248,7 @@ export function Canvas() {
       const start = editor.history.document;
       const positions: Record<string, Point> = {};
       const notes: [string, Point][] = [];
-      const groups = dragged.filter(({ type }) => type === 'group').map(({ id }) => id.slice(6));
+      const groups = dragged.filter(({ type }) => type === 'frame').map(({ id }) => id.slice(6));
       const members = start.view.groups.filter(({ id }) => groups.includes(id)).flatMap((group) => group.nodes);
       const all = flow.getNodes();
       for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
@@ -400,7 +440,10 @@ export function Canvas() {
         }}
         onEdgeMouseEnter={(event, edge) => editor.hoveredLink.set({ key: edge.id, at: clientPoint(event) })}
         onEdgeMouseLeave={() => editor.hoveredLink.set(null)}
-        onMoveStart={() => editor.hoveredLink.set(null)}
+        onMoveStart={(event) => {
+          editor.hoveredLink.set(null);
+          if (event) touched.current = true;
+        }}
         onDoubleClick={(event) => {
           if ((event.target as HTMLElement).classList.contains('react-flow__pane') && !readOnly) {
             const at = clientPoint(event);
@@ -432,7 +475,7 @@ export function Canvas() {
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
         {panels.minimap && nodes.length > 0 && (
-          <MiniMap pannable zoomable ariaLabel="Overview" nodeStrokeWidth={0} style={{ width: 168, height: 104 }} />
+          <MiniMap pannable zoomable ariaLabel="Overview" nodeStrokeWidth={0} style={{ width: 144, height: 88 }} />
         )}
       </ReactFlow>
       {menu && (

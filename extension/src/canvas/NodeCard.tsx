@@ -13,7 +13,7 @@ import { Menu } from './Menu';
 import { Thumbs } from './Thumbs';
 
 /** Below this zoom a node is a thumbnail and a name. */
-export const FAR_ZOOM = 0.5;
+export const FAR_ZOOM = 0.42;
 
 const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
 

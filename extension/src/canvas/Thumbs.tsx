@@ -12,8 +12,8 @@ interface Properties {
 }
 
 export function columnsFor(count: number): number {
-  if (count <= 4) return count;
-  return count <= 6 ? 3 : count <= 8 ? 4 : 3;
+  if (count <= 3) return count;
+  return count === 4 ? 2 : 3;
 }
 
 export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSample, onHover }: Properties) {

@@ -13,12 +13,12 @@ import { Sweep } from './Sweep';
 
 export function Tray() {
   const editor = useEditor();
-  const selection = useValue(editor.selection);
-  const nodes = [...selection.nodes];
-  const id = nodes[nodes.length - 1];
+  useValue(editor.selection);
+  useValue(editor.document, ({ outputs }) => outputs);
+  const id = editor.trayNode;
   return (
     <section className="tray panel" data-testid="tray" aria-label="Batch of the selected node">
-      {id === undefined ? (
+      {id === null ? (
         <div className="tray-empty muted">
           Select a node to see its batch here.
           <CloseTray />

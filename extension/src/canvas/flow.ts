@@ -6,7 +6,7 @@ import type { Selection } from '../core/editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
 import type { LinkEdgeType } from './LinkEdge';
 
-export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'group'>;
+export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame'>;
 
 const NO_DATA: Record<string, never> = {};
 
@@ -56,13 +56,13 @@ export function flowNodes(
     nodes.push(
       reuse(old.get(id), {
         id,
-        type: 'group',
+        type: 'frame',
         data: NO_DATA,
         position: { x, y },
         width,
         height,
         zIndex: -2,
-        selected: isSelected(id, 'group', selection),
+        selected: isSelected(id, 'frame', selection),
       }),
     );
   }

@@ -46,12 +46,12 @@ function defaultPlace(editor: Editor, options: AddOptions): Point {
   const beside = options.from?.node ?? editor.focusNode;
   if (options.to) {
     const place = placeOf(document, options.to.node);
-    return freePlace({ x: place.x - NODE_SIZE.width - 64, y: place.y + 48 }, NODE_SIZE, boxes(editor));
+    return freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 48 }, NODE_SIZE, boxes(editor));
   }
   if (beside !== null) {
     const place = placeOf(document, beside);
     const size = editor.canvas?.sizeOf(beside) ?? NODE_SIZE;
-    return freePlace({ x: place.x + size.width + 64, y: place.y }, NODE_SIZE, boxes(editor));
+    return freePlace({ x: place.x + size.width + 44, y: place.y }, NODE_SIZE, boxes(editor));
   }
   const centre = editor.canvas?.centre() ?? { x: 0, y: 0 };
   return freePlace({ x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 }, NODE_SIZE, boxes(editor));
@@ -412,7 +412,7 @@ export function makeRandom(editor: Editor, node: string, argument: ArgumentDecla
   const value = document.nodes[node]?.arguments?.[argument.name] ?? argument.default ?? null;
   const place = placeOf(document, node);
   const size = { width: NODE_SIZE.width, height: 168 };
-  const at = freePlace({ x: place.x - NODE_SIZE.width - 64, y: place.y + 224 }, size, boxes(editor));
+  const at = freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 240 }, size, boxes(editor));
   return addOperator(editor, RANDOM_OPS[how], {
     at,
     name: `random_${argument.name}`,

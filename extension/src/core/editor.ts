@@ -3,9 +3,9 @@ import { Catalogue } from './catalogue';
 import type { Point } from './commands';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
-import { checkDocument, emptyDocument, type GraphDocument, type OutputRef, type Target } from './document';
+import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef, type Target } from './document';
 import { History } from './history';
-import { missingPositions, NODE_SIZE, type Size } from './layout';
+import { autoLayout, missingPositions, NODE_SIZE, type Size } from './layout';
 import { moveNodes } from './commands';
 import { Observable } from './observable';
 import { blobPictures, Previews, type Pictures } from './previews';
@@ -101,6 +101,8 @@ export interface CanvasPort {
   sizeOf(id: string): Size;
   focusNode(id: string): void;
   focus(): void;
+  /** Another document comes: the view may move by itself again. */
+  release(): void;
 }
 
 export interface RunState {
@@ -145,11 +147,13 @@ export class Editor {
   /** The sample under the pointer, marked at every node. */
   readonly hoverSample = new Observable<number | null>(null);
   readonly theme = new Observable<'light' | 'dark'>('light');
+  /** Rises with every document that was opened: the canvas then shows it whole. */
+  readonly opened = new Observable(0);
   readonly renaming = new Observable<string | null>(null);
   readonly samples = new Observable(4);
   readonly iteration = new Observable(0);
   readonly hoveredLink = new Observable<{ key: string; at: Point } | null>(null);
-  readonly tray = new Observable<TrayState>({ mode: 'batch', sample: 0, size: 176, output: 0 });
+  readonly tray = new Observable<TrayState>({ mode: 'batch', sample: 0, size: 200, output: 0 });
   readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
   readonly run = new Observable<RunState | null>(null);
   readonly lastRun = new Observable<RunDone | null>(null);
@@ -241,7 +245,14 @@ export class Editor {
     this.selection.set({ nodes: new Set(nodes), links: new Set(links), item });
   }
 
-  /** The node that inspector and tray are about: the one selected last. */
+  /** The node whose batch the tray shows: what is selected, else what the pipeline gives. */
+  get trayNode(): string | null {
+    const { outputs, nodes } = this.history.document;
+    const output = outputs.map(parseEdge).find(({ node }) => nodes[node]);
+    return this.focusNode ?? output?.node ?? null;
+  }
+
+  /** The node that the inspector is about: the one selected last. */
   get focusNode(): string | null {
     return [...this.selection.get().nodes].at(-1) ?? null;
   }
@@ -278,6 +289,7 @@ export class Editor {
       return;
     }
     this.iteration.set(0);
+    this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();
     this.history.reset(document);
@@ -292,12 +304,29 @@ export class Editor {
     this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
     const places = missingPositions(document, () => NODE_SIZE);
-    if (Object.keys(places).length > 0) {
+    this.unsettled = { automatic: Object.keys(places).length > 0 };
+    if (this.unsettled.automatic) {
       // Positions that a file lacks are no change that anybody made: not a step, and sent with the first edit only.
       this.history.reset(moveNodes(document, places));
     }
     this.previews.ask();
-    setTimeout(() => this.canvas?.fit(), 0);
+    this.opened.update((count) => count + 1);
+  }
+
+  /** Set while a document has just been opened: its nodes get their size only with the first pictures. */
+  private unsettled: { automatic: boolean } | null = null;
+
+  /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
+  private settle(): void {
+    const state = this.unsettled;
+    this.unsettled = null;
+    if (!state || !this.canvas || this.history.state.get().steps.length > 0) return;
+    if (state.automatic) {
+      const canvas = this.canvas;
+      const places = autoLayout(this.history.document, (id) => canvas.sizeOf(id));
+      this.history.reset(moveNodes(this.history.document, places));
+    }
+    this.opened.update((count) => count + 1);
   }
 
   private async greet(): Promise<void> {
@@ -350,7 +379,10 @@ export class Editor {
   }
 
   private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
-    if (this.previews.receive(event, params, buffers)) return;
+    if (this.previews.receive(event, params, buffers)) {
+      if (event === 'preview.done' && this.unsettled) setTimeout(() => this.settle(), 60);
+      return;
+    }
     switch (event) {
       case 'changed': {
         const { revision, changes, client } = params as { revision: number; changes: Changes; client: string };
@@ -420,7 +452,7 @@ export class Editor {
   /** The outputs that the tray shows large. */
   focusTaps(): OutputRef[] {
     const { mode, output } = this.tray.get();
-    const node = this.focusNode;
+    const node = this.trayNode;
     if (node === null || !this.panels.get().tray || mode === 'follow' || mode === 'sweep') return [];
     const taps = [{ node, output }];
     const before = this.beforeFocus(node);
@@ -431,11 +463,7 @@ export class Editor {
   /** What a node is compared with: its first input. */
   beforeFocus(node: string): OutputRef | null {
     const reference = this.history.document.nodes[node]?.inputs?.[0];
-    if (reference == null) return null;
-    const colon = reference.lastIndexOf(':');
-    return colon < 0
-      ? { node: reference, output: 0 }
-      : { node: reference.slice(0, colon), output: Number(reference.slice(colon + 1)) };
+    return reference == null ? null : parseEdge(reference);
   }
 
   private previewRequest(): Omit<PreviewRequest, 'run'> | null {

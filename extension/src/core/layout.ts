@@ -1,6 +1,6 @@
 /** Automatic layout, free places for new nodes, alignment: where things stand on the canvas. */
 import { graphlib, layout as dagreLayout } from '@dagrejs/dagre';
-import { links, type GraphDocument } from './document';
+import { isArgument, links, parseEdge, type GraphDocument } from './document';
 import type { Point } from './commands';
 
 export interface Size {
@@ -11,9 +11,28 @@ export interface Size {
 export interface Box extends Point, Size {}
 
 export const GRID = 8;
-export const NODE_SIZE: Size = { width: 232, height: 216 };
+export const NODE_SIZE: Size = { width: 212, height: 312 };
 
 const snap = (value: number): number => Math.round(value / GRID) * GRID;
+
+/** Nodes that only give values to arguments: they stand below what they feed, out of the main line. */
+function argumentSources(document: GraphDocument): Map<string, string> {
+  const fed = new Map<string, string>();
+  const other = new Set(document.outputs.map((reference) => parseEdge(reference).node));
+  for (const { source, target } of links(document)) {
+    if (isArgument(target)) {
+      if (!fed.has(source.node)) fed.set(source.node, target.node);
+    } else {
+      other.add(source.node);
+      other.add(target.node);
+    }
+  }
+  for (const [id, node] of Object.entries(document.nodes)) {
+    if (Object.keys(node.connections ?? {}).length > 0) other.add(id);
+  }
+  for (const id of other) fed.delete(id);
+  return fed;
+}
 
 /** Positions for all nodes, or for those named: ranks from left to right. */
 export function autoLayout(
@@ -21,21 +40,35 @@ export function autoLayout(
   sizeOf: (id: string) => Size,
   ids: readonly string[] = Object.keys(document.nodes),
 ): Record<string, Point> {
-  const chosen = new Set(ids);
+  const sources = argumentSources(document);
+  const chosen = new Set(ids.filter((id) => !sources.has(id)));
   const graph = new graphlib.Graph();
-  graph.setGraph({ rankdir: 'LR', nodesep: 32, ranksep: 64, marginx: 0, marginy: 0 });
+  graph.setGraph({ rankdir: 'LR', nodesep: 28, ranksep: 44, marginx: 0, marginy: 0 });
   graph.setDefaultEdgeLabel(() => ({}));
-  for (const id of ids) graph.setNode(id, { ...sizeOf(id) });
+  // One height for all: then tops stand in line and links run level between the titles.
+  const height = Math.max(0, ...[...chosen].map((id) => sizeOf(id).height));
+  for (const id of chosen) graph.setNode(id, { width: sizeOf(id).width, height });
   for (const { source, target } of links(document)) {
     if (chosen.has(source.node) && chosen.has(target.node)) {
-      graph.setEdge(source.node, target.node, { weight: 'input' in target ? 4 : 1 });
+      graph.setEdge(source.node, target.node, { weight: isArgument(target) ? 1 : 4 });
     }
   }
   dagreLayout(graph);
   const positions: Record<string, Point> = {};
-  for (const id of ids) {
+  const placed: Box[] = [];
+  for (const id of chosen) {
     const node = graph.node(id) as Box;
     positions[id] = { x: node.x - node.width / 2, y: node.y - node.height / 2 };
+    placed.push({ ...positions[id], ...sizeOf(id) });
+  }
+  for (const id of ids) {
+    const fed = sources.get(id);
+    if (fed === undefined) continue;
+    const target = positions[fed] ?? placeOf(document, fed);
+    const size = sizeOf(id);
+    const at = { x: target.x - size.width - 44, y: target.y + 40 };
+    positions[id] = freePlace(at, size, placed);
+    placed.push({ ...positions[id], ...size });
   }
   const first = ids[0];
   if (first === undefined) return positions;
