@@ -113,8 +113,11 @@ class Operator:
             If arguments contradict each other.
         """
 
-    def run(self, call: Call, *inputs: Batch) -> Results:
-        """Process one chunk: as many samples in each output as in the inputs, without the GIL where time is spent."""
+    def run(self, *args: Any, **kwargs: Any) -> Results:
+        """Process one chunk; subclasses declare ``run(self, call, first, second, …)``, one batch for each input.
+
+        They return as many samples in each output as came in, and give the GIL up where time is spent.
+        """
         raise NotImplementedError(f"{self.name} has no CPU implementation")
 
     def ready(self) -> bool:
