@@ -1,0 +1,155 @@
+"""Chromium, and the app as a person meets it: the real server, the real bundle, sample photographs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+
+from dali_lab.studio.application import start_session
+from dali_lab.studio.files import Recovery
+from dali_lab.studio.session import Session
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need Playwright")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--no-first-run"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is here, and say why it cannot run where there is no browser."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            if CHROMIUM is None and not os.environ.get("CI"):
+                item.add_marker(pytest.mark.skip(reason="there is no chromium on the PATH"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One Chromium for all tests."""
+    assert CHROMIUM is not None, "the browser tests need chromium on the PATH"
+    with playwright.sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+class App:
+    """A server with a session, and where its page is."""
+
+    def __init__(self, session: Session, server: Any) -> None:
+        self.session = session
+        self.server = server
+        self.address = server.address
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
+    """The app on the sample photographs, as the first run shows it."""
+    from dali_lab.studio.panel_app import AppServer
+
+    monkeypatch.chdir(tmp_path)
+    session = start_session(recovery=Recovery(tmp_path / "recovery"))
+    server = AppServer(session, port=0)
+    yield App(session, server)
+    server.close()
+    session.close()
+
+
+class Tab:
+    """A page of the app, with what went wrong in it and where it sent requests."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        self.hosts: set[str] = set()
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
+        page.on("request", lambda request: self._note(request.url))
+        page.on("websocket", lambda socket: self._note(socket.url))
+
+    def _note(self, url: str) -> None:
+        parts = urlparse(url)
+        if parts.scheme not in ("data", "blob"):
+            self.hosts.add(parts.hostname or "")
+
+    def ready(self) -> None:
+        """Wait until the document is there and its pictures too."""
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
+        self.page.wait_for_selector("img[data-node]")
+        self.idle()
+
+    def idle(self) -> None:
+        """Wait until no preview is at work."""
+        self.page.wait_for_timeout(120)
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-preview="idle"]')
+
+    def node(self, name: str) -> Any:
+        return self.page.locator(f'[data-node-id="{name}"]').first
+
+    def pixels(self, node: str, sample: int = 0) -> list[int]:
+        """A thumbnail's pixels, as the browser has decoded them."""
+        return self.page.evaluate(
+            """([node, sample]) => {
+              const find = (root) => {
+                const here = root.querySelector(`img[data-node="${node}"][data-sample="${sample}"]`);
+                if (here) return here;
+                for (const element of root.querySelectorAll('*')) {
+                  const inside = element.shadowRoot && find(element.shadowRoot);
+                  if (inside) return inside;
+                }
+                return null;
+              };
+              const image = find(document);
+              if (!image || !image.complete || !image.naturalWidth) return [];
+              const canvas = document.createElement('canvas');
+              canvas.width = image.naturalWidth; canvas.height = image.naturalHeight;
+              const context = canvas.getContext('2d');
+              context.drawImage(image, 0, 0);
+              return Array.from(context.getImageData(0, 0, canvas.width, canvas.height).data);
+            }""",
+            [node, sample],
+        )
+
+    def wait_for_pixels(self, node: str, wanted: Callable[[list[int]], bool], sample: int = 0) -> list[int]:
+        """Wait until a thumbnail is what is wanted."""
+        for _ in range(200):
+            pixels = self.pixels(node, sample)
+            if pixels and wanted(pixels):
+                return pixels
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"the pictures of '{node}' did not become what they should")
+
+
+@pytest.fixture
+def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
+    """Opens tabs of the app; in the end none of them may have seen an error or another host."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
+    context.set_default_timeout(20_000)
+    tabs: list[Tab] = []
+
+    def make() -> Tab:
+        tab = Tab(context.new_page())
+        tab.page.goto(app.address)
+        tabs.append(tab)
+        tab.ready()
+        return tab
+
+    yield make
+    context.close()
+    for tab in tabs:
+        assert not tab.problems
+        assert tab.hosts <= {"127.0.0.1"}
+
+
+@pytest.fixture
+def tab(open_tab: Callable[[], Tab]) -> Tab:
+    """One tab of the app."""
+    return open_tab()

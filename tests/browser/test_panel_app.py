@@ -1,0 +1,197 @@
+"""The first way through the app: pictures at every node, compose, see, undo, be refused with a reason, save, open, export."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.browser.conftest import App, Tab
+
+NODES = ["reader", "decode", "resize", "rotate", "brightness_contrast", "normalize"]
+
+
+def drag(page: Any, start: Any, end: Any) -> None:
+    """Drag with the mouse in steps, as a hand does."""
+    a, b = start.bounding_box(), end.bounding_box()
+    page.mouse.move(a["x"] + a["width"] / 2, a["y"] + a["height"] / 2)
+    page.mouse.down()
+    x, y = b["x"] + b["width"] / 2, b["y"] + b["height"] / 2
+    page.mouse.move((a["x"] + x) / 2, (a["y"] + y) / 2, steps=4)
+    page.mouse.move(x, y, steps=6)
+    page.mouse.up()
+
+
+def close_up(tab: Tab, name: str) -> Any:
+    """Select a node and zoom to it, so that its ports and controls can be met."""
+    tab.page.locator('[data-command="fit"]').click()
+    tab.node(name).click(position={"x": 12, "y": 8})
+    tab.page.keyboard.press("Shift+F")
+    tab.page.wait_for_timeout(300)
+    return tab.node(name)
+
+
+def port(tab: Tab, node: str, name: str) -> Any:
+    return tab.page.locator(f'[data-node-id="{node}"] [data-port="{name}"]').first
+
+
+def add_from_palette(tab: Tab, op: str, x: float, y: float) -> str:
+    """Drag an operator from the palette onto the canvas; the name of the new node."""
+    before = set(node_names(tab))
+    search = tab.page.get_by_test_id("palette-search")
+    search.fill(op)
+    entry = tab.page.locator(f'[data-testid="palette-entry"][data-op="{op}"]').first
+    canvas = tab.page.locator(".react-flow__pane").first
+    box = canvas.bounding_box()
+    entry.drag_to(canvas, target_position={"x": box["width"] * x, "y": box["height"] * y})
+    tab.page.wait_for_timeout(200)
+    search.fill("")
+    (name,) = set(node_names(tab)) - before
+    return name
+
+
+def node_names(tab: Tab) -> list[str]:
+    names: list[str] = tab.page.locator("[data-node-id][data-op]").evaluate_all("all => all.map((node) => node.dataset.nodeId)")
+    return names
+
+
+def test_pictures_at_every_node(tab: Tab) -> None:
+    for name in NODES:
+        tab.wait_for_pixels(name, lambda pixels: np.std(pixels) > 10)
+        assert tab.node(name).get_attribute("data-state") == "ok"
+    first = tab.page.locator('img[data-node="decode"]').count()
+    assert first >= 1
+    assert tab.page.title() == "DALI Lab"
+
+
+def test_slider_moves_pixels_and_undo_brings_them_back(tab: Tab) -> None:
+    close_up(tab, "brightness_contrast")
+    before = tab.wait_for_pixels("brightness_contrast", bool)
+    slider = tab.page.locator('[data-testid="inspector"] [data-argument="brightness"] [role="slider"]').first
+    box = slider.bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    tab.page.mouse.down()
+    for step in range(1, 9):
+        tab.page.mouse.move(box["x"] + box["width"] * (0.5 - 0.05 * step), box["y"] + box["height"] / 2)
+        tab.page.wait_for_timeout(20)
+    tab.page.mouse.up()
+    after = tab.wait_for_pixels("brightness_contrast", lambda pixels: np.mean(pixels) < np.mean(before) - 5)
+    assert np.mean(after) < np.mean(before)
+    decoded = tab.pixels("decode")
+    tab.page.locator('[data-command="undo"]').click()
+    tab.wait_for_pixels("brightness_contrast", lambda pixels: pixels == before)
+    assert tab.pixels("decode") == decoded
+    assert tab.page.locator('[data-command="undo"]').is_disabled(), "one gesture is one step"
+
+
+def test_operator_from_the_palette_connected(tab: Tab, app: App) -> None:
+    name = add_from_palette(tab, "flip", 0.5, 0.85)
+    tab.page.locator('[data-command="fit"]').click()
+    tab.page.wait_for_timeout(300)
+    drag(tab.page, port(tab, "decode", "out:0"), port(tab, name, "in:0"))
+    tab.page.wait_for_selector(f'[data-testid="edge"][data-source="decode:0"][data-target="{name}:in:0"]', state="attached")
+    flipped = tab.wait_for_pixels(name, bool)
+    plain = tab.wait_for_pixels("decode", bool)
+    width = int(tab.page.locator(f'img[data-node="{name}"]').first.evaluate("image => image.naturalWidth"))
+    left = np.array(plain).reshape(-1, width, 4)[..., :3].astype(int)
+    right = np.array(flipped).reshape(-1, width, 4)[:, ::-1, :3].astype(int)
+    assert np.abs(left - right).mean() < 6
+    assert app.session.store.document["nodes"][name]["inputs"] == ["decode"]
+    tab.page.locator('[data-command="undo"]').click()
+    tab.page.locator('[data-command="undo"]').click()
+    tab.page.wait_for_timeout(300)
+    assert name not in node_names(tab)
+    assert name not in app.session.store.document["nodes"]
+
+
+def test_wrong_connection_is_refused_with_its_reason(tab: Tab, app: App) -> None:
+    name = add_from_palette(tab, "flip", 0.5, 0.85)
+    tab.page.locator('[data-command="fit"]').click()
+    tab.page.wait_for_timeout(300)
+    drag(tab.page, port(tab, "reader", "out:0"), port(tab, name, "in:0"))
+    alert = tab.page.locator('[role="alert"]').first
+    alert.wait_for()
+    assert "decod" in alert.inner_text().lower()
+    assert not app.session.store.document["nodes"][name].get("inputs")
+
+
+def test_save_reopen_and_export(tab: Tab, app: App, tmp_path: Path) -> None:
+    tab.page.locator('[data-command="save"]').click()
+    dialog = tab.page.locator('[role="dialog"][data-dialog="save"]')
+    dialog.get_by_label("File name").fill("mine.dali.json")
+    dialog.locator('[data-action="save"]').click()
+    dialog.wait_for(state="detached")
+    saved = json.loads((tmp_path / "mine.dali.json").read_text())
+    assert list(saved["nodes"]) == [*NODES[:3], "angle", *NODES[3:]]
+    tab.page.locator('[data-command="new"]').click()
+    tab.page.wait_for_selector('[data-testid="empty-canvas"]')
+    tab.page.locator('[data-command="open"]').first.click()
+    dialog = tab.page.locator('[role="dialog"][data-dialog="open"]')
+    dialog.get_by_role("tab", name="File").click()
+    dialog.locator(f'[data-path="{tmp_path / "mine.dali.json"}"]').click()
+    dialog.wait_for(state="detached")
+    tab.wait_for_pixels("normalize", bool)
+    assert app.session.store.title == "mine"
+    tab.page.locator('[data-command="export"]').click()
+    text = tab.page.get_by_test_id("export-text")
+    text.wait_for()
+    assert "brightness_contrast" in text.inner_text()
+    assert "dali" in text.inner_text()
+
+
+def test_bad_folder_says_so_at_the_node_and_the_rest_stays(tab: Tab, app: App) -> None:
+    nodes = app.session.store.document["nodes"]
+    reader = {**nodes["reader"], "arguments": {"file_root": "/no/such/folder"}}
+    broken = {**app.session.store.document, "nodes": {**nodes, "reader": reader}}
+    app.session.replace(broken)
+    tab.page.wait_for_selector('[data-node-id="reader"][data-state="error"]', state="attached")
+    close_up(tab, "reader")
+    assert "/no/such/folder" in tab.page.get_by_test_id("node-error").first.inner_text()
+    assert len(node_names(tab)) == 7
+
+
+def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
+    one, two = open_tab(), open_tab()
+    name = add_from_palette(one, "flip", 0.5, 0.85)
+    two.page.wait_for_selector(f'[data-node-id="{name}"]', state="attached")
+    one.page.close()
+    add_from_palette(two, "crop", 0.3, 0.85)
+    two.idle()
+    two.problems.extend(one.problems)
+
+
+def test_reload_keeps_what_was_made(tab: Tab) -> None:
+    name = add_from_palette(tab, "flip", 0.5, 0.85)
+    tab.page.wait_for_timeout(300)
+    tab.page.reload()
+    tab.ready()
+    assert name in node_names(tab)
+
+
+def test_next_batch_shows_other_pictures(tab: Tab) -> None:
+    before = tab.wait_for_pixels("decode", bool)
+    tab.page.locator('[data-command="step"]').click()
+    tab.wait_for_pixels("decode", lambda pixels: pixels != before)
+    tab.page.locator('[data-command="step-back"]').click()
+    tab.wait_for_pixels("decode", lambda pixels: pixels == before)
+
+
+def test_run_shows_images_per_second(tab: Tab) -> None:
+    tab.page.locator('[data-command="run"]').click()
+    rate = tab.page.get_by_test_id("rate")
+    rate.wait_for(timeout=60_000)
+    assert any(letter.isdigit() for letter in rate.inner_text())
+
+
+def test_names_and_notes_with_markup_are_text(tab: Tab, app: App) -> None:
+    document = app.session.store.document
+    evil = '<img src=x onerror="window.hacked=1">'
+    nodes = {**document["nodes"], evil: {"op": "flip", "device": "cpu", "inputs": ["decode"]}}
+    view = {**document["view"], "notes": [{"id": "n", "text": evil, "x": 0, "y": 500, "w": 200, "h": 80}]}
+    app.session.replace({**document, "nodes": nodes, "view": view})
+    tab.page.wait_for_timeout(800)
+    assert tab.page.evaluate("window.hacked") is None
+    assert evil in node_names(tab)
