@@ -97,14 +97,14 @@ class _ExternalSource(OperatorObject):
         return super()._call(inputs, arguments)
 
 
-class _PythonFunction(OperatorObject):
+class PythonFunctionObject(OperatorObject):
     positional = ("function", "num_outputs")
 
 
 _BASES: dict[str, type[OperatorObject]] = {
     "external_source": _ExternalSource,
-    "python_function": _PythonFunction,
-    "dl_tensor_python_function": _PythonFunction,
+    "python_function": PythonFunctionObject,
+    "dl_tensor_python_function": PythonFunctionObject,
 }
 _POSITIONAL = {"readers.tfrecord": ("path", "index_path", "features")}
 

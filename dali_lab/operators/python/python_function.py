@@ -1,0 +1,138 @@
+"""Runs a Python function on the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.incoming import incoming_batch
+from dali_lab.errors import ArgumentTypeError, OperatorError
+from dali_lab.schema import Arg, Call, Input, Operator, register
+from dali_lab.schema.arguments import REQUIRED
+
+
+class FunctionOperator(Operator):
+    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function."""
+
+    name = ""
+    inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
+    arguments = (
+        Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
+        Arg("num_outputs", "int", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
+        Arg("batch_processing", "bool", False, "Call the function once with the whole batch, a list of samples for each input."),
+        Arg("output_layouts", "layout", None, "Layouts of the outputs.", vector=True),
+        Arg("synchronize_stream", "bool", True, "No effect here: data is complete when the function is called.", advanced=True),
+    )
+    devices = ("cpu", "gpu")
+    whole_batch = True
+    in_order = True
+    tested_elsewhere = "tests/unit/pipeline/test_python_function.py"
+    batches_by_default: ClassVar[bool] = False
+
+    @classmethod
+    def output_count(cls, values: Mapping[str, Any]) -> int:
+        count = values.get("num_outputs")
+        return 1 if count is None else int(count)
+
+    @classmethod
+    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        from dali_lab.graph.tracing import call_operator
+
+        given = {"preserve": True, **kwargs}
+        if cls.batches_by_default:
+            given.setdefault("batch_processing", True)
+        return call_operator(cls.name, inputs, given)
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
+        function = values.get("function")
+        if not callable(function) and not hasattr(function, "resolve"):
+            raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
+
+    def setup(self) -> None:
+        self._function: Callable[..., Any] = self.values["function"]
+        if hasattr(self._function, "resolve"):
+            raise self.fail(
+                f"{self._function!r} comes from a graph file that is not trusted; load it with trust=True", "function"
+            )
+
+    def present(self, array: npt.NDArray[Any]) -> Any:
+        """A sample as the function gets it."""
+        return array
+
+    def run(self, call: Call, *inputs: Batch) -> tuple[Batch, ...]:
+        samples = [[self.present(array) for array in batch.arrays()] for batch in inputs]
+        if self.value("batch_processing"):
+            columns = self._columns(self._function(*samples))
+        else:
+            rows = [self._columns(self._function(*(column[i] for column in samples))) for i in range(call.count)]
+            columns = [list(column) for column in zip(*rows, strict=True)]
+        if not self.output_count(self.values):
+            return ()
+        layouts = self.value("output_layouts") or ()
+        results = []
+        for index, column in enumerate(columns):
+            layout = layouts[index] if index < len(layouts) else None
+            batch = incoming_batch(column if isinstance(column, list) else np.asarray(column), layout=layout)
+            if len(batch) != call.count:
+                raise OperatorError(f"the function gave {len(batch)} samples for output {index}, the batch has {call.count}")
+            results.append(batch)
+        return tuple(results)
+
+    def _columns(self, answer: Any) -> list[Any]:
+        count = self.output_count(self.values)
+        if count == 0:
+            return []
+        if count == 1 and not isinstance(answer, tuple):
+            answer = (answer,)
+        if not isinstance(answer, tuple):
+            raise OperatorError(f"the function must return a tuple of {count} outputs, got {type(answer).__name__}")
+        if len(answer) != count:
+            raise OperatorError(f"the function must return {count} outputs, got {len(answer)}")
+        return list(answer)
+
+
+@register
+class PythonFunction(FunctionOperator):
+    """Runs a Python function on NumPy arrays over the memory of the samples.
+
+    The function is called in the order of the batches, never for two at once. What it returns is copied.
+    """
+
+    name = "python_function"
+    schema_name = "PythonFunction"
+    family = "tensor"
+    title = "Python function"
+
+
+@register
+class DLTensorPythonFunction(FunctionOperator):
+    """Runs a Python function on DLPack capsules, and takes such capsules back."""
+
+    name = "dl_tensor_python_function"
+    schema_name = "DLTensorPythonFunction"
+    family = "tensor"
+    title = "Python function on DLPack"
+    batches_by_default = True
+
+    def present(self, array: npt.NDArray[Any]) -> Any:
+        return array.__dlpack__()
+
+
+@register
+class TorchPythonFunction(FunctionOperator):
+    """Runs a Python function on torch tensors over the memory of the samples."""
+
+    name = "torch_python_function"
+    schema_name = "TorchPythonFunction"
+    family = "tensor"
+    title = "Torch function"
+
+    def present(self, array: npt.NDArray[Any]) -> Any:
+        import torch
+
+        return torch.from_numpy(array)

@@ -1,0 +1,1 @@
+"""Parts of the PyTorch plugin that NVIDIA DALI calls experimental."""
