@@ -331,6 +331,37 @@ def add_shot_noise(
     noise.shot(stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32), like(dtype))
 
 
+def jitter(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    shapes: npt.NDArray[np.int64],
+    degrees: npt.ArrayLike,
+    chosen: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+) -> None:
+    """Take each element from a place nearby, as ``jitter`` does on a GPU; nearest pixels.
+
+    Parameters
+    ----------
+    shapes
+        ``int64[N, 3]``: height, width, channels.
+    degrees
+        ``nDegree``: how many places on each axis there are to choose from.
+    chosen
+        ``mask``: samples where it is 0 are copied.
+    """
+    from dali_lab.kernels.cpu import noise
+    from dali_lab.kernels.cpu.memory import like_size
+
+    count = len(shapes)
+    noise.jitter(
+        stream.key, stream.highs, src, dst, np.ascontiguousarray(shapes, np.int64),
+        np.broadcast_to(np.asarray(degrees, np.int64), count).copy(),
+        np.broadcast_to(np.asarray(chosen, np.bool_), count).copy(), like_size(np.dtype(dtype).itemsize),
+    )  # fmt: skip
+
+
 class _Converted:
     """Memory of another dtype for a kernel to fill, which becomes the wanted dtype at the end of the block."""
 

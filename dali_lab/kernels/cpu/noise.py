@@ -1,4 +1,4 @@
-"""Noise over tables of samples: normal, salt and pepper, and shot noise, from the words that NVIDIA DALI draws.
+"""Noise over tables of samples: normal, salt and pepper, shot noise and jitter, from the words that NVIDIA DALI draws.
 
 All of them take ``key`` and ``highs`` of a :class:`~dali_lab.executor.random_streams.Stream`, addresses of inputs and
 outputs, and keep the dtype, for which `like` stands: an integer or float32. Numbers are made in float32, for integers
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
 from dali_lab.kernels.cpu.philox import (
     WORDS_PER_ELEMENT,
     fused_multiply_add,
     normal32_at,
     normal64_at,
+    philox_two,
     philox_word,
     start_words,
 )
@@ -112,3 +113,45 @@ def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors:
             start_words(state, key, highs[i], _STEP * np.uint64(p))
             mean = max(np.float32(0), np.float32(source[p]) * inverse)
             target[p] = saturate(np.float32(poisson(state, kept, np.float64(mean))) * factor, like)
+
+
+@kernel
+def jitter(
+    key: Any, highs: Array, src: Array, dst: Array, shapes: Array, degrees: Array, chosen: Array, like: Array
+) -> None:
+    """Take each element from a place nearby, of its own for each channel.
+
+    Parameters
+    ----------
+    shapes
+        ``int64[N, 3]``: height, width, channels.
+    degrees
+        ``int64[N]``: each of the two offsets is one of that many numbers, ``-(degree // 2)`` the least of them.
+    chosen
+        ``bool[N]``: samples that are changed; others are copied.
+    like
+        Stands for elements of as many bytes.
+    """
+    for i in range(src.shape[0]):
+        height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2]
+        source = array_at(src[i], (height, width, channels), like)
+        target = array_at(dst[i], (height, width, channels), like)
+        least = -(degrees[i] >> 1)
+        for y in range(height):
+            for x in range(width):
+                for c in range(channels):
+                    from_y, from_x = y, x
+                    if chosen[i]:
+                        element = np.uint64((y * width + x) * channels + c)
+                        a, b = philox_two(key, highs[i], _STEP * element)
+                        from_x = min(max(x + least + _one_of(a, degrees[i]), 0), width - 1)
+                        from_y = min(max(y + least + _one_of(b, degrees[i]), 0), height - 1)
+                    target[y, x, c] = source[from_y, from_x, c]
+
+
+@part
+def _one_of(word: Any, count: Any) -> Any:
+    """A number below `count`: the lower bits of a word for a power of two, else the upper ones of a product."""
+    if count & (count - 1) == 0:
+        return np.int64(word) & (count - 1)
+    return np.int64((word * np.uint64(count)) >> np.uint64(32))

@@ -80,6 +80,7 @@ def find_files(
         If arguments contradict each other, something cannot be read, or nothing is found.
     """
     _check(file_root, file_list, files, labels, file_filters, dir_filters)
+    given: npt.ArrayLike
     if files is not None:
         given = np.arange(len(files)) if labels is None else _as_labels(labels)
         root, names = file_root or "", [os.fspath(name) for name in files]

@@ -7,7 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.random_streams import add_gaussian_noise, add_salt_and_pepper, add_shot_noise, open_stream
+from dali_lab.executor.random_streams import (
+    add_gaussian_noise,
+    add_salt_and_pepper,
+    add_shot_noise,
+    jitter,
+    open_stream,
+)
 from tests.unit.random.test_streams import per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")
@@ -119,3 +125,23 @@ def test_shot_with_factor_0() -> None:
     )  # fmt: skip
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4])
+def test_jitter_stays_near_and_inside(degree: int) -> None:
+    """There is no jitter on the CPU to compare with: this holds what its documentation promises."""
+    places = np.stack(np.meshgrid(np.arange(60), np.arange(80), indexing="ij"), -1).astype(np.int32)
+    images = [np.ascontiguousarray(np.repeat(places[..., axis, None], 3, -1)) for axis in (0, 1)]
+    ours = [np.empty_like(image) for image in images]
+    shapes = np.full((2, 3), (60, 80, 3))
+    for index, (image, out) in enumerate(zip(images, ours, strict=True)):
+        jitter(
+            open_stream(3, 0, np.zeros(1, np.int64)), addresses_of([image]), addresses_of([out]), shapes[:1],
+            degree, True, np.int32,
+        )  # fmt: skip
+        offsets = (out - image)[5:-5, 5:-5]
+        assert sorted(set(offsets.reshape(-1).tolist())) == list(range(-(degree // 2), degree - degree // 2))
+        assert out.min() >= 0
+        assert out.max() < (60, 80)[index]
+    jitter(open_stream(3, 0, np.arange(2)), addresses_of(images), addresses_of(ours), shapes, degree, [0, 0], np.int32)
+    assert all((a == b).all() for a, b in zip(images, ours, strict=True))

@@ -170,7 +170,7 @@ def test_errors(root: str, arguments: dict[str, Any], argument: str, words: str)
 def test_wrong_lines(tmp_path: Path, line: str) -> None:
     path = tmp_path / "list.txt"
     path.write_text(f"ok.jpg 1\n\n{line}\n")
-    with pytest.raises(ArgumentError, match="line 3 of '.*list.txt' must be") as caught:
+    with pytest.raises(ArgumentError, match=r"line 3 of '.*list.txt' must be") as caught:
         find_files(file_list=str(path))
     assert line in str(caught.value)
     with pytest.raises(RuntimeError, match="Incorrect format"):
@@ -190,7 +190,7 @@ def test_empty_list_and_large_label(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 def test_no_permission(tmp_path: Path) -> None:
     (tmp_path / "class").mkdir(mode=0)
-    with pytest.raises(ArgumentError, match="class'.*no permission"):
+    with pytest.raises(ArgumentError, match=r"class'.*no permission"):
         find_files(file_root=str(tmp_path))
 
 
