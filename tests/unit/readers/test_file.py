@@ -37,9 +37,7 @@ def read(engine: Any, batch_size: int, batches: int, **arguments: Any) -> list[l
     rows = []
     for _ in range(batches):
         encoded, labels = pipeline.run()
-        rows.append(
-            [(np.array(encoded.at(i)).tobytes(), int(np.array(labels.at(i))[0])) for i in range(len(encoded))]
-        )
+        rows.append([(np.array(encoded.at(i)).tobytes(), int(np.array(labels.at(i))[0])) for i in range(len(encoded))])
     return rows
 
 
