@@ -129,13 +129,15 @@ class DataNode:
         """The shapes of the samples, as a node of one-dimensional tensors."""
         from dali_lab.graph.tracing import call_operator
 
-        return call_operator("_shape", (self,), {"dtype": dtype, "device": device})
+        node: DataNode = call_operator("_shape", (self,), {"dtype": dtype, "device": device})
+        return node
 
     def property(self, key: str, *, device: str = "cpu") -> DataNode:
         """A property of each sample as a node: ``"source_info"`` or ``"layout"``, as bytes."""
         from dali_lab.graph.tracing import call_operator
 
-        return call_operator("get_property", (self,), {"key": key, "device": device})
+        node: DataNode = call_operator("get_property", (self,), {"key": key, "device": device})
+        return node
 
     def source_info(self, *, device: str = "cpu") -> DataNode:
         """Where each sample came from, as a node of bytes."""

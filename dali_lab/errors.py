@@ -1,4 +1,4 @@
-"""What can go wrong, each error naming its culprit: the operator, its node, the argument, the sample, the user's line."""
+"""What can go wrong; each error names its culprit: operator, node, argument, sample, file, the user's line."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def _module(path: list[str]) -> ModuleType:
         child = sys.modules.get(name)
         if child is None:
             child = ModuleType(name, f"Operators under ``fn.{'.'.join(path[:depth])}``.")
-            child.__path__ = []  # type: ignore[attr-defined]
+            child.__path__ = []
             sys.modules[name] = child
         setattr(module, part, child)
         module = child

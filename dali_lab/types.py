@@ -17,7 +17,8 @@ class _NamedEnum(enum.IntEnum):
     def __str__(self) -> str:
         return f"{type(self).__name__}.{self.name}"
 
-    __format__ = object.__format__
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
 
 
 class DALIDataType(_NamedEnum):
@@ -351,7 +352,12 @@ def Constant(  # noqa: N802  (NVIDIA DALI's name)
 
     is_enum = isinstance(value, _NamedEnum) or dtype in (DATA_TYPE, IMAGE_TYPE, INTERP_TYPE)
     is_array = hasattr(value, "shape") and tuple(value.shape) != ()
-    plain = device is None and layout is None and not kwargs and (shape is None or tuple(np.atleast_1d(shape)) in ((), (1,)))
+    plain = (
+        device is None
+        and layout is None
+        and not kwargs
+        and (shape is None or tuple(np.atleast_1d(shape)) in ((), (1,)))
+    )
     if plain and not is_enum and not is_array and not isinstance(value, (list, tuple)):
         return ScalarConstant(value, dtype)
     return constant_node(value, dtype=dtype, shape=shape, layout=layout, device=device, **kwargs)

@@ -225,7 +225,7 @@ class Batch:
         steps = np.repeat(self.shapes[:, 1:].prod(axis=1) * self.itemsize, counts)
         first = np.repeat(np.cumsum(counts) - counts, counts)
         frame = np.arange(len(steps), dtype=np.int64) - first
-        addresses = np.repeat(self.addresses, counts) + steps * frame
+        addresses = np.asarray(np.repeat(self.addresses, counts) + steps * frame, np.int64)
         return Batch(addresses, inner, self.dtype, self.layout[1:], self.owners, None)
 
     def folded(self, counts: npt.NDArray[np.int64], letter: str) -> Batch:

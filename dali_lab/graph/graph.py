@@ -14,7 +14,6 @@ import numpy as np
 from dali_lab.errors import GraphError, nearest
 
 
-
 class Edge(NamedTuple):
     """One output of one node; `device` is set where a pipeline output is moved to another device."""
 
@@ -202,7 +201,9 @@ class Graph:
                     if mark == 1:
                         path = [entry[0] for entry in stack]
                         cycle = [*path[path.index(edge.node) :], edge.node]
-                        raise GraphError("these nodes feed each other in a circle: " + " ← ".join(cycle), node=edge.node)
+                        raise GraphError(
+                            "these nodes feed each other in a circle: " + " ← ".join(cycle), node=edge.node
+                        )
                     if mark is None:
                         state[edge.node] = 1
                         stack.append((edge.node, self.nodes[edge.node].edges()))

@@ -1,4 +1,4 @@
-"""From calls in Python to a graph: every ``fn`` call records itself, and the outputs decide what belongs to the graph."""
+"""From calls in Python to a graph: ``fn`` calls record themselves, and the outputs decide what belongs to it."""
 
 from __future__ import annotations
 

@@ -85,4 +85,6 @@ def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:
     """Say once for each name that it has a successor."""
     if old not in _warned:
         _warned.add(old)
-        warnings.warn(f"{old} is now called {new}; the old name still works", DeprecationWarning, stacklevel=stacklevel + 1)
+        warnings.warn(
+            f"{old} is now called {new}; the old name still works", DeprecationWarning, stacklevel=stacklevel + 1
+        )

@@ -110,15 +110,13 @@ class Arg:
         if self.type == "object":
             return value
         if self.vector:
-            if isinstance(value, np.ndarray):
-                value = value.tolist()
-            elif hasattr(value, "tolist") and not isinstance(value, (list, tuple)):
+            if isinstance(value, np.ndarray) or (hasattr(value, "tolist") and not isinstance(value, (list, tuple))):
                 value = value.tolist()
             items = list(value) if isinstance(value, (list, tuple, range)) else [value]
             if self.length is not None and len(items) not in (1, self.length):
                 raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
             return tuple(self._element(item) for item in _flatten(items))
-        if isinstance(value, (list, tuple)) and len(value) == 1 and self.type != "object":
+        if isinstance(value, (list, tuple)) and len(value) == 1:
             value = value[0]
         return self._element(value)
 
@@ -274,7 +272,14 @@ _COMMON = {
     for arg in (
         Arg("name", "string", None, "Name of the node; it must be unique in the pipeline.", advanced=True),
         Arg("preserve", "bool", False, "Keep the node even if nothing uses its outputs.", advanced=True),
-        Arg("bytes_per_sample_hint", "int", (0,), "Expected size of an output sample; no effect here.", vector=True, advanced=True),
+        Arg(
+            "bytes_per_sample_hint",
+            "int",
+            (0,),
+            "Expected size of an output sample; no effect here.",
+            vector=True,
+            advanced=True,
+        ),
     )
 }
 SEED = Arg("seed", "int", -1, "Seed of the random stream; -1 derives it from the pipeline's seed.", advanced=True)

@@ -33,7 +33,9 @@ class Family:
 FAMILIES: tuple[Family, ...] = (
     Family("readers", "Readers", "#1f9d8b", "readers", "Where samples come from: folders, lists, archives, Python."),
     Family("decoders", "Decoders", "#c98a1b", "decoders", "From encoded bytes to pixels or sound."),
-    Family("geometry", "Geometry", "#4a7df0", "geometry", "Size, position, rotation, and what part of a picture is kept."),
+    Family(
+        "geometry", "Geometry", "#4a7df0", "geometry", "Size, position, rotation, and what part of a picture is kept."
+    ),
     Family("color", "Colour", "#cc4f8f", "color", "Brightness, contrast, hue, saturation and colour spaces."),
     Family("filters", "Filters", "#8a63d2", "filters", "Blur, noise and other effects on neighbouring pixels."),
     Family("tensor", "Tensor", "#6f7d8f", "tensor", "Type, layout, shape, and putting samples together."),

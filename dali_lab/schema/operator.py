@@ -89,7 +89,9 @@ class Operator:
             table["seed"] = SEED
         cls.argument_table = {**table, **{k: v for k, v in common_arguments().items() if k not in table}}
 
-    def __init__(self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu") -> None:
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
         """Keep the constants; `values` hold canonical values, without ``name`` and ``preserve``."""
         self.node = node
         self.device = device
@@ -201,7 +203,9 @@ class Operator:
             If a node is connected to it; ask the call for its values then.
         """
         if name in self.connected:
-            raise ArgumentError("must be a constant here, not a node", argument=name, operator=self.name, node=self.node)
+            raise ArgumentError(
+                "must be a constant here, not a node", argument=name, operator=self.name, node=self.node
+            )
         return self.values[name]
 
     def has(self, name: str) -> bool:
@@ -278,9 +282,7 @@ class Call:
         """Index in the batch of each sample, ``int64[count]``."""
         return np.arange(self.start, self.start + self.count, dtype=np.int64)
 
-    def allocate(
-        self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", *, output: int = 0
-    ) -> Batch:
+    def allocate(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", *, output: int = 0) -> Batch:
         """Memory for an output, in the output batch itself where the executor knows it already."""
         table = np.asarray(shapes, np.int64)
         if table.ndim != 2:

@@ -40,7 +40,7 @@ def register(operator: T) -> T:
             raise ValueError(f"the name fn.{operator.name} is taken by {other.__module__}.{other.__qualname__}")
         _OPERATORS[operator.name] = operator
         _BY_SCHEMA[operator.schema_name] = operator
-        for listener in list(_LISTENERS):
+        for listener in _LISTENERS:
             listener(operator)  # type: ignore[operator]
     return operator
 

@@ -34,7 +34,8 @@ def picture(height: int, width: int, channels: int = 3, dtype: npt.DTypeLike = n
     value += np.random.default_rng([seed, height, width]).normal(0, 0.02, value.shape)
     value = np.clip(value, 0, 1)
     kind = np.dtype(dtype)
-    return value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+    result: Array = value.astype(kind) if kind.kind == "f" else (value * np.iinfo(kind).max).round().astype(kind)
+    return result
 
 
 def pictures(
@@ -44,13 +45,18 @@ def pictures(
     return [picture(h, w, channels, dtype, seed) for seed, (h, w) in enumerate(sizes)], "HWC"
 
 
-def planar(sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8) -> tuple[list[Array], str]:
+def planar(
+    sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8
+) -> tuple[list[Array], str]:
     """A batch of pictures with layout ``"CHW"``."""
     return [np.ascontiguousarray(array.transpose(2, 0, 1)) for array in pictures(sizes, channels, dtype)[0]], "CHW"
 
 
 def sequences(
-    frames: Sequence[int] = (2, 3, 1), sizes: Sequence[tuple[int, int]] = SIZES, channels: int = 3, dtype: npt.DTypeLike = np.uint8
+    frames: Sequence[int] = (2, 3, 1),
+    sizes: Sequence[tuple[int, int]] = SIZES,
+    channels: int = 3,
+    dtype: npt.DTypeLike = np.uint8,
 ) -> tuple[list[Array], str]:
     """A batch of sequences with layout ``"FHWC"``."""
     rows = [
@@ -61,7 +67,9 @@ def sequences(
 
 
 def volumes(
-    sizes: Sequence[tuple[int, int, int]] = ((5, 12, 10), (4, 9, 14), (7, 8, 8)), channels: int = 1, dtype: npt.DTypeLike = np.uint8
+    sizes: Sequence[tuple[int, int, int]] = ((5, 12, 10), (4, 9, 14), (7, 8, 8)),
+    channels: int = 1,
+    dtype: npt.DTypeLike = np.uint8,
 ) -> tuple[list[Array], str]:
     """A batch of volumes with layout ``"DHWC"``."""
     rows = [

@@ -114,7 +114,9 @@ def test_binary_operations_on_all_types(name: str) -> None:
         rights = [d for d in DTYPES if not (left == d == "bool" and name in NO_BOOLS)]
         first = values(left, name)
         if name in ("pow", "fpow"):
-            first = np.clip(first, -9, 9) if left not in ("bool",) and not left.startswith("u") else np.minimum(first, 9)
+            first = (
+                np.clip(first, -9, 9) if left not in ("bool",) and not left.startswith("u") else np.minimum(first, 9)
+            )
         inputs = [([first.astype(left)], "")]
         for right in rights:
             second = values(right, name, right=True)
@@ -174,7 +176,15 @@ def test_comparisons_with_nan() -> None:
     left = np.array([np.nan, 1, 2, np.nan, -0.0, 0.0], np.float32)
     right = np.array([1, np.nan, 2, np.nan, 0.0, -0.0], np.float32)
     check(
-        lambda e, a, b: [e.math.min(a, b), e.math.max(a, b), e.math.clamp(a, b, 1.5), e.math.clamp(1.5, a, b), a == b, a != b, a < b],
+        lambda e, a, b: [
+            e.math.min(a, b),
+            e.math.max(a, b),
+            e.math.clamp(a, b, 1.5),
+            e.math.clamp(1.5, a, b),
+            a == b,
+            a != b,
+            a < b,
+        ],
         ([left], ""),
         ([right], ""),
     )
@@ -184,16 +194,29 @@ def test_comparisons_of_signed_with_unsigned_are_exact() -> None:
     signed = np.array([-1, -1, 5, 2**62], np.int64)
     unsigned = np.array([2**64 - 1, 1, 5, 2**63], np.uint64)
     for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
-        check(lambda e, a, b, name=name: [BINARY[name](e, a, b), BINARY[name](e, b, a)], ([signed], ""), ([unsigned], ""))
+        check(
+            lambda e, a, b, name=name: [BINARY[name](e, a, b), BINARY[name](e, b, a)], ([signed], ""), ([unsigned], "")
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_constants(dtype: str) -> None:
     def build(e: Any, a: Any) -> Any:
         constant = e.types.Constant
-        results = [a * 3, a + 2, 2 - a, a * 0.1, 2.5 / (a + 1), a * True, a == 1, 1 < a]
-        results += [a * constant(3).uint8(), a - constant(7).int64(), a * constant(0.1).float64(), constant(2).float32() ** a]
-        results += [a * constant(2.7).int16(), a * constant(1).bool(), a + np.uint8(3), a + np.float32(1.5), a + np.array(2.5)]
+        results = [a * 3, a + 2, 2 - a, a * 0.1, 2.5 / (a + 1), a * True, a == 1, a > 1]
+        results += [
+            a * constant(3).uint8(),
+            a - constant(7).int64(),
+            a * constant(0.1).float64(),
+            constant(2).float32() ** a,
+        ]
+        results += [
+            a * constant(2.7).int16(),
+            a * constant(1).bool(),
+            a + np.uint8(3),
+            a + np.float32(1.5),
+            a + np.array(2.5),
+        ]
         if np.dtype(dtype).kind != "f":
             results += [a & 3, 5 | a, a ^ constant(9).uint16(), a << 2, a >> 1]
         return results
@@ -307,19 +330,36 @@ def test_indexing() -> None:
     check(lambda e, a: [a[0], a[-1, 0], a[:, 1], a[1:3], a[:, -1:], a[::2], a[::-1], a[3:1:-1], a[1:3:1, 0]], TABLE)
     check(lambda e, a: [a[:], a[:, :], a[2:100], a[-100:2], a[3:1], a[100:200], a[-2::-1, 1:-1:2], a[:, ::-2]], TABLE)
     check(lambda e, a: [a[1:2:5], a[0:0:-1], a[50:0:-1], a[-50::-1], a[True], a[()], a[None], a[None, 1]], TABLE)
-    check(lambda e, a: [a[new(e, "C"), 1, 1:3], a[new(e), 1, 1:3], a[1, new(e, "C"), 1:3, new(e, "X")], a[new(e, "C")]], TABLE)
+    check(
+        lambda e, a: [a[new(e, "C"), 1, 1:3], a[new(e), 1, 1:3], a[1, new(e, "C"), 1:3, new(e, "X")], a[new(e, "C")]],
+        TABLE,
+    )
     check(lambda e, a: [a[:, new(e, "C")], a[:, :, new(e)], a[new(e, "A"), new(e, "B"), ::2, 0, new(e, "Z")]], TABLE)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
 def test_indexing_with_nodes(dtype: str) -> None:
     where = ([array.astype(dtype) for array in INDICES[0]], "")
-    check(lambda e, a, b: [a[b], a[b : b + 1, 0], a[:, -1 - e.fn.cast(b, dtype=e.types.INT32) :], a[::b], a[0, b], a[:b, b]], TABLE, where)
+    check(
+        lambda e, a, b: [
+            a[b],
+            a[b : b + 1, 0],
+            a[:, -1 - e.fn.cast(b, dtype=e.types.INT32) :],
+            a[::b],
+            a[0, b],
+            a[:b, b],
+        ],
+        TABLE,
+        where,
+    )
 
 
 def test_indexing_every_dtype() -> None:
     for dtype in [*DTYPES, "float16"]:
-        data = [np.arange(2 * 3 * 4).reshape(2, 3, 4).astype(dtype), np.arange(3 * 3 * 4).reshape(3, 3, 4).astype(dtype)]
+        data = [
+            np.arange(2 * 3 * 4).reshape(2, 3, 4).astype(dtype),
+            np.arange(3 * 3 * 4).reshape(3, 3, 4).astype(dtype),
+        ]
         check(lambda e, a: [a[0], a[:, 1, 2], a[:, ::-1, 1:], a[-1, -1, -1]], (data, "HWC"))
 
 

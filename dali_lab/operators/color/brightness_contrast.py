@@ -46,11 +46,15 @@ class BrightnessContrast(Scaling):
         ):
             yield Case((pictures,), arguments)
         yield Case((pictures,), {"brightness": 1.3, "contrast": 0.8, "dtype": FLOAT}, tolerance=1e-4, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {"brightness": 1.3, "contrast": 0.8}, tolerance=1e-6, reason=SUMS)
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"brightness": 1.3, "contrast": 0.8}, tolerance=1e-6, reason=SUMS
+        )
         yield Case((samples.pictures(dtype=np.float32),), {"brightness": 100.0, "dtype": UINT8})
         yield Case((samples.pictures(dtype=np.int16),), {"contrast": 0.5})
         yield Case((samples.sequences(),), {"brightness": values})
-        frames = PerSample([np.array([0.5, 1.5], np.float32), np.array([1, 0.8, 0.6], np.float32), np.array([2], np.float32)], "F")
+        frames = PerSample(
+            [np.array([0.5, 1.5], np.float32), np.array([1, 0.8, 0.6], np.float32), np.array([2], np.float32)], "F"
+        )
         yield Case((samples.sequences(),), {"brightness": frames})
         yield Case((samples.volumes(),), {"contrast": 0.7})
         yield Case((samples.pictures(channels=1),), {"brightness": 0.7})

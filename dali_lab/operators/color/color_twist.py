@@ -20,7 +20,14 @@ class ColorTwist(Twisting):
 
     name = "color_twist"
     title = "Colour twist"
-    arguments = (HUE, SATURATION, CONTRAST, BRIGHTNESS, Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True), Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."))
+    arguments = (
+        HUE,
+        SATURATION,
+        CONTRAST,
+        BRIGHTNESS,
+        Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+    )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -28,13 +35,53 @@ class ColorTwist(Twisting):
         yield Case((pictures,), {"hue": 45.0}, tolerance=1, reason=LEVEL, fraction=0.001)
         yield Case((pictures,), {"contrast": 1.5}, tolerance=1, reason=LEVEL, fraction=0.001)
         yield Case((pictures,), {"contrast": 0.3, "brightness": 1.3}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": -33.0, "saturation": 1.6, "brightness": 0.8, "contrast": 1.1}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": PerSample([np.float32(v) for v in (0, 90, -45)]), "contrast": PerSample([np.float32(v) for v in (0.5, 1, 2)])}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {**{"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
-        yield Case((pictures,), {**{"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, "dtype": INT16}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float16),), {**{"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, "dtype": UINT8}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (pictures,),
+            {"hue": -33.0, "saturation": 1.6, "brightness": 0.8, "contrast": 1.1},
+            tolerance=1,
+            reason=LEVEL,
+            fraction=0.001,
+        )
+        yield Case(
+            (pictures,),
+            {
+                "hue": PerSample([np.float32(v) for v in (0, 90, -45)]),
+                "contrast": PerSample([np.float32(v) for v in (0.5, 1, 2)]),
+            },
+            tolerance=1,
+            reason=LEVEL,
+            fraction=0.001,
+        )
+        yield Case(
+            (pictures,),
+            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT},
+            tolerance=1e-3,
+            reason=SUMS,
+        )
+        yield Case(
+            (pictures,),
+            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": INT16},
+            tolerance=1,
+            reason=LEVEL,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float32),),
+            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT},
+            tolerance=1e-5,
+            reason=SUMS,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float16),),
+            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT16},
+            tolerance=2e-3,
+            reason=SUMS,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float32),),
+            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": UINT8},
+            tolerance=1,
+            reason=LEVEL,
+        )
         yield Case((samples.sequences(),), {"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, tolerance=1, reason=LEVEL)
 
     @classmethod

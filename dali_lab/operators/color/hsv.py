@@ -28,13 +28,43 @@ class Hsv(Twisting):
         yield Case((pictures,), {"hue": 120.0}, tolerance=1, reason=LEVEL, fraction=0.001)
         yield Case((pictures,), {"saturation": 0.3}, tolerance=1, reason=LEVEL, fraction=0.001)
         yield Case((pictures,), {"value": 1.4}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": -33.0, "saturation": 1.6, "value": 0.8}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": PerSample([np.float32(v) for v in (0, 90, -45)]), "saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {**{"hue": 30.0, "saturation": 1.2, "value": 0.9}, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
-        yield Case((pictures,), {**{"hue": 30.0, "saturation": 1.2, "value": 0.9}, "dtype": INT16}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0, "saturation": 1.2, "value": 0.9}, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float16),), {**{"hue": 30.0, "saturation": 1.2, "value": 0.9}, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0, "saturation": 1.2, "value": 0.9}, "dtype": UINT8}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (pictures,), {"hue": -33.0, "saturation": 1.6, "value": 0.8}, tolerance=1, reason=LEVEL, fraction=0.001
+        )
+        yield Case(
+            (pictures,),
+            {
+                "hue": PerSample([np.float32(v) for v in (0, 90, -45)]),
+                "saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)]),
+            },
+            tolerance=1,
+            reason=LEVEL,
+            fraction=0.001,
+        )
+        yield Case(
+            (pictures,), {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS
+        )
+        yield Case(
+            (pictures,), {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": INT16}, tolerance=1, reason=LEVEL
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float32),),
+            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT},
+            tolerance=1e-5,
+            reason=SUMS,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float16),),
+            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT16},
+            tolerance=2e-3,
+            reason=SUMS,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float32),),
+            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": UINT8},
+            tolerance=1,
+            reason=LEVEL,
+        )
         yield Case((samples.sequences(),), {"hue": 30.0, "saturation": 1.2, "value": 0.9}, tolerance=1, reason=LEVEL)
 
     @classmethod

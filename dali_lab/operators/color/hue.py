@@ -26,13 +26,19 @@ class Hue(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"hue": 45.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"hue": PerSample([np.float32(v) for v in (0, 90, -45)])}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case(
+            (pictures,),
+            {"hue": PerSample([np.float32(v) for v in (0, 90, -45)])},
+            tolerance=1,
+            reason=LEVEL,
+            fraction=0.001,
+        )
         yield Case((pictures,), {"hue": 300.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {**{"hue": 30.0}, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
-        yield Case((pictures,), {**{"hue": 30.0}, "dtype": INT16}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0}, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float16),), {**{"hue": 30.0}, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"hue": 30.0}, "dtype": UINT8}, tolerance=1, reason=LEVEL)
+        yield Case((pictures,), {"hue": 30.0, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
+        yield Case((pictures,), {"hue": 30.0, "dtype": INT16}, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(dtype=np.float32),), {"hue": 30.0, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float16),), {"hue": 30.0, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32),), {"hue": 30.0, "dtype": UINT8}, tolerance=1, reason=LEVEL)
         yield Case((samples.sequences(),), {"hue": 30.0}, tolerance=1, reason=LEVEL)
 
     @classmethod

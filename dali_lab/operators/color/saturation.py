@@ -26,12 +26,27 @@ class Saturation(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"saturation": 0.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {**{"saturation": 1.5}, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
-        yield Case((pictures,), {**{"saturation": 1.5}, "dtype": INT16}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"saturation": 1.5}, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float16),), {**{"saturation": 1.5}, "dtype": FLOAT16}, tolerance=2e-3, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {**{"saturation": 1.5}, "dtype": UINT8}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (pictures,),
+            {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])},
+            tolerance=1,
+            reason=LEVEL,
+            fraction=0.001,
+        )
+        yield Case((pictures,), {"saturation": 1.5, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
+        yield Case((pictures,), {"saturation": 1.5, "dtype": INT16}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"saturation": 1.5, "dtype": FLOAT}, tolerance=1e-5, reason=SUMS
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float16),),
+            {"saturation": 1.5, "dtype": FLOAT16},
+            tolerance=2e-3,
+            reason=SUMS,
+        )
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"saturation": 1.5, "dtype": UINT8}, tolerance=1, reason=LEVEL
+        )
         yield Case((samples.sequences(),), {"saturation": 1.5}, tolerance=1, reason=LEVEL)
 
     @classmethod

@@ -16,7 +16,16 @@ LEVEL = "products are rounded in another order, so a value half-way between two 
 
 BRIGHTNESS = (
     Arg(
-        "brightness", "float", 1.0, "Factor of the brightness.", tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True
+        "brightness",
+        "float",
+        1.0,
+        "Factor of the brightness.",
+        tensor=True,
+        per_frame=True,
+        soft_minimum=0.0,
+        soft_maximum=2.0,
+        step=0.01,
+        important=True,
     ),
     Arg(
         "brightness_shift",
@@ -31,7 +40,18 @@ BRIGHTNESS = (
     ),
 )
 CONTRAST = (
-    Arg("contrast", "float", 1.0, "Factor of the contrast.", tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True),
+    Arg(
+        "contrast",
+        "float",
+        1.0,
+        "Factor of the contrast.",
+        tensor=True,
+        per_frame=True,
+        soft_minimum=0.0,
+        soft_maximum=2.0,
+        step=0.01,
+        important=True,
+    ),
     Arg(
         "contrast_center",
         "float",
@@ -50,7 +70,9 @@ class Scaling(Operator):
     """``out = shift · range + brightness · (center + contrast · (in − center))``."""
 
     family = "color"
-    inputs = (Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    inputs = (
+        Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT."),
+    )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True

@@ -24,7 +24,18 @@ _FROM_YIQ = np.linalg.inv(_TO_YIQ)
 
 
 def _factor(name: str, doc: str) -> Arg:
-    return Arg(name, "float", 1.0, doc, tensor=True, per_frame=True, soft_minimum=0.0, soft_maximum=2.0, step=0.01, important=True)
+    return Arg(
+        name,
+        "float",
+        1.0,
+        doc,
+        tensor=True,
+        per_frame=True,
+        soft_minimum=0.0,
+        soft_maximum=2.0,
+        step=0.01,
+        important=True,
+    )
 
 
 HUE = Arg(
@@ -50,7 +61,9 @@ class Twisting(Operator):
     """Operators that turn colours of pixels with three channels."""
 
     family = "color"
-    inputs = (Input("data", layouts=("HWC", "DHWC"), doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT."),)
+    inputs = (
+        Input("data", layouts=("HWC", "DHWC"), doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT."),
+    )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
@@ -70,7 +83,7 @@ class Twisting(Operator):
         return out
 
     def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Matrix and offset of each sample, ``float32[N, 9]`` and ``float32[N, 3]``; `half` is the middle of the range."""
+        """Matrix and offset of each sample, ``float32[N, 9]`` and ``[N, 3]``; `half` is the middle of the range."""
         hue = np.deg2rad(self._numbers(call, "hue", 0.0))
         saturation = self._numbers(call, "saturation", 1.0)
         value = self._numbers(call, "value", 1.0) * self._numbers(call, "brightness", 1.0)

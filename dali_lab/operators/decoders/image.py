@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,9 @@ from dali_lab.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import ANY_DATA, GRAY, RGB, UINT8, numpy_dtype
 
-ENCODED = Input("data", kind="encoded", layouts=None, doc="The bytes of one file for each sample, one-dimensional UINT8.")
+ENCODED = Input(
+    "data", kind="encoded", layouts=None, doc="The bytes of one file for each sample, one-dimensional UINT8."
+)
 
 _HINTS = {
     "hw_decoder_load": ("float", 0.65, "Share of the pictures for the hardware decoder of a GPU."),
@@ -31,7 +33,13 @@ _HINTS = {
 }
 
 DECODING = (
-    Arg("output_type", "image_type", RGB, "Colour space of the result; ANY_DATA keeps the channels of the file.", important=True),
+    Arg(
+        "output_type",
+        "image_type",
+        RGB,
+        "Colour space of the result; ANY_DATA keeps the channels of the file.",
+        important=True,
+    ),
     Arg("dtype", "dtype", UINT8, "Type of the result; values are scaled to its range, floats go from 0 to 1."),
     Arg("adjust_orientation", "bool", True, "Turn the picture as its EXIF orientation says."),
     Arg("use_fast_idct", "bool", False, "Use a faster, less exact inverse transform for JPEG.", advanced=True),
@@ -57,7 +65,7 @@ class ImageDecoder(Operator):
     """What all picture decoders share."""
 
     family = "decoders"
-    inputs = (ENCODED,)
+    inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
     outputs = (Output("images", layout="HWC", doc="Pictures, layout HWC."),)
     devices = ("cpu", "mixed")
 

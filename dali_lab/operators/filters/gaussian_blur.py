@@ -169,4 +169,5 @@ def _planes(
     """Address of each plane of each sample."""
     first = np.repeat(np.cumsum(planes) - planes, planes)
     steps = np.repeat(shapes.prod(axis=1) * itemsize, planes)
-    return np.repeat(addresses, planes) + steps * (np.arange(len(first), dtype=np.int64) - first)
+    offsets = steps * (np.arange(len(first), dtype=np.int64) - first)
+    return np.asarray(np.repeat(addresses, planes) + offsets, np.int64)

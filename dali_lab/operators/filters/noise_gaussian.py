@@ -24,7 +24,16 @@ class GaussianNoise(Noising):
     title = "Gaussian noise"
     arguments = (
         Arg("mean", "float", 0.0, "Mean of the noise.", tensor=True),
-        Arg("stddev", "float", 1.0, "Standard deviation of the noise.", tensor=True, soft_minimum=0.0, soft_maximum=64.0, important=True),
+        Arg(
+            "stddev",
+            "float",
+            1.0,
+            "Standard deviation of the noise.",
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=64.0,
+            important=True,
+        ),
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
@@ -33,7 +42,13 @@ class GaussianNoise(Noising):
         stream = self.stream(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
         random_streams.add_gaussian_noise(
-            stream, data.addresses, out.addresses, data.sizes, call.numbers("mean"), call.numbers("stddev"), numpy_dtype(data.dtype)
+            stream,
+            data.addresses,
+            out.addresses,
+            data.sizes,
+            call.numbers("mean"),
+            call.numbers("stddev"),
+            numpy_dtype(data.dtype),
         )
         return out
 
@@ -41,7 +56,12 @@ class GaussianNoise(Noising):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         values = PerSample([np.float32(v) for v in (1, 10, 50)])
-        for arguments in ({"stddev": 20.0}, {"mean": 10.0, "stddev": 5.0}, {"stddev": values}, {"seed": 3, "stddev": 9.0}):
+        for arguments in (
+            {"stddev": 20.0},
+            {"mean": 10.0, "stddev": 5.0},
+            {"stddev": values},
+            {"seed": 3, "stddev": 9.0},
+        ):
             yield Case((pictures,), arguments, tolerance=1, reason=LIBRARY, batches=2)
         yield Case((samples.pictures(dtype=np.float32),), {"stddev": 0.1}, tolerance=1e-6, reason=LIBRARY)
         yield Case((samples.planar(dtype=np.int16),), {"stddev": 100.0}, tolerance=1, reason=LIBRARY)

@@ -27,8 +27,20 @@ class SaltAndPepperNoise(Noising):
     arguments = (
         _share("prob", 0.05, "Share of the pixels that are replaced."),
         _share("salt_vs_pepper", 0.5, "Share of salt among them."),
-        Arg("salt_val", "float", None, "Value of salt; the highest of the type, or 1 for FLOAT, if not given.", tensor=True),
-        Arg("pepper_val", "float", None, "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.", tensor=True),
+        Arg(
+            "salt_val",
+            "float",
+            None,
+            "Value of salt; the highest of the type, or 1 for FLOAT, if not given.",
+            tensor=True,
+        ),
+        Arg(
+            "pepper_val",
+            "float",
+            None,
+            "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.",
+            tensor=True,
+        ),
         Arg("per_channel", "bool", False, "Decide for each channel by itself."),
     )
 

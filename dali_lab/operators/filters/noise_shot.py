@@ -21,7 +21,16 @@ class ShotNoise(Noising):
     schema_name = "noise__Shot"
     title = "Shot noise"
     arguments = (
-        Arg("factor", "float", 12.0, "Strength of the noise; 0 leaves the input as it is.", tensor=True, minimum=0.0, soft_maximum=100.0, important=True),
+        Arg(
+            "factor",
+            "float",
+            12.0,
+            "Strength of the noise; 0 leaves the input as it is.",
+            tensor=True,
+            minimum=0.0,
+            soft_maximum=100.0,
+            important=True,
+        ),
     )
 
     def run(self, call: Call, data: Batch) -> Batch:

@@ -25,8 +25,24 @@ from dali_lab.schema.operator import PerSample
 from dali_lab.types import FLOAT, FLOAT16, INT8, INT64, UINT8, numpy_dtype
 
 NORMALIZATION = (
-    Arg("mean", "float", (0.0,), "Mean to subtract, one value or one for each channel.", vector=True, tensor=True, important=True),
-    Arg("std", "float", (1.0,), "Standard deviation to divide by, one value or one for each channel.", vector=True, tensor=True, important=True),
+    Arg(
+        "mean",
+        "float",
+        (0.0,),
+        "Mean to subtract, one value or one for each channel.",
+        vector=True,
+        tensor=True,
+        important=True,
+    ),
+    Arg(
+        "std",
+        "float",
+        (1.0,),
+        "Standard deviation to divide by, one value or one for each channel.",
+        vector=True,
+        tensor=True,
+        important=True,
+    ),
     Arg("scale", "float", 1.0, "Factor of the normalised values."),
     Arg("shift", "float", 0.0, "Added to the normalised values."),
 )
@@ -48,7 +64,15 @@ class CropMirrorNormalize(Windowed):
     frames = True
     arguments = (
         *CROP,
-        Arg("mirror", "int", 0, "Mirror left and right where it is not zero.", tensor=True, widget="switch", important=True),
+        Arg(
+            "mirror",
+            "int",
+            0,
+            "Mirror left and right where it is not zero.",
+            tensor=True,
+            widget="switch",
+            important=True,
+        ),
         *NORMALIZATION,
         Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),
         Arg("output_layout", "layout", "CHW", "Order of the axes of the result."),
@@ -128,7 +152,8 @@ class CropMirrorNormalize(Windowed):
             out.addresses,
             np.stack([frames, data.shapes[:, height], data.shapes[:, width], np.full(len(data), channels)], axis=1),
             np.stack(
-                [windows.start[:, height], windows.start[:, width], windows.shape[:, height], windows.shape[:, width]], axis=1
+                [windows.start[:, height], windows.start[:, width], windows.shape[:, height], windows.shape[:, width]],
+                axis=1,
             ),
             call.numbers("mirror", np.int64),
             mean,
@@ -141,9 +166,7 @@ class CropMirrorNormalize(Windowed):
             fill=fill.reshape(1, -1),
         )
 
-    def _volumes(
-        self, call: Call, data: Batch, windows: Windows, layout: str, channels: int, wide: int
-    ) -> Batch:
+    def _volumes(self, call: Call, data: Batch, windows: Windows, layout: str, channels: int, wide: int) -> Batch:
         """Volumes: the window is cut and its channels put last, then depth counts as frames."""
         from dali_lab.kernels.cpu import copy
 
@@ -184,14 +207,22 @@ class CropMirrorNormalize(Windowed):
             {"crop": (20, 15), "pad_output": True},
             {"crop": (20, 15), "pad_output": True, "output_layout": "HWC", "mean": mean},
             {"crop": (60, 15), "out_of_bounds_policy": "pad", "fill_values": (0.5,)},
-            {"crop": (60, 15), "out_of_bounds_policy": "pad", "fill_values": (1.0, 2.0, 3.0), "mirror": 1, "crop_pos_y": 0.0},
+            {
+                "crop": (60, 15),
+                "out_of_bounds_policy": "pad",
+                "fill_values": (1.0, 2.0, 3.0),
+                "mirror": 1,
+                "crop_pos_y": 0.0,
+            },
             {"crop": (60, 15), "out_of_bounds_policy": "trim_to_shape"},
             {"crop": (20, 15), "crop_pos_x": PerSample([np.float32(v) for v in (0, 0.3, 1)])},
         ):
             yield Case((pictures,), arguments)
         means = PerSample([np.array(row, np.float32) for row in ((1, 2, 3), (4, 5, 6), (7, 8, 9))])
         yield Case((pictures,), {"mean": means, "std": means})
-        yield Case((samples.pictures(dtype=np.float32),), {"crop": (10, 10), "mean": (0.5,), "std": (0.25,), "mirror": 1})
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"crop": (10, 10), "mean": (0.5,), "std": (0.25,), "mirror": 1}
+        )
         yield Case((samples.pictures(dtype=np.int16),), {"mean": (500.0,), "std": (1000.0,)})
         yield Case((samples.planar(),), {"crop": (10, 12), "mean": mean, "std": std, "mirror": mirror})
         yield Case((samples.planar(),), {"crop": (10, 12), "output_layout": "HWC"})

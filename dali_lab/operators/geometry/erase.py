@@ -28,9 +28,26 @@ class Erase(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("anchor", "float", (), "Corner of each rectangle, or its centre with `centered_anchor`.", vector=True, tensor=True, important=True),
+        Arg(
+            "anchor",
+            "float",
+            (),
+            "Corner of each rectangle, or its centre with `centered_anchor`.",
+            vector=True,
+            tensor=True,
+            important=True,
+        ),
         Arg("shape", "float", (), "Extent of each rectangle.", vector=True, tensor=True, important=True),
-        Arg("fill_value", "float", (0.0,), "Filling, one value or one for each channel.", vector=True, tensor=True, soft_minimum=0, soft_maximum=255),
+        Arg(
+            "fill_value",
+            "float",
+            (0.0,),
+            "Filling, one value or one for each channel.",
+            vector=True,
+            tensor=True,
+            soft_minimum=0,
+            soft_maximum=255,
+        ),
         Arg("axis_names", "string", "HW", "Axes that the coordinates speak of, by layout letters."),
         Arg("axes", "int", (1, 0), "The same by numbers; used where `axis_names` is not given.", vector=True),
         Arg("centered_anchor", "bool", False, "The anchor is the centre of the rectangle."),
@@ -85,7 +102,9 @@ class Erase(Operator):
                 )
             if anchor.size % len(axes):
                 raise call.problem(
-                    f"{anchor.size} coordinates do not make whole rectangles of {len(axes)} axes", argument="anchor", sample=index
+                    f"{anchor.size} coordinates do not make whole rectangles of {len(axes)} axes",
+                    argument="anchor",
+                    sample=index,
                 )
             count = anchor.size // len(axes)
             owners.extend([index] * count)
@@ -141,7 +160,9 @@ class Erase(Operator):
             {"shape": (4, 5)},
         ):
             yield Case((pictures,), arguments)
-        yield Case((samples.pictures(dtype=np.float32),), {"anchor": (2, 3), "shape": (4, 5), "fill_value": (0.25, 0.5, 1)})
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"anchor": (2, 3), "shape": (4, 5), "fill_value": (0.25, 0.5, 1)}
+        )
         yield Case((samples.planar(),), {"anchor": (2, 3), "shape": (4, 5), "fill_value": (1, 2, 3)})
         yield Case((samples.sequences(),), {"anchor": (2, 3), "shape": (4, 5), "axis_names": "HW"})
         boxes = PerSample([np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 0))])

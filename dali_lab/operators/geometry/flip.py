@@ -23,8 +23,19 @@ class Flip(Operator):
     devices = ("cpu", "gpu")
     frames = True
     arguments = (
-        Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, per_frame=True, widget="switch", important=True),
-        Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, per_frame=True, widget="switch", important=True),
+        Arg(
+            "horizontal",
+            "int",
+            1,
+            "Mirror left and right.",
+            tensor=True,
+            per_frame=True,
+            widget="switch",
+            important=True,
+        ),
+        Arg(
+            "vertical", "int", 0, "Mirror top and bottom.", tensor=True, per_frame=True, widget="switch", important=True
+        ),
         Arg("depthwise", "int", 0, "Mirror front and back of a volume.", tensor=True, per_frame=True, widget="switch"),
     )
     example = """

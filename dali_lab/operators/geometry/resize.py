@@ -97,7 +97,9 @@ class Resize(Resizing):
         yield Case((samples.planar(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
         yield Case((samples.sequences(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
         yield Case((samples.volumes(),), {"size": (6, 10, 7)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"}, tolerance=1, reason=LEVEL
+        )
         sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
         yield Case((pictures,), {"size": sizes}, tolerance=1, reason=LEVEL)
         widths = PerSample([np.float32(v) for v in (10, 20.5, 33)])

@@ -34,7 +34,15 @@ class ResizeCropMirror(Resizing):
         *SIZES,
         *CROP,
         ROUNDING,
-        Arg("mirror", "int", 0, "Mirror: 1 left and right, 2 top and bottom, 4 front and back, and their sums.", tensor=True, minimum=0, maximum=7),
+        Arg(
+            "mirror",
+            "int",
+            0,
+            "Mirror: 1 left and right, 2 top and bottom, 4 front and back, and their sums.",
+            tensor=True,
+            minimum=0,
+            maximum=7,
+        ),
         *FILTERS,
     )
 
@@ -55,7 +63,10 @@ class ResizeCropMirror(Resizing):
         mirror = call.numbers("mirror", np.int64)
         for axis, letter in enumerate(letters):
             flip = (mirror & {"W": 1, "H": 2, "D": 4}[letter]) != 0
-            low[:, axis], high[:, axis] = np.where(flip, high[:, axis], low[:, axis]), np.where(flip, low[:, axis], high[:, axis])
+            low[:, axis], high[:, axis] = (
+                np.where(flip, high[:, axis], low[:, axis]),
+                np.where(flip, low[:, axis], high[:, axis]),
+            )
         return self.resample(call, images, Resampling(low, high, windows.shape))
 
     @classmethod

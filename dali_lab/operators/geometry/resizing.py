@@ -23,7 +23,14 @@ _HINTS = (
     Arg("minibatch_size", "int", 32, "Kept for programs that set it.", advanced=True),
 )
 FILTERS = (
-    Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation; `min_filter` and `mag_filter` win over it.", tensor=True, important=True),
+    Arg(
+        "interp_type",
+        "interp_type",
+        INTERP_LINEAR,
+        "Interpolation; `min_filter` and `mag_filter` win over it.",
+        tensor=True,
+        important=True,
+    ),
     Arg("mag_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis grows.", tensor=True),
     Arg("min_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis shrinks.", tensor=True),
     Arg("antialias", "bool", True, "Widen the filter where an axis shrinks, so that nothing aliases."),
@@ -96,11 +103,7 @@ def verify_resize(values: Mapping[str, Any], connected: Iterable[str]) -> None:
     def given(name: str) -> bool:
         return name in connected or values.get(name) is not None
 
-    ways = [
-        name
-        for name in ("size", "resize_shorter", "resize_longer")
-        if given(name)
-    ]
+    ways = [name for name in ("size", "resize_shorter", "resize_longer") if given(name)]
     axes = [name for name in ("resize_x", "resize_y", "resize_z") if given(name)]
     if len(ways) > 1 or (ways and axes):
         names = [*ways, *axes]
@@ -127,7 +130,8 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
     else:
         names = ("resize_z", "resize_y", "resize_x")[-axes:]
         wanted = np.stack(
-            [call.numbers(n, default=0.0).astype(np.float64) if operator.has(n) else np.zeros(count) for n in names], axis=1
+            [call.numbers(n, default=0.0).astype(np.float64) if operator.has(n) else np.zeros(count) for n in names],
+            axis=1,
         )
     low = np.zeros((count, axes))
     high = extents.astype(np.float64)

@@ -37,7 +37,16 @@ class Rotate(Warping):
             step=1.0,
             important=True,
         ),
-        Arg("axis", "float", None, "Axis of the rotation of a volume; its length does not matter.", vector=True, length=3, tensor=True, per_frame=True),
+        Arg(
+            "axis",
+            "float",
+            None,
+            "Axis of the rotation of a volume; its length does not matter.",
+            vector=True,
+            length=3,
+            tensor=True,
+            per_frame=True,
+        ),
         Arg("keep_size", "bool", False, "Keep the size of the canvas.", important=True),
         SIZE,
         *WARPING,
@@ -81,7 +90,12 @@ class Rotate(Warping):
             {"angle": -77.0, "dtype": FLOAT, "fill_value": -5.0},
         ):
             yield Case((pictures,), arguments)
-        yield Case((samples.pictures(dtype=np.float32),), {"angle": 20.0, "fill_value": 0.5}, tolerance=1e-6, reason="one rounding in float32")
+        yield Case(
+            (samples.pictures(dtype=np.float32),),
+            {"angle": 20.0, "fill_value": 0.5},
+            tolerance=1e-6,
+            reason="one rounding in float32",
+        )
         yield Case((samples.pictures(dtype=np.int16),), {"angle": 20.0})
         yield Case((samples.pictures(channels=1),), {"angle": 20.0})
         yield Case((samples.sequences(),), {"angle": 20.0})
@@ -91,6 +105,8 @@ class Rotate(Warping):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), words=("angle", "must be given"))
-        yield ErrorCase((samples.pictures(),), {"angle": 3.0, "interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC"))
+        yield ErrorCase(
+            (samples.pictures(),), {"angle": 3.0, "interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC")
+        )
         yield ErrorCase((samples.planar(),), {"angle": 3.0}, words=("CHW",))
         yield ErrorCase((samples.pictures(),), {"angle": 3.0, "size": (0, 5)}, words=("size",))

@@ -88,14 +88,20 @@ class Slice(Windowed):
         real = [row.astype(np.float32) for row in whole], [row.astype(np.float32) for row in size]
         yield Case((pictures, *real), {"normalized_anchor": False, "normalized_shape": False})
         yield Case((samples.tensors(((20,), (31,), (9,))),), {"start": (2,), "end": (8,), "axes": (0,)})
-        yield Case((samples.tensors(((6, 7, 8),) * 3, np.int64),), {"start": (1, 2, 3), "shape": (2, 2, 2), "axes": (0, 1, 2)})
+        yield Case(
+            (samples.tensors(((6, 7, 8),) * 3, np.int64),), {"start": (1, 2, 3), "shape": (2, 2, 2), "axes": (0, 1, 2)}
+        )
         yield Case((samples.sequences(),), {"start": (3, 4), "shape": (10, 11), "axis_names": "HW"})
         starts = PerSample([np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))])
         yield Case((pictures,), {"start": starts, "shape": (4, 6)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"start": (-1, 0), "end": (3, 3)}, words=("sample 0", "leaves the sample"))
+        yield ErrorCase(
+            (samples.pictures(),), {"start": (-1, 0), "end": (3, 3)}, words=("sample 0", "leaves the sample")
+        )
         yield ErrorCase((samples.pictures(),), {"start": (3, 3), "end": (2, 5)}, words=("ends before it starts",))
         yield ErrorCase((samples.pictures(),), {"start": (1, 1), "end": (3, 3), "shape": (2, 2)}, words=("shape",))
-        yield ErrorCase((samples.pictures(),), {"start": (1, 1), "end": (3, 3), "axis_names": "HX"}, words=("axis_names",))
+        yield ErrorCase(
+            (samples.pictures(),), {"start": (1, 1), "end": (3, 3), "axis_names": "HX"}, words=("axis_names",)
+        )

@@ -87,7 +87,9 @@ class WarpAffine(Warping):
         ):
             yield Case((pictures,), arguments)
         yield Case((pictures, rows), {"fill_value": 3.0})
-        yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear}, tolerance=1e-6, reason="one rounding in float32")
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"matrix": shear}, tolerance=1e-6, reason="one rounding in float32"
+        )
         yield Case((samples.sequences(),), {"matrix": shear, "fill_value": 0.0})
 
     @classmethod
@@ -95,4 +97,6 @@ class WarpAffine(Warping):
         yield ErrorCase((samples.pictures(),), words=("matrix", "must be given"))
         yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
         yield ErrorCase((samples.pictures(),), {"matrix": (float("nan"), 0, 0, 0, 1, 0)}, words=("matrix", "finite"))
-        yield ErrorCase((samples.pictures(),), {"matrix": (0.0,) * 6, "inverse_map": False}, words=("matrix", "inverted"))
+        yield ErrorCase(
+            (samples.pictures(),), {"matrix": (0.0,) * 6, "inverse_map": False}, words=("matrix", "inverted")
+        )

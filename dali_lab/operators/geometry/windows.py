@@ -13,7 +13,13 @@ from dali_lab.schema import Arg, Call, Operator
 
 Table = npt.NDArray[np.int64]
 
-ROUNDING = Arg("rounding", "string", "round", "How a fractional start of the window becomes a pixel.", choices=("round", "truncate"))
+ROUNDING = Arg(
+    "rounding",
+    "string",
+    "round",
+    "How a fractional start of the window becomes a pixel.",
+    choices=("round", "truncate"),
+)
 OUT_OF_BOUNDS = Arg(
     "out_of_bounds_policy",
     "string",
@@ -22,7 +28,13 @@ OUT_OF_BOUNDS = Arg(
     choices=("error", "pad", "trim_to_shape"),
 )
 FILL_VALUES = Arg(
-    "fill_values", "float", (0.0,), "Padding, one value or one for each channel.", vector=True, soft_minimum=0, soft_maximum=255
+    "fill_values",
+    "float",
+    (0.0,),
+    "Padding, one value or one for each channel.",
+    vector=True,
+    soft_minimum=0,
+    soft_maximum=255,
 )
 
 CROP = (
@@ -40,7 +52,17 @@ CROP = (
         important=True,
     ),
     *(
-        Arg(f"crop_{axis}", "float", 0.0, f"{word} of the window; zero keeps the axis whole.", tensor=True, unit="px", soft_minimum=0, soft_maximum=1024, step=1)
+        Arg(
+            f"crop_{axis}",
+            "float",
+            0.0,
+            f"{word} of the window; zero keeps the axis whole.",
+            tensor=True,
+            unit="px",
+            soft_minimum=0,
+            soft_maximum=1024,
+            step=1,
+        )
         for axis, word in (("d", "Depth"), ("h", "Height"), ("w", "Width"))
     ),
     *(
@@ -59,14 +81,48 @@ CROP = (
 )
 
 SLICE = (
-    Arg("axes", "int", (1, 0), "Axes that the other arguments speak of; negative ones count from the back.", vector=True, tensor=True),
+    Arg(
+        "axes",
+        "int",
+        (1, 0),
+        "Axes that the other arguments speak of; negative ones count from the back.",
+        vector=True,
+        tensor=True,
+    ),
     Arg("axis_names", "layout", "WH", "The same by layout letters; wins over `axes`."),
     Arg("start", "int", None, "First element along each axis.", vector=True, tensor=True, unit="px"),
-    Arg("rel_start", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg(
+        "rel_start",
+        "float",
+        None,
+        "The same as a share of the extent.",
+        vector=True,
+        tensor=True,
+        soft_minimum=0,
+        soft_maximum=1,
+    ),
     Arg("end", "int", None, "Element after the last one.", vector=True, tensor=True, unit="px"),
-    Arg("rel_end", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg(
+        "rel_end",
+        "float",
+        None,
+        "The same as a share of the extent.",
+        vector=True,
+        tensor=True,
+        soft_minimum=0,
+        soft_maximum=1,
+    ),
     Arg("shape", "int", None, "Extent of the slice.", vector=True, tensor=True, unit="px"),
-    Arg("rel_shape", "float", None, "The same as a share of the extent.", vector=True, tensor=True, soft_minimum=0, soft_maximum=1),
+    Arg(
+        "rel_shape",
+        "float",
+        None,
+        "The same as a share of the extent.",
+        vector=True,
+        tensor=True,
+        soft_minimum=0,
+        soft_maximum=1,
+    ),
     Arg("normalized_anchor", "bool", True, "The `anchor` input, if of floats, is a share of the extent."),
     Arg("normalized_shape", "bool", True, "The `shape` input, if of floats, is a share of the extent."),
 )
@@ -116,7 +172,9 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
         columns = {letter: table[:, index] for index, letter in enumerate(named)}
     else:
         columns = {
-            letter: call.numbers(f"crop_{letter.lower()}") for letter in letters if operator.has(f"crop_{letter.lower()}")
+            letter: call.numbers(f"crop_{letter.lower()}")
+            for letter in letters
+            if operator.has(f"crop_{letter.lower()}")
         }
     truncate = operator.values.get("rounding") == "truncate"
     for letter, column in columns.items():
@@ -134,11 +192,14 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     return Windows(start, size)
 
 
-def slice_windows(call: Call, shapes: Table, layout: str, anchor: Batch | None = None, extent: Batch | None = None) -> Windows:
+def slice_windows(
+    call: Call, shapes: Table, layout: str, anchor: Batch | None = None, extent: Batch | None = None
+) -> Windows:
     """The window of each sample for the arguments of a slice, positional or named."""
     start = np.zeros_like(shapes)
     stop = shapes.copy()
-    count, ndim = shapes.shape
+    ndim = shapes.shape[1]
+    first: npt.NDArray[Any] | None
     if anchor is not None:
         first, last = _positional(call, shapes, layout, anchor, extent)
     else:

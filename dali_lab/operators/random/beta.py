@@ -23,8 +23,12 @@ class Beta(Drawing):
     title = "Beta"
     devices = ("cpu",)
     arguments = (
-        Arg("alpha", "float", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
-        Arg("beta", "float", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
+        Arg(
+            "alpha", "float", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True
+        ),
+        Arg(
+            "beta", "float", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True
+        ),
         SHAPE,
         dtype_argument("FLOAT"),
     )
@@ -35,14 +39,14 @@ class Beta(Drawing):
         dtype = self.dtype_or(FLOAT)
         if dtype not in (FLOAT, FLOAT64):
             raise call.problem(f"is FLOAT or FLOAT64, not {dtype.name}", argument="dtype")
-        parameters = [call.numbers(name) for name in ("alpha", "beta")]
-        for name, numbers in zip(("alpha", "beta"), parameters, strict=True):
+        alpha, beta = call.numbers("alpha"), call.numbers("beta")
+        for name, numbers in (("alpha", alpha), ("beta", beta)):
             wrong = ~((numbers > 0) & np.isfinite(numbers))
             if wrong.any():
                 index = int(wrong.argmax())
                 raise call.problem(f"must be positive, got {numbers[index]:g}", argument=name, sample=index)
         out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
-        random_streams.fill_beta(self.stream(call), out.addresses, out.sizes, *parameters, numpy_dtype(dtype))
+        random_streams.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
         return out
 
     @classmethod

@@ -26,7 +26,15 @@ class Choice(Drawing):
         SHAPE_LIKE,
     )
     arguments = (
-        Arg("p", "float", None, "Probability of each choice; all alike if not given.", vector=True, tensor=True, important=True),
+        Arg(
+            "p",
+            "float",
+            None,
+            "Probability of each choice; all alike if not given.",
+            vector=True,
+            tensor=True,
+            important=True,
+        ),
         SHAPE,
     )
 
@@ -50,9 +58,7 @@ class Choice(Drawing):
             in_sequence=choices.ndim > 1,
         )
         layout = self.layout(inputs[1:])
-        rows = [
-            self._pick(choices.array(i), indices.array(i)) for i in range(call.count)
-        ]
+        rows = [self._pick(choices.array(i), indices.array(i)) for i in range(call.count)]
         result = Batch.of(rows, "", choices.dtype)
         if layout and len(layout) == result.ndim:
             result.layout = layout
@@ -62,7 +68,9 @@ class Choice(Drawing):
     def _pick(choices: npt.NDArray[np.generic], indices: npt.NDArray[np.int64]) -> npt.NDArray[np.generic]:
         if choices.ndim == 0:
             return np.asarray(indices.astype(choices.dtype))
-        return np.ascontiguousarray(choices[indices]) if indices.ndim or choices.ndim > 1 else np.asarray(choices[indices])
+        return (
+            np.ascontiguousarray(choices[indices]) if indices.ndim or choices.ndim > 1 else np.asarray(choices[indices])
+        )
 
     def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:
         if choices.ndim == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,9 @@ class Drawing(Operator):
     """Operators that make random numbers."""
 
     family = "random"
-    inputs = (SHAPE_LIKE,)
+    inputs: ClassVar[tuple[Input, ...]] = (SHAPE_LIKE,)
     outputs = (Output("numbers", kind="tensor"),)
-    devices = ("cpu", "gpu")
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
     random = True
 
     def shapes(self, call: Call, like: tuple[Batch, ...]) -> npt.NDArray[np.int64]:

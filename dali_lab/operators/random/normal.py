@@ -34,7 +34,12 @@ class Normal(Drawing):
         dtype = self.dtype_or(FLOAT)
         out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
         random_streams.fill_normal(
-            self.stream(call), out.addresses, out.sizes, call.numbers("mean"), call.numbers("stddev"), numpy_dtype(dtype)
+            self.stream(call),
+            out.addresses,
+            out.sizes,
+            call.numbers("mean"),
+            call.numbers("stddev"),
+            numpy_dtype(dtype),
         )
         return out
 

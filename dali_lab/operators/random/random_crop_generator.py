@@ -20,8 +20,13 @@ class RandomCropGenerator(Operator):
     name = "random_crop_generator"
     family = "random"
     title = "Random crop window"
-    inputs = (Input("shape", kind="tensor", doc="Height and width of each picture first, such as from ``peek_image_shape``."),)
-    outputs = (Output("anchor", kind="tensor", doc="Top and left."), Output("shape", kind="tensor", doc="Height and width."))
+    inputs = (
+        Input("shape", kind="tensor", doc="Height and width of each picture first, such as from ``peek_image_shape``."),
+    )
+    outputs = (
+        Output("anchor", kind="tensor", doc="Top and left."),
+        Output("shape", kind="tensor", doc="Height and width."),
+    )
     devices = ("cpu",)
     random = True
     arguments = RANDOM_WINDOW
@@ -37,7 +42,9 @@ class RandomCropGenerator(Operator):
                 raise call.problem(f"needs height and width, got {row.size} numbers", sample=index)
         windows = random_windows(call, np.stack(rows)).astype(np.int32)
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
-        return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(np.ascontiguousarray(extent), dtype=INT32)
+        return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(
+            np.ascontiguousarray(extent), dtype=INT32
+        )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -49,7 +49,9 @@ class Uniform(Drawing):
             raise ArgumentError("given together with 'values'; give one or the other", argument="range")
         bounds = values.get("range")
         if bounds is not None and "range" not in connected and not bounds[0] <= bounds[-1]:
-            raise ArgumentError(f"the lower bound {bounds[0]:g} is above the upper one {bounds[-1]:g}", argument="range")
+            raise ArgumentError(
+                f"the lower bound {bounds[0]:g} is above the upper one {bounds[-1]:g}", argument="range"
+            )
         if values.get("values") == ():
             raise ArgumentError("needs at least one value", argument="values")
 
@@ -68,7 +70,9 @@ class Uniform(Drawing):
         if wrong.any():
             index = int(wrong.argmax())
             low, high = bounds[index]
-            raise call.problem(f"the lower bound {low:g} is above the upper one {high:g}", argument="range", sample=index)
+            raise call.problem(
+                f"the lower bound {low:g} is above the upper one {high:g}", argument="range", sample=index
+            )
         low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
         random_streams.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
         return out

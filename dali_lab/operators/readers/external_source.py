@@ -42,7 +42,12 @@ class ExternalSource(Operator):
     arguments = (
         Arg("source", "object", None, "A callable, an iterable or a generator function, of batches or of samples."),
         Arg("num_outputs", "int", None, "Number of outputs; when given, the source gives tuples.", minimum=1),
-        Arg("cycle", "object", None, "At the end of an iterable: 'no' stops for good, 'quiet' begins again, 'raise' ends the epoch first."),
+        Arg(
+            "cycle",
+            "object",
+            None,
+            "At the end of an iterable: 'no' stops for good, 'quiet' begins again, 'raise' ends the epoch first.",
+        ),
         Arg("layout", "layout", None, "Layout of the samples, one for each output.", vector=True),
         Arg("dtype", "dtype", None, "Type that the data must have, one for each output.", vector=True),
         Arg("ndim", "object", None, "Number of dimensions that a sample must have, one for each output."),
@@ -51,10 +56,29 @@ class ExternalSource(Operator):
         Arg("parallel", "bool", False, "Run the source in worker processes of the pipeline."),
         Arg("blocking", "bool", False, "Without a source: wait until a batch is fed, instead of raising."),
         Arg("repeat_last", "bool", False, "Without a source: give the last batch again until another one is fed."),
-        Arg("no_copy", "bool", None, "Use the memory of the data itself; it must stay as it is until the batch was used.", advanced=True),
+        Arg(
+            "no_copy",
+            "bool",
+            None,
+            "Use the memory of the data itself; it must stay as it is until the batch was used.",
+            advanced=True,
+        ),
         Arg("prefetch_queue_depth", "int", None, "Batches that worker processes keep ahead.", minimum=1, advanced=True),
-        Arg("bytes_per_sample_hint", "int", None, "Expected size of a sample, for the shared memory of workers.", minimum=1, advanced=True),
-        Arg("cuda_stream", "object", None, "Stream on which GPU data was made; data is complete when it is read here.", advanced=True),
+        Arg(
+            "bytes_per_sample_hint",
+            "int",
+            None,
+            "Expected size of a sample, for the shared memory of workers.",
+            minimum=1,
+            advanced=True,
+        ),
+        Arg(
+            "cuda_stream",
+            "object",
+            None,
+            "Stream on which GPU data was made; data is complete when it is read here.",
+            advanced=True,
+        ),
         Arg("use_copy_kernel", "bool", None, "No effect here.", advanced=True),
     )
 
@@ -105,14 +129,18 @@ class ExternalSource(Operator):
                 "must take one argument in a parallel source: the batch or sample that is asked for", argument="source"
             )
         if described.kind != "callable" and not described.batch:
-            raise ArgumentTypeError("must give batches (batch=True), as a parallel source that is no callable", argument="source")
+            raise ArgumentTypeError(
+                "must give batches (batch=True), as a parallel source that is no callable", argument="source"
+            )
 
     # -- at work ------------------------------------------------------------------------------------------------
 
     def setup(self) -> None:
         source = self.values["source"]
         if source is not None and hasattr(source, "resolve"):
-            raise self.fail(f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source")
+            raise self.fail(
+                f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source"
+            )
         self.described = describe(self.values) if source is not None else None
         self.ends = self.described is not None
         self.workers: ParallelSource | None = None
@@ -183,7 +211,9 @@ class ExternalSource(Operator):
             batches = self._from_source(batch_size)
         sizes = {len(batch) for batch in batches}
         if len(sizes) > 1:
-            raise self.fail(f"gave batches of different sizes for its outputs: {[len(batch) for batch in batches]}", "source")
+            raise self.fail(
+                f"gave batches of different sizes for its outputs: {[len(batch) for batch in batches]}", "source"
+            )
         return Draw(sizes.pop(), batches)
 
     def _next_fed(self) -> Batch:
@@ -197,7 +227,11 @@ class ExternalSource(Operator):
             if self._fed:
                 self._last = self._fed.popleft()
             elif not self.values["repeat_last"] or self._last is None:
-                raise OperatorError("no batch was fed: call feed_input or run(name=...) before each run", operator=self.name, node=self.node)
+                raise OperatorError(
+                    "no batch was fed: call feed_input or run(name=...) before each run",
+                    operator=self.name,
+                    node=self.node,
+                )
             return self._last
 
     def _request(self, batch_size: int) -> Request:

@@ -20,13 +20,28 @@ READER = (
     Arg("shard_id", "int", 0, "The part to read.", minimum=0),
     Arg("stick_to_shard", "bool", False, "Read the same part in each epoch, rather than the next one."),
     Arg("pad_last_batch", "bool", False, "Repeat the last sample to fill the last batch and to even out the parts."),
-    Arg("skip_cached_images", "bool", False, "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
+    Arg(
+        "skip_cached_images",
+        "bool",
+        False,
+        "Kept for programs that set it; decoded pictures are not cached.",
+        advanced=True,
+    ),
     Arg("lazy_init", "bool", False, "Look for the data when the first batch is read.", advanced=True),
     Arg("read_ahead", "bool", False, "Kept for programs that set it.", advanced=True),
-    Arg("prefetch_queue_depth", "int", 1, "Kept for programs that set it; batches are read ahead anyway.", minimum=1, advanced=True),
+    Arg(
+        "prefetch_queue_depth",
+        "int",
+        1,
+        "Kept for programs that set it; batches are read ahead anyway.",
+        minimum=1,
+        advanced=True,
+    ),
     Arg("dont_use_mmap", "bool", False, "Kept for programs that set it; files are read into memory.", advanced=True),
     Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
 )
+
+
 @register
 class File(Operator):
     """Reads files and their labels.
@@ -46,11 +61,24 @@ class File(Operator):
     random = True
     tested_elsewhere = "tests/unit/readers/test_file.py"
     arguments = (
-        Arg("file_root", "string", None, "Folder with a sub-folder for each label; the root of relative paths.", widget="folder", important=True),
+        Arg(
+            "file_root",
+            "string",
+            None,
+            "Folder with a sub-folder for each label; the root of relative paths.",
+            widget="folder",
+            important=True,
+        ),
         Arg("file_list", "string", None, "Text file with a path and a label on each line.", widget="path"),
         Arg("files", "string", None, "Paths of the files.", vector=True),
         Arg("labels", "int", None, "Label of each of `files`; by default their positions.", vector=True),
-        Arg("file_filters", "string", IMAGE_FILTERS, "Patterns that names of files must match, such as ``*.jpg``.", vector=True),
+        Arg(
+            "file_filters",
+            "string",
+            IMAGE_FILTERS,
+            "Patterns that names of files must match, such as ``*.jpg``.",
+            vector=True,
+        ),
         Arg("dir_filters", "string", None, "Patterns that names of sub-folders must match.", vector=True),
         Arg("case_sensitive_filter", "bool", False, "Tell upper and lower case apart in patterns."),
         Arg("shuffle_after_epoch", "bool", False, "Shuffle all files anew in each epoch."),
@@ -70,7 +98,9 @@ class File(Operator):
             if values.get("files") is None:
                 raise ArgumentError("goes with 'files', which is not given", argument="labels")
             if len(values["labels"]) != len(values["files"]):
-                raise ArgumentError(f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels")
+                raise ArgumentError(
+                    f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"
+                )
         if values.get("shard_id", 0) >= values.get("num_shards", 1):
             raise ArgumentError(
                 f"{values.get('shard_id', 0)} is not in [0, {values.get('num_shards', 1) - 1}], which 'num_shards' allows",
