@@ -52,7 +52,9 @@ def truncated(batch: Batch, dtype: DALIDataType) -> Batch:
     if kind.kind not in "iu" or source.kind != "f":
         return converted(batch, dtype)
     limits = np.iinfo(kind)
-    rows = [np.clip(np.trunc(array.astype(np.float64)), limits.min, limits.max).astype(kind) for array in batch.arrays()]
+    rows = [
+        np.clip(np.trunc(array.astype(np.float64)), limits.min, limits.max).astype(kind) for array in batch.arrays()
+    ]
     result = Batch.of(rows, batch.layout, dtype)
     result.sources = batch.sources
     return result

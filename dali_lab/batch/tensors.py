@@ -2,30 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab import types
 from dali_lab.batch.batch import Batch
-from dali_lab.types import DALIDataType
+from dali_lab.batch.dense import gathered, is_contiguous
+from dali_lab.batch.foreign import array_of, copy_out, element_type, is_array_like
+from dali_lab.batch.printing import list_text, tensor_text
+from dali_lab.errors import DaliLabError
+from dali_lab.types import DALIDataType, numpy_dtype
+
+Array = npt.NDArray[Any]
 
 
-class Tensor:
-    """One sample of a batch, over the same memory."""
+def _checked_layout(layout: str | None, ndim: int, kind: str) -> str:
+    if layout and len(layout) != ndim:
+        raise ValueError(f"the layout '{layout}' has {len(layout)} letters, the {kind} has {ndim} dimensions")
+    return layout or ""
 
-    def __init__(self, batch: Batch, index: int) -> None:
-        self._batch = batch
-        self._index = index
 
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> npt.NDArray[Any]:
-        array = self._batch.array(self._index)
+def _reinterpreted(batch: Batch, new_type: DALIDataType) -> Batch:
+    if numpy_dtype(new_type).itemsize != batch.itemsize:
+        raise DaliLabError(f"elements of {batch.dtype.name} cannot be seen as {new_type.name}, whose size differs")
+    return batch.replaced(dtype=new_type)
+
+
+class TensorCPU:
+    """One tensor: a sample of a list, over the same memory, or a wrapped array.
+
+    Parameters
+    ----------
+    object
+        A dense array, a buffer, a DLPack object or capsule; its memory is shared, not copied.
+    layout
+        Axis names, one letter for each dimension.
+    is_pinned
+        Has no effect on the CPU.
+    """
+
+    _device: ClassVar[str] = "cpu"
+
+    def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
+        array = array_of(object)
+        self._batch = Batch.of([array], _checked_layout(layout, array.ndim, "tensor"))
+        self._index = 0
+
+    @classmethod
+    def _of(cls, batch: Batch, index: int) -> TensorCPU:
+        tensor = cls.__new__(cls)
+        tensor._batch = batch
+        tensor._index = index
+        return tensor
+
+    def _own(self) -> Batch:
+        """The tensor as a batch of one sample, which can be changed without changing the list it came from."""
+        return self._batch.take(slice(self._index, self._index + 1))
+
+    def _replace(self, batch: Batch) -> None:
+        self._batch, self._index = batch, 0
+
+    def _array(self) -> Array:
+        return self._batch.array(self._index)
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        array = self._array()
         return np.array(array, dtype=dtype) if copy else np.asarray(array, dtype)
 
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the sample."""
-        return tuple(self._batch.shapes[self._index].tolist())
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        """The memory as NumPy sees it."""
+        return self._array().__array_interface__
+
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
+        """The tensor as a DLPack capsule that shares its memory."""
+        return self._array().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The CPU, in DLPack's numbers."""
+        return (1, 0)
+
+    def __repr__(self) -> str:
+        return tensor_text(type(self).__name__, None, self.dtype, self.layout(), self._device, self.shape())
+
+    def __str__(self) -> str:
+        return tensor_text(type(self).__name__, self._array(), self.dtype, self.layout(), self._device, self.shape())
+
+    def shape(self) -> list[int]:
+        """Extents."""
+        return [int(extent) for extent in self._batch.shapes[self._index]]
+
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return self._batch.ndim
 
     @property
     def dtype(self) -> DALIDataType:
@@ -36,51 +108,370 @@ class Tensor:
         """Axis names, or an empty string."""
         return self._batch.layout
 
+    def source_info(self) -> str:
+        """The file (or other origin) of the sample, or an empty string."""
+        sources = self._batch.sources
+        return sources[self._index] if sources is not None else ""
 
-class TensorList:
-    """A batch of tensors of one dtype and layout."""
+    def get_property(self, name: str) -> Any:
+        """``"layout"`` or ``"source_info"``; `None` where it is not set, and for other names."""
+        known = {"layout": self.layout(), "source_info": self.source_info()}
+        return known.get(name) or None
 
-    def __init__(self, batch: Batch) -> None:
-        self._batch = batch
+    def data_ptr(self) -> int:
+        """Address of the first element."""
+        return int(self._batch.addresses[self._index])
 
-    def __len__(self) -> int:
-        return len(self._batch)
+    def copy_to_external(self, ptr: Any, *args: Any, **options: Any) -> None:
+        """Copy the elements to an address in CPU memory (an integer, a ``ctypes`` pointer, an array)."""
+        copy_out(self._own(), ptr)
 
-    def __getitem__(self, index: int) -> Tensor:
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"sample {index} of a batch of {len(self)}")
-        return Tensor(self._batch, index % len(self))
+    def as_cpu(self) -> TensorCPU:
+        """The tensor on the CPU."""
+        return self
 
-    def __iter__(self) -> Iterator[Tensor]:
-        return (Tensor(self._batch, index) for index in range(len(self)))
-
-    def at(self, index: int) -> npt.NDArray[Any]:
-        """One sample as an array over the same memory."""
-        return self._batch.array(index)
-
-    def as_array(self) -> npt.NDArray[Any]:
-        """All samples in one array.
+    def set_layout(self, layout: str | None) -> None:
+        """Name the axes anew; `None` takes the names away.
 
         Raises
         ------
         ValueError
+            If there are not as many letters as dimensions.
+        """
+        self._replace(self._own().replaced(layout=_checked_layout(layout, self.ndim(), "tensor")))
+
+    def reinterpret(self, new_type: DALIDataType) -> None:
+        """See the elements as another type of the same size.
+
+        Raises
+        ------
+        DaliLabError
+            If the size differs.
+        """
+        self._replace(_reinterpreted(self._own(), new_type))
+
+    def squeeze(self, dim: int | None = None) -> bool:
+        """Remove axes of one element: all of them, or the one given.
+
+        Returns
+        -------
+        bool
+            Whether the shape changed.
+
+        Raises
+        ------
+        DaliLabError
+            If there is no such axis.
+        """
+        shape, layout = self.shape(), self.layout()
+        if dim is not None and not -len(shape) <= dim < len(shape):
+            raise DaliLabError(f"{dim} is not an axis of {len(shape)} dimensions")
+        removed = [axis for axis, extent in enumerate(shape) if extent == 1 and (dim is None or axis == dim % len(shape))]
+        if not removed:
+            return False
+        kept = [axis for axis in range(len(shape)) if axis not in removed]
+        own = self._own()
+        self._replace(own.replaced(shapes=own.shapes[:, kept], layout="".join(layout[axis] for axis in kept) if layout else ""))
+        return True
+
+    def _as_gpu(self) -> TensorGPU:
+        gpu = TensorGPU._of(self._batch, self._index)
+        assert isinstance(gpu, TensorGPU)
+        return gpu
+
+    def _make_copy(self) -> TensorCPU:
+        return type(self)(self._array().copy(), self.layout())
+
+    def _set_stream(self, stream: Any) -> None:
+        """CPU memory belongs to no stream."""
+
+
+class TensorGPU(TensorCPU):
+    """A tensor that was placed on the GPU; where there is none, its memory is the CPU's."""
+
+    _device = "gpu"
+
+    def as_cpu(self) -> TensorCPU:
+        """The tensor on the CPU."""
+        return TensorCPU._of(self._batch, self._index)
+
+
+class TensorListCPU:
+    """A batch of tensors of one dtype and layout, and of any shapes with as many dimensions.
+
+    Parameters
+    ----------
+    object
+        An array whose first dimension counts the samples, a list of tensors or arrays, another list of tensors, or a
+        batch of the engine. Memory is shared, not copied.
+    layout
+        Axis names of a sample, one letter for each dimension.
+    is_pinned
+        Has no effect on the CPU.
+    """
+
+    _device: ClassVar[str] = "cpu"
+    _tensor: ClassVar[type[TensorCPU]] = TensorCPU
+
+    def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
+        if isinstance(object, Batch):
+            batch = object
+        elif isinstance(object, TensorListCPU):
+            batch = object._batch
+        elif isinstance(object, list):
+            batch = _batch_of_tensors(object)
+        elif is_array_like(object):
+            array = array_of(object)
+            if not array.ndim:
+                raise DaliLabError("a list of tensors cannot be made from a scalar: the first dimension counts the samples")
+            batch = Batch.dense(array)
+        else:
+            raise TypeError(
+                f"a list of tensors is made from an array, a list of tensors or a DLPack object, not from {type(object).__name__}"
+            )
+        if layout is not None:
+            batch = batch.replaced(layout=_checked_layout(layout, batch.ndim, "tensor list"))
+        self._batch = batch
+
+    @classmethod
+    def from_dlpack_list(
+        cls, list_of_objects: Sequence[Any], layout: str | None = None, contiguous: bool = False
+    ) -> TensorListCPU:
+        """A list over the memory of DLPack objects, one a sample.
+
+        Parameters
+        ----------
+        list_of_objects
+            Tensors of any library, on the CPU, of one dtype and number of dimensions.
+        layout
+            Axis names of a sample.
+        contiguous
+            Copy the samples one after the other into new memory.
+
+        Raises
+        ------
+        TypeError
+            If one has no DLPack, or another dtype than the first.
+        DaliLabError
+            If one has another number of dimensions than the first.
+        """
+        rows = []
+        for index, item in enumerate(list_of_objects):
+            if not hasattr(item, "__dlpack__"):
+                raise TypeError(f"the object at position {index} ({type(item).__name__}) has no DLPack")
+            rows.append(np.from_dlpack(item) if not isinstance(item, np.ndarray) else item)
+        for index, row in enumerate(rows):
+            if row.ndim != rows[0].ndim:
+                raise DaliLabError(f"the tensor at position {index} has {row.ndim} dimensions, the first has {rows[0].ndim}")
+        batch = _batch_of_tensors(rows)
+        return cls(gathered(batch) if contiguous else batch, layout)
+
+    @classmethod
+    def broadcast(cls, tensor: TensorCPU, num_samples: int) -> TensorListCPU:
+        """A list that holds one tensor `num_samples` times, over the same memory."""
+        return cls(tensor._own().take(np.zeros(num_samples, np.int64)))
+
+    def __len__(self) -> int:
+        return len(self._batch)
+
+    def __getitem__(self, index: int) -> TensorCPU:
+        if isinstance(index, slice):
+            raise TypeError("a list of tensors is indexed by integers; use [tensors[i] for i in ...] for a part of it")
+        count = len(self._batch)
+        if not -count <= index < count:
+            raise IndexError(f"there is no sample {index} in a list of {count}")
+        return self._tensor._of(self._batch, index % count)
+
+    def __iter__(self) -> Iterator[TensorCPU]:
+        return (self._tensor._of(self._batch, index) for index in range(len(self)))
+
+    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
+        array = self.as_array()
+        return np.array(array, dtype=dtype) if copy else np.asarray(array, dtype)
+
+    def __repr__(self) -> str:
+        return list_text(type(self).__name__, None, self.dtype, self.layout(), self._device, self.shape())
+
+    def __str__(self) -> str:
+        return list_text(type(self).__name__, self._batch.array, self.dtype, self.layout(), self._device, self.shape())
+
+    def at(self, index: int) -> Any:
+        """One sample as an array over the same memory.
+
+        Raises
+        ------
+        DaliLabError
+            If there is no such sample; negative indices are not taken.
+        """
+        if not 0 <= index < len(self._batch):
+            raise DaliLabError(f"there is no sample {index} in a list of {len(self._batch)}")
+        return self._batch.array(index)
+
+    def as_array(self) -> Array:
+        """All samples in one array, over the same memory where they follow each other.
+
+        Raises
+        ------
+        DaliLabError
             If their shapes differ.
         """
-        return self._batch.stacked()
+        return self._dense("an array").stacked()
 
-    def as_cpu(self) -> TensorList:
-        """The same list on the CPU."""
+    def as_tensor(self) -> TensorCPU:
+        """All samples as one tensor with an ``N`` before the layout.
+
+        Raises
+        ------
+        DaliLabError
+            If their shapes differ.
+        """
+        array = self._dense("a tensor").stacked()
+        layout = self.layout()
+        return self._tensor._of(Batch.of([array], f"N{layout}" if layout else "", self.dtype), 0)
+
+    def as_reshaped_tensor(self, shape: Sequence[int]) -> TensorCPU:
+        """All elements in order, as one tensor of the given shape.
+
+        Raises
+        ------
+        DaliLabError
+            If it has another number of elements.
+        """
+        total = int(self._batch.sizes.sum())
+        extents = [int(extent) for extent in shape]
+        if int(np.prod(extents, dtype=np.int64)) != total:
+            raise DaliLabError(f"the shape {tuple(extents)} does not hold {total} elements")
+        self._batch = gathered(self._batch)
+        filled = np.flatnonzero(self._batch.sizes)[:1]
+        first = self._batch.addresses[filled] if len(filled) else np.zeros(1, np.int64)
+        table = np.array(extents, np.int64).reshape(1, -1)
+        return self._tensor._of(Batch(first, table, self.dtype, "", self._batch.owners), 0)
+
+    def _dense(self, what: str) -> Batch:
+        """The batch with its samples one after the other, kept from now on so that addresses stay the same."""
+        if not self._batch.is_uniform():
+            raise DaliLabError(
+                f"samples of different shapes cannot be seen as {what}; pad or resize them to one shape first,"
+                " or use at() for each of them"
+            )
+        if not is_contiguous(self._batch):
+            self._batch = gathered(self._batch)
+        return self._batch
+
+    def as_cpu(self) -> TensorListCPU:
+        """The list on the CPU."""
         return self
+
+    def is_dense_tensor(self) -> bool:
+        """Whether all samples have the same shape, so that :meth:`as_tensor` can be had."""
+        return self._batch.is_uniform()
 
     def shape(self) -> list[tuple[int, ...]]:
         """Shape of each sample."""
         return [tuple(row) for row in self._batch.shapes.tolist()]
 
+    def ndim(self) -> int:
+        """Number of dimensions of a sample."""
+        return self._batch.ndim
+
     @property
     def dtype(self) -> DALIDataType:
         """Type of an element."""
         return self._batch.dtype
 
     def layout(self) -> str:
-        """Axis names, or an empty string."""
+        """Axis names of a sample, or an empty string."""
         return self._batch.layout
+
+    def set_layout(self, layout: str | None) -> None:
+        """Name the axes anew; `None` takes the names away.
+
+        Raises
+        ------
+        ValueError
+            If there are not as many letters as dimensions.
+        """
+        self._batch = self._batch.replaced(layout=_checked_layout(layout, self.ndim(), "tensor list"))
+
+    def reinterpret(self, new_type: DALIDataType) -> None:
+        """See the elements as another type of the same size.
+
+        Raises
+        ------
+        DaliLabError
+            If the size differs.
+        """
+        self._batch = _reinterpreted(self._batch, new_type)
+
+    def reset(self) -> None:
+        """Let go of the samples: the list is empty then."""
+        self._batch = Batch.empty(types.NO_TYPE, ndim=0)
+
+    def data_ptr(self) -> int | None:
+        """Address of the first element; all others follow it."""
+        if not len(self._batch):
+            return None
+        self._batch = gathered(self._batch)
+        return int(self._batch.addresses[0])
+
+    def copy_to_external(self, ptr: Any, *args: Any, **options: Any) -> None:
+        """Copy all samples, one after the other, to an address in CPU memory (an integer, a pointer, an array)."""
+        copy_out(self._batch, ptr)
+
+    def _as_gpu(self) -> TensorListGPU:
+        return TensorListGPU(self._batch)
+
+    def _make_copy(self) -> TensorListCPU:
+        copies = [array.copy() for array in self._batch.arrays()]
+        return type(self)(Batch.of(copies, self.layout(), self.dtype) if copies else self._batch)
+
+    def _set_stream(self, stream: Any) -> None:
+        """CPU memory belongs to no stream."""
+
+
+class TensorListGPU(TensorListCPU):
+    """A list that was placed on the GPU; where there is none, its memory is the CPU's."""
+
+    _device = "gpu"
+    _tensor = TensorGPU
+
+    def as_cpu(self) -> TensorListCPU:
+        """The list on the CPU."""
+        return TensorListCPU(self._batch)
+
+    def at(self, index: int) -> Any:
+        """One sample as a tensor."""
+        super().at(index)
+        return TensorGPU._of(self._batch, index)
+
+
+def _batch_of_tensors(items: Sequence[Any]) -> Batch:
+    """A batch over tensors or arrays, one a sample.
+
+    Raises
+    ------
+    TypeError
+        If one is no tensor, or differs from the first in dtype or number of dimensions.
+    """
+    if not items:
+        return Batch.empty(types.NO_TYPE, ndim=0)
+    parts: list[Batch] = []
+    for index, item in enumerate(items):
+        if isinstance(item, TensorCPU):
+            part = item._own()
+        elif is_array_like(item):
+            array = array_of(item)
+            part = Batch.of([array], "", element_type(array))
+        else:
+            raise TypeError(f"the object at position {index} ({type(item).__name__}) is not a tensor")
+        first = parts[0] if parts else part
+        if part.dtype != first.dtype:
+            raise TypeError(f"the tensor at position {index} has type {part.dtype.name}, the first has {first.dtype.name}")
+        if part.ndim != first.ndim:
+            raise TypeError(f"the tensor at position {index} has {part.ndim} dimensions, the first has {first.ndim}")
+        parts.append(part)
+    return Batch.concat(parts)
+
+
+Tensor = TensorCPU
+TensorList = TensorListCPU
