@@ -15,7 +15,8 @@ from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, on_register
 
-_building = False
+# Modules such as ``fn.readers`` are made below; this lets them be imported by name.
+__path__: list[str] = []
 
 
 def _module(path: list[str]) -> ModuleType:

@@ -17,6 +17,9 @@ from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, find_operator, on_register
 
+# Modules such as ``ops.readers`` are made below; this lets them be imported by name.
+__path__: list[str] = []
+
 
 class OperatorObject:
     """An operator with some of its arguments; calling it with inputs and further arguments adds a node.

@@ -99,7 +99,7 @@ def incoming_batch(
         If the data does not fit together, or is not what it must be.
     """
     inner = getattr(data, "_batch", None)
-    if isinstance(inner, Batch) and hasattr(data, "as_cpu"):
+    if isinstance(inner, Batch) and not hasattr(data, "_index"):  # a list of tensors, not one of its tensors
         batch = inner
     elif isinstance(data, (list, tuple)):
         batch = _from_samples(data)

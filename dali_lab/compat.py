@@ -1,0 +1,132 @@
+"""Answers ``import nvidia.dali``, so that a program written for NVIDIA DALI runs on DALI Lab unchanged."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import runpy
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+ALIAS = "nvidia.dali"
+PACKAGE = "dali_lab"
+_replaced: dict[str, ModuleType] = {}
+_made_namespace = False
+
+
+def _own_name(name: str) -> str:
+    return PACKAGE + name[len(ALIAS) :]
+
+
+def _is_alias(name: str) -> bool:
+    return name == ALIAS or name.startswith(ALIAS + ".")
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds this package's modules under the other name; there is one module object for both."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
+        if not _is_alias(fullname):
+            return None
+        try:
+            module = importlib.import_module(_own_name(fullname))
+        except ModuleNotFoundError as error:
+            if error.name is not None and _own_name(fullname).startswith(error.name):
+                raise ModuleNotFoundError(
+                    f"DALI Lab has no module '{fullname}' of NVIDIA DALI", name=fullname
+                ) from None
+            raise
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=hasattr(module, "__path__"))
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(_own_name(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Undo what the import system did to the module: its name and its specification are its own."""
+        own = sys.modules.get(module.__name__)
+        assert own is module or own is None
+        if module.__spec__ is not None and _is_alias(module.__spec__.name):
+            module.__spec__ = module.__spec__.loader_state
+
+
+_finder = _Finder()
+
+
+def is_installed() -> bool:
+    """Whether ``import nvidia.dali`` gives DALI Lab."""
+    return _finder in sys.meta_path
+
+
+def install() -> None:
+    """Make ``import nvidia.dali``, and every module under it, give DALI Lab, whether NVIDIA DALI is installed or not.
+
+    Modules of NVIDIA DALI that were imported before are put aside; names that a program took from them stay theirs.
+    """
+    global _made_namespace
+    if is_installed():
+        return
+    for name in [name for name in sys.modules if _is_alias(name)]:
+        _replaced[name] = sys.modules.pop(name)
+    sys.meta_path.insert(0, _finder)
+    if "nvidia" not in sys.modules:
+        try:
+            importlib.import_module("nvidia")
+        except ModuleNotFoundError:
+            namespace = ModuleType("nvidia")
+            namespace.__path__ = []
+            sys.modules["nvidia"] = namespace
+            _made_namespace = True
+    sys.modules["nvidia"].dali = importlib.import_module(ALIAS)  # type: ignore[attr-defined]
+
+
+def uninstall() -> None:
+    """Undo :func:`install`."""
+    global _made_namespace
+    if not is_installed():
+        return
+    sys.meta_path.remove(_finder)
+    for name in [name for name in sys.modules if _is_alias(name)]:
+        del sys.modules[name]
+    sys.modules.update(_replaced)
+    namespace = sys.modules["nvidia"]
+    if ALIAS in _replaced:
+        namespace.dali = _replaced[ALIAS]  # type: ignore[attr-defined]
+    elif hasattr(namespace, "dali"):
+        del namespace.dali
+    if _made_namespace:
+        del sys.modules["nvidia"]
+        _made_namespace = False
+    _replaced.clear()
+
+
+def run_script(path: str, arguments: Sequence[str] = ()) -> int:
+    """Run a program written for NVIDIA DALI, as ``python path arguments…`` would.
+
+    Returns
+    -------
+    int
+        What it exits with.
+    """
+    import os
+
+    install()
+    before, folder = sys.argv, os.path.dirname(os.path.abspath(path))
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, folder)
+    try:
+        runpy.run_path(path, run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return int(end.code or 0)
+        print(end.code, file=sys.stderr)
+        return 1
+    finally:
+        sys.argv = before
+        sys.path.remove(folder)
+    return 0

@@ -1,0 +1,95 @@
+"""Programs written for NVIDIA DALI find DALI Lab under its name."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import dali_lab
+from dali_lab import compat
+
+MODULES = [
+    "", ".fn", ".fn.readers", ".fn.decoders", ".fn.random", ".ops", ".ops.readers", ".types", ".pipeline", ".data_node",
+    ".math", ".tensors", ".backend", ".plugin", ".plugin.base_iterator", ".plugin.pytorch",
+    ".plugin.pytorch.experimental", ".plugin.pytorch.experimental.proxy", ".external_source", ".pickling",
+]  # fmt: skip
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    compat.install()
+    yield
+    compat.uninstall()
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_is_ours(installed: None, name: str) -> None:
+    alias, own = importlib.import_module("nvidia.dali" + name), importlib.import_module("dali_lab" + name)
+    assert alias is own
+    assert own.__name__ == "dali_lab" + name
+    assert own.__spec__ is None or own.__spec__.name == "dali_lab" + name
+
+
+def test_the_usual_imports(installed: None) -> None:
+    import nvidia.dali
+    import nvidia.dali.fn as functions
+    import nvidia.dali.ops as objects
+    import nvidia.dali.types
+    from nvidia.dali import Pipeline, fn, ops, pipeline_def, types
+    from nvidia.dali.pipeline import Pipeline as Other
+    from nvidia.dali.pipeline import do_not_convert, pipeline_def as definition
+    from nvidia.dali.plugin.base_iterator import LastBatchPolicy
+
+    assert nvidia.dali is dali_lab and functions is fn is dali_lab.fn and objects is ops
+    assert Pipeline is Other is dali_lab.Pipeline and pipeline_def is definition
+    assert nvidia.dali.types is types is dali_lab.types
+    assert LastBatchPolicy.DROP.value == 1 and callable(do_not_convert)
+
+
+def test_what_is_missing_is_named(installed: None) -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"nvidia\.dali\.plugin\.mxnet"):
+        importlib.import_module("nvidia.dali.plugin.mxnet")
+
+
+def test_the_real_one_comes_back() -> None:
+    real = pytest.importorskip("nvidia.dali")
+    assert real is not dali_lab
+    compat.install()
+    compat.install()
+    assert importlib.import_module("nvidia.dali") is dali_lab
+    compat.uninstall()
+    compat.uninstall()
+    assert importlib.import_module("nvidia.dali") is real
+    assert importlib.import_module("nvidia.dali.fn").__name__ == "nvidia.dali.fn"
+
+
+def test_scripts(tmp_path: Path) -> None:
+    (tmp_path / "helper_of_script.py").write_text("VALUE = 3\n")
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import sys
+import numpy as np
+import nvidia.dali as dali
+from nvidia.dali import pipeline_def, fn
+from helper_of_script import VALUE
+
+@pipeline_def(batch_size=2, num_threads=1, device_id=0)
+def program():
+    return fn.flip(fn.external_source(source=lambda: np.full((2, 2, 2, 3), VALUE, np.uint8)))
+
+if __name__ == "__main__":
+    print(dali.__name__, program().run()[0].as_cpu().as_array().sum(), sys.argv[1:])
+    raise SystemExit(5)
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "dali_lab", "run", str(script), "--epochs", "3"], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.split("\n")[0] == "dali_lab 72 ['--epochs', '3']", done.stderr
+    assert done.returncode == 5
