@@ -16,7 +16,7 @@ from dali_lab.errors import DaliLabError, OperatorError, SampleError
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge
-from dali_lab.schema.operator import Call, Draw
+from dali_lab.schema.operator import Call, Draw, Operator
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
 
@@ -334,7 +334,9 @@ class Engine:
                     step, self._call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
                 )
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
-                run.failures.append((step.node.id, start, stop - start, explain(error, step, inputs_of(local, edges), start)))
+                run.failures.append(
+                    (step.node.id, start, stop - start, explain(error, step, inputs_of(local, edges), start))
+                )
                 failed.add(step.node.id)
                 if not self.keep_going:
                     return
@@ -399,7 +401,7 @@ class Engine:
             batch_size=run.size,
             iteration=run.iteration,
             drawn_before=run.drawn_before.get(node, 0),
-            seed=self.seeds.get(node, 0),
+            seed=self.seeds.get(step.operator.seed_node or node, 0),
             ticket=draw.ticket if draw is not None else None,
             batches=batches,
             place=place if places else None,
@@ -414,8 +416,14 @@ def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:
 
 
 def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True) -> tuple[Batch, ...]:
+    """Run the operator of a step on one chunk."""
+    return run_operator(step.operator, call, inputs, step.outputs, check=check)
+
+
+def run_operator(
+    operator: Operator, call: Call, inputs: list[Batch], output_count: int, *, check: bool = True
+) -> tuple[Batch, ...]:
     """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
-    operator = step.operator
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
     counts = None
     if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
@@ -425,8 +433,8 @@ def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True)
         call.count = len(inputs[0])
     results = operator.run(call, *inputs)
     outputs = results if isinstance(results, tuple) else (results,)
-    if len(outputs) != step.outputs:
-        raise OperatorError(f"declares {step.outputs} outputs and returned {len(outputs)}")
+    if len(outputs) != output_count:
+        raise OperatorError(f"declares {output_count} outputs and returned {len(outputs)}")
     if counts is not None:
         outputs = tuple(batch.folded(counts, "F") for batch in outputs)
     if check:

@@ -160,7 +160,9 @@ def make_plan(
         levels[name] = level
         for index in range(count):
             cut = operator.cut_of_output(index)
-            scopes[Edge(name, index)] = scope if cut is None else groups.number(bare(node.connections["predicate"]), cut)
+            scopes[Edge(name, index)] = (
+                scope if cut is None else groups.number(bare(node.connections["predicate"]), cut)
+            )
         # Each node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
         grouped.setdefault((level, place if operator.whole_batch else 0, scope), []).append(step)
     stages = [
@@ -194,7 +196,10 @@ def _scope_of(operator: Operator, node: Node, edges: Sequence[Edge], scopes: Map
         return scopes.get(bare(node.connections["predicate"]), 0)
     if len(set(found)) > 1:
         raise GraphError(
-            "its inputs come from different branches of a conditional", node=node.id, operator=node.op, origin=node.origin
+            "its inputs come from different branches of a conditional",
+            node=node.id,
+            operator=node.op,
+            origin=node.origin,
         )
     return found[0]
 

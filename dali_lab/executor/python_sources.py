@@ -194,10 +194,13 @@ def make_source(
     kind = kind_of(source)
     if kind == "callable":
         if cycle not in (None, False):
-            raise ArgumentError("is for iterables and generator functions; a callable knows its own end", argument="cycle")
+            raise ArgumentError(
+                "is for iterables and generator functions; a callable knows its own end", argument="cycle"
+            )
         return PythonSource(source, kind, "no", batch, batch_info, outputs, takes_argument(source))
     if mode != "no" and inspect.isgenerator(source):
         raise ArgumentTypeError(
-            "cannot cycle through a generator; pass the generator function instead, without calling it", argument="cycle"
+            "cannot cycle through a generator; pass the generator function instead, without calling it",
+            argument="cycle",
         )
     return PythonSource(source, kind, mode, batch, batch_info, outputs)

@@ -15,6 +15,7 @@ from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.plan import make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.passes import optimized
 from dali_lab.schema.operator import Draw
 
 
@@ -53,7 +54,7 @@ class Runner:
         assert settings.batch_size is not None
         self.settings = settings
         self.batch_size = settings.batch_size
-        self.plan = make_plan(graph)
+        self.plan = make_plan(optimized(graph) if settings.optimize else graph)
         self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
         saved = Checkpoint.loads(settings.checkpoint) if settings.checkpoint is not None else None
@@ -83,7 +84,11 @@ class Runner:
 
             settings = self.settings
             WorkerPool(
-                parallel, settings.py_num_workers, settings.py_start_method, settings.py_callback_pickler, self.batch_size
+                parallel,
+                settings.py_num_workers,
+                settings.py_start_method,
+                settings.py_callback_pickler,
+                self.batch_size,
             )
 
     # -- running ------------------------------------------------------------------------------------------------
@@ -204,7 +209,9 @@ class Runner:
     def operators(self) -> dict[str, str]:
         """Operator of each node that has a state."""
         steps = self.plan.steps()
-        return {step.node.id: step.node.op for step in steps if step.operator.source or step.node.id in self.engine.seeds}
+        return {
+            step.node.id: step.node.op for step in steps if step.operator.source or step.node.id in self.engine.seeds
+        }
 
     def _snapshot(self) -> Checkpoint:
         states = {step.node.id: step.operator.state() for step in self.sources}

@@ -174,9 +174,7 @@ def _anonymous_file(size: int) -> int:
     return handle
 
 
-def work(
-    connection: Connection, payload: Any, loads: Any, parent: int, inherited: Sequence[Connection]
-) -> None:
+def work(connection: Connection, payload: Any, loads: Any, parent: int, inherited: Sequence[Connection]) -> None:
     """Serve tasks until the parent process says so or is gone."""
     for other in inherited:
         other.close()

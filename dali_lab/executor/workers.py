@@ -78,7 +78,8 @@ class WorkerPool:
     ) -> None:
         if not isinstance(count, int) or count < 1:
             raise ArgumentError(
-                f"is {count!r}, and fn.external_source(parallel=True) needs at least one worker process", argument="py_num_workers"
+                f"is {count!r}, and fn.external_source(parallel=True) needs at least one worker process",
+                argument="py_num_workers",
             )
         if method not in multiprocessing.get_all_start_methods():
             raise ArgumentError(f"{method!r} cannot be used on this system; use 'spawn'", argument="py_start_method")

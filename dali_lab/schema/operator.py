@@ -103,6 +103,7 @@ class Operator:
         self.given = frozenset(values) | self.connected
         self.seed = int(self.values.get("seed", -1) if self.values.get("seed") is not None else -1)
         self.checkpointing = False
+        self.seed_node = ""
         self._repeated: dict[tuple[str, Any], npt.NDArray[Any]] = {}
         self.setup()
 

@@ -98,10 +98,10 @@ class CropMirrorNormalize(Windowed):
             raise self.fail(f"is FLOAT, FLOAT16, UINT8 or INT8, not {self.value('dtype').name}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
-        layout = self._output_layout(call, data)
+        layout = self.output_layout(call, data)
         windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)
         channels = int(data.shapes[0, data.layout.index("C")]) if len(data) else 1
-        wide = 1 << (channels - 1).bit_length() if self.value("pad_output") else channels
+        wide = self.padded_channels(channels)
         if "D" in data.layout:
             return self._volumes(call, data, windows, layout, channels, wide)
         extent = {letter: windows.shape[:, axis] for axis, letter in enumerate(data.layout)}
@@ -110,7 +110,7 @@ class CropMirrorNormalize(Windowed):
         self._kernel(call, data, windows, out, channels, wide, np.ones(len(data), np.int64))
         return out
 
-    def _output_layout(self, call: Call, data: Batch) -> str:
+    def output_layout(self, call: Call, data: Batch) -> str:
         wanted = str(self.value("output_layout"))
         if wanted.startswith("F") and "F" not in data.layout:
             wanted = wanted[1:]
@@ -122,7 +122,11 @@ class CropMirrorNormalize(Windowed):
             raise call.problem(f"{wanted!r} is no order of the axes of {data.layout!r}", argument="output_layout")
         return wanted
 
-    def _normalization(self, call: Call, channels: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    def padded_channels(self, channels: int) -> int:
+        """Channels of the result."""
+        return 1 << (channels - 1).bit_length() if self.value("pad_output") else channels
+
+    def normalization(self, call: Call, channels: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         from dali_lab.kernels.cpu import normalize
 
         mean = call.vectors("mean", channels)
@@ -143,7 +147,7 @@ class CropMirrorNormalize(Windowed):
 
         letters = data.layout
         height, width = letters.index("H"), letters.index("W")
-        mean, inverse = self._normalization(call, channels)
+        mean, inverse = self.normalization(call, channels)
         fill = np.asarray(self.value("fill_values"), np.float64)
         if fill.size > 1:
             fill = np.asarray(self.fill_values(channels), np.float64)

@@ -53,9 +53,12 @@ class RandomResizedCrop(Resizing):
             raise self.fail(f"takes 1 or 2 values, got {len(self.value('size'))}", "size")
 
     def run(self, call: Call, data: Batch) -> Batch:
+        return self.resample(call, data, self.plan(call, data))
+
+    def plan(self, call: Call, data: Batch) -> Resampling:
         windows = random_windows(call, extents_of(data)).astype(np.float64)
         size = np.broadcast_to(np.asarray(self.value("size"), np.int64), (len(data), 2))
-        return self.resample(call, data, Resampling(windows[:, :2], windows[:, 2:], size))
+        return Resampling(windows[:, :2], windows[:, 2:], size)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -8,7 +8,15 @@ from typing import Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.geometry.resizing import FILTERS, SIZES, Resizing, extents_of, resampling, verify_resize
+from dali_lab.operators.geometry.resizing import (
+    FILTERS,
+    SIZES,
+    Resampling,
+    Resizing,
+    extents_of,
+    resampling,
+    verify_resize,
+)
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import (
@@ -53,11 +61,14 @@ class Resize(Resizing):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_resize(values, connected)
 
+    def plan(self, call: Call, images: Batch) -> Resampling:
+        return resampling(call, extents_of(images), bool(self.value("subpixel_scale")))
+
     def run(self, call: Call, images: Batch) -> Batch | tuple[Batch, ...]:
-        extents = extents_of(images)
-        result = self.resample(call, images, resampling(call, extents, bool(self.value("subpixel_scale"))))
+        result = self.resample(call, images, self.plan(call, images))
         if not self.value("save_attrs"):
             return result
+        extents = extents_of(images)
         return result, Batch.dense(extents.astype(np.int32), dtype=INT32)
 
     @classmethod

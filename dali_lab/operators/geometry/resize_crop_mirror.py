@@ -52,6 +52,9 @@ class ResizeCropMirror(Resizing):
         verify_crop(values, connected)
 
     def run(self, call: Call, images: Batch) -> Batch:
+        return self.resample(call, images, self.plan(call, images))
+
+    def plan(self, call: Call, images: Batch) -> Resampling:
         extents = extents_of(images)
         plan = resampling(call, extents, bool(self.value("subpixel_scale")))
         letters = "".join(letter for letter in images.layout if letter in "DHW")
@@ -67,7 +70,7 @@ class ResizeCropMirror(Resizing):
                 np.where(flip, high[:, axis], low[:, axis]),
                 np.where(flip, low[:, axis], high[:, axis]),
             )
-        return self.resample(call, images, Resampling(low, high, windows.shape))
+        return Resampling(low, high, windows.shape)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

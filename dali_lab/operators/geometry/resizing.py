@@ -200,6 +200,10 @@ class Resizing(Operator):
     devices = ("cpu", "gpu")
     frames = True
 
+    def plan(self, call: Call, images: Batch) -> Resampling:
+        """Region and size for each sample."""
+        raise NotImplementedError
+
     def filters(self, call: Call) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Codes of the filters for axes that shrink and that grow, ``int64[N]`` each."""
         rows = []

@@ -1,0 +1,110 @@
+"""Resizes, crops, mirrors and normalises in one pass, in place of the two operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.crop_mirror_normalize import CropMirrorNormalize
+from dali_lab.operators.geometry.resizing import Resizing
+from dali_lab.operators.geometry.windows import crop_windows, within
+from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
+from dali_lab.types import UINT8, numpy_dtype
+
+
+@register
+class ResizeNormalize(Operator):
+    """A resizing operator and crop_mirror_normalize in one pass; other inputs than UINT8 HWC go through both in turn."""
+
+    name = "_resize_normalize"
+    schema_name = "_ResizeNormalize"
+    hidden = True
+    tested_elsewhere = "tests/unit/graph/test_passes.py"
+    family = "geometry"
+    inputs = (Input("data"),)
+    outputs = (Output("data"),)
+    arguments = (
+        Arg("resize", "string"),
+        Arg("resize_node", "string"),
+        Arg("resize_arguments", "object"),
+        Arg("normalize_arguments", "object"),
+    )
+
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
+        super().__init__(values, connected, node, device)
+        parts: dict[str, list[str]] = {"resize": [], "normalize": []}
+        for name in self.connected:
+            part, _, argument = name.partition(".")
+            parts[part].append(argument)
+        kind = find_operator(values["resize"])
+        self.first = kind(values["resize_arguments"], parts["resize"], values["resize_node"], device)
+        self.second = CropMirrorNormalize(values["normalize_arguments"], parts["normalize"], node, device)
+        assert isinstance(self.first, Resizing)
+        self.seed_node = values["resize_node"] if kind.random else ""
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        first = self._part(call, "resize", self.first)
+        second = self._part(call, "normalize", self.second)
+        if data.dtype != UINT8 or data.layout not in ("HWC", "") or data.ndim != 3 or not len(data):
+            return self._in_turn(first, second, data)
+        data = data.replaced(layout="HWC")
+        assert isinstance(self.first, Resizing)
+        plan = self.first.plan(first, data)
+        shapes = np.concatenate([plan.size, data.shapes[:, 2:]], axis=1)
+        windows, padded = within(second, crop_windows(second, shapes, "HWC"), shapes)
+        channels = data.shapes[:, 2]
+        if padded or (channels != channels[0]).any() or (data.shapes == 0).any():
+            return self._in_turn(first, second, data)
+        return self._fused(call, first, second, data, plan, windows)
+
+    def _fused(self, call: Call, first: Call, second: Call, data: Batch, plan: Any, windows: Any) -> Batch:
+        from dali_lab.kernels.cpu import normalize
+
+        assert isinstance(self.first, Resizing)
+        layout = self.second.output_layout(second, data)
+        channels = int(data.shapes[0, 2])
+        wide = self.second.padded_channels(channels)
+        extent = {"H": windows.shape[:, 0], "W": windows.shape[:, 1], "C": np.full(len(data), wide)}
+        out = call.allocate(np.stack([extent[letter] for letter in layout], axis=1), self.second.value("dtype"), layout)
+        shrink, grow = self.first.filters(first)
+        mean, inverse = self.second.normalization(second, channels)
+        normalize.resize_crop_mirror_normalize(
+            data.addresses,
+            out.addresses,
+            np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1),
+            plan.size,
+            np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1),
+            np.concatenate([plan.low, plan.high], axis=1),
+            shrink,
+            grow,
+            bool(self.first.value("antialias")),
+            second.numbers("mirror", np.int64),
+            mean,
+            inverse,
+            np.uint8,
+            numpy_dtype(out.dtype),
+            out_channels=wide,
+            planar_dst=layout.startswith("C"),
+        )
+        return out
+
+    def _in_turn(self, first: Call, second: Call, data: Batch) -> Batch:
+        from dali_lab.executor.engine import run_operator
+
+        (resized,) = run_operator(self.first, replace(first, place=None), [data], 1)
+        (result,) = run_operator(self.second, second, [resized], 1)
+        return result
+
+    @staticmethod
+    def _part(call: Call, prefix: str, operator: Operator) -> Call:
+        """The call as one of the two operators sees it, with the arguments that are connected to it."""
+        batches = {
+            name.partition(".")[2]: batch for name, batch in call.batches.items() if name.startswith(f"{prefix}.")
+        }
+        return replace(call, operator=operator, batches=batches)
