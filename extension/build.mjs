@@ -29,5 +29,7 @@ if (process.argv.includes('--watch')) {
   await build(editor);
   if (development || process.argv.includes('--page')) await build(page);
   const bytes = readFileSync(outfile);
-  console.log(`editor.js: ${(bytes.length / 1024).toFixed(0)} KB, ${(gzipSync(bytes).length / 1024).toFixed(0)} KB gzipped`);
+  console.log(
+    `editor.js: ${(bytes.length / 1024).toFixed(0)} KB, ${(gzipSync(bytes).length / 1024).toFixed(0)} KB gzipped`,
+  );
 }

@@ -7,7 +7,16 @@ import { catalogue } from './catalogue';
 import { samples } from './documents';
 
 type Listener = (message: Message, buffers: ArrayBuffer[]) => void;
-const FILES = ['tabby.jpg', 'coast.jpg', 'market.jpg', 'night.png', 'portrait.jpg', 'bread.jpg', 'tower.jpg', 'garden.webp'];
+const FILES = [
+  'tabby.jpg',
+  'coast.jpg',
+  'market.jpg',
+  'night.png',
+  'portrait.jpg',
+  'bread.jpg',
+  'tower.jpg',
+  'garden.webp',
+];
 
 function noise(seed: number): number {
   const x = Math.sin(seed * 127.1) * 43758.5453;
@@ -33,7 +42,8 @@ function paint(sample: number, width: number, height: number): OffscreenCanvas {
     context.beginPath();
     context.moveTo(0, height);
     for (let x = 0; x <= 24; x++) {
-      const y = 0.45 + layer * 0.13 + 0.11 * Math.sin(x * (0.3 + noise(sample + layer) * 0.5) + layer * 2 + sample);
+      const y =
+        0.45 + layer * 0.13 + 0.11 * Math.sin(x * (0.3 + noise(sample + layer) * 0.5) + layer * 2 + sample);
       context.lineTo((x / 24) * width, y * height);
     }
     context.lineTo(width, height);
@@ -95,7 +105,11 @@ export class PageSession implements Transport {
   send(message: Message): void {
     if (!this.up) throw new Error('down');
     if (message.kind !== 'request') return;
-    const { id, method, params } = JSON.parse(JSON.stringify(message)) as { id: string; method: string; params: never };
+    const { id, method, params } = JSON.parse(JSON.stringify(message)) as {
+      id: string;
+      method: string;
+      params: Record<string, unknown>;
+    };
     setTimeout(() => {
       try {
         this.deliver({ kind: 'response', id, result: this.answer(method, params) });
@@ -119,7 +133,7 @@ export class PageSession implements Transport {
     return { document: this.document, revision: ++this.revision, title, file: null, dirty: false, seed: 42 };
   }
 
-  private answer(method: string, params: Record<string, never>): unknown {
+  private answer(method: string, params: Record<string, unknown>): unknown {
     switch (method) {
       case 'hello':
         return {
@@ -130,8 +144,20 @@ export class PageSession implements Transport {
           read_only: false,
           device: 'CPU, 2 cores',
           capabilities: {
-            samples: [{ name: 'photographs', title: 'Photographs', summary: 'Reader, decoder, augmentations: pictures at every node.' }],
-            gallery: [{ name: 'classification', title: 'Classification', summary: 'What a network for pictures is trained with.' }],
+            samples: [
+              {
+                name: 'photographs',
+                title: 'Photographs',
+                summary: 'Reader, decoder, augmentations: pictures at every node.',
+              },
+            ],
+            gallery: [
+              {
+                name: 'classification',
+                title: 'Classification',
+                summary: 'What a network for pictures is trained with.',
+              },
+            ],
             list_files: true,
             export: [
               { to: 'python', title: 'Python', language: 'python' },
@@ -150,14 +176,19 @@ export class PageSession implements Transport {
       }
       case 'open': {
         const request = params as unknown as { sample?: string; gallery?: string; text?: string };
-        this.document = request.text ? (JSON.parse(request.text) as GraphDocument) : (samples[request.sample ?? '']?.() ?? emptyDocument());
+        this.document = request.text
+          ? (JSON.parse(request.text) as GraphDocument)
+          : (samples[request.sample ?? '']?.() ?? emptyDocument());
         return this.opened(request.sample ?? 'opened');
       }
       case 'new':
         this.document = emptyDocument();
         return this.opened('Untitled');
       case 'save':
-        return { file: { path: '/data/photographs.dali.json', name: 'photographs.dali.json' }, title: 'photographs' };
+        return {
+          file: { path: '/data/photographs.dali.json', name: 'photographs.dali.json' },
+          title: 'photographs',
+        };
       case 'list_files':
         return {
           path: '/data',
@@ -194,8 +225,18 @@ export class PageSession implements Transport {
       this.event('run.progress', { run, done, total, images_per_second: 1234 });
       if (done < total) return;
       clearInterval(timer);
-      const nodes = Object.fromEntries(Object.keys(this.document.nodes).map((id) => [id, { time_ms: 3.2, images_per_second: 2500 }]));
-      this.event('run.done', { run, status: 'done', batches: total, samples: total * 8, seconds: 1.2, images_per_second: 1266, nodes });
+      const nodes = Object.fromEntries(
+        Object.keys(this.document.nodes).map((id) => [id, { time_ms: 3.2, images_per_second: 2500 }]),
+      );
+      this.event('run.done', {
+        run,
+        status: 'done',
+        batches: total,
+        samples: total * 8,
+        seconds: 1.2,
+        images_per_second: 1266,
+        nodes,
+      });
     }, 120);
   }
 
@@ -212,10 +253,16 @@ export class PageSession implements Transport {
       if (this.current !== run) return;
       const node = this.document.nodes[id];
       if (!node) continue;
-      const needed = catalogue.operators.find(({ name }) => name === node.op)?.inputs.filter(({ variadic }) => !variadic).length ?? 0;
+      const needed =
+        catalogue.operators.find(({ name }) => name === node.op)?.inputs.filter(({ variadic }) => !variadic)
+          .length ?? 0;
       const inputs = [...(node.inputs ?? []), ...Object.values(node.connections ?? {})];
-      const waits = Array.from({ length: needed }, (_, index) => node.inputs?.[index]).some((reference) => reference == null);
-      const failed = inputs.find((reference) => reference !== null && made.get(parseEdge(reference).node) === null);
+      const waits = Array.from({ length: needed }, (_, index) => node.inputs?.[index]).some(
+        (reference) => reference == null,
+      );
+      const failed = inputs.find(
+        (reference) => reference !== null && made.get(parseEdge(reference).node) === null,
+      );
       if (waits || failed != null) {
         made.set(id, null);
         this.event('preview.node', {
@@ -227,7 +274,15 @@ export class PageSession implements Transport {
         });
         continue;
       }
-      const key = JSON.stringify([node.op, node.arguments, inputs.map((reference) => keys.get(parseEdge(reference ?? '').node)), count, thumb, request.iteration, this.document.view.nodes[id]?.bypass]);
+      const key = JSON.stringify([
+        node.op,
+        node.arguments,
+        inputs.map((reference) => keys.get(parseEdge(reference ?? '').node)),
+        count,
+        thumb,
+        request.iteration,
+        this.document.view.nodes[id]?.bypass,
+      ]);
       keys.set(id, key);
       const begin = performance.now();
       const error = this.problem(id);
@@ -246,18 +301,30 @@ export class PageSession implements Transport {
       this.sent.set(id, key);
       const buffers: ArrayBuffer[] = [];
       const outputs = await this.outputs(id, result, thumb, buffers);
-      this.event('preview.node', { run, node: id, time_ms: performance.now() - begin + noise(id.length) * 8, outputs }, buffers);
+      this.event(
+        'preview.node',
+        { run, node: id, time_ms: performance.now() - begin + noise(id.length) * 8, outputs },
+        buffers,
+      );
     }
     if (Object.keys(unchanged).length > 0) this.event('preview.unchanged', { run, nodes: unchanged });
     for (const { node, output } of request.focus) {
       const pictures = made.get(node)?.pictures;
       if (!pictures || output > 0) continue;
       const buffers: ArrayBuffer[] = [];
-      const images = await Promise.all(pictures.map((picture) => this.encode(picture, request.focus_size, buffers)));
+      const images = await Promise.all(
+        pictures.map((picture) => this.encode(picture, request.focus_size, buffers)),
+      );
       if (this.current === run) this.event('preview.focus', { run, node, output, images }, buffers);
     }
     if (this.current === run) {
-      this.event('preview.done', { run, status: 'done', total_ms: performance.now() - started, seed: 42, iteration: request.iteration });
+      this.event('preview.done', {
+        run,
+        status: 'done',
+        total_ms: performance.now() - started,
+        seed: 42,
+        iteration: request.iteration,
+      });
     }
   }
 
@@ -265,7 +332,10 @@ export class PageSession implements Transport {
     const node = this.document.nodes[id];
     const sigma = asNumber(node?.arguments?.['sigma']);
     if (node?.op === 'gaussian_blur' && sigma === 0) {
-      return { message: 'sigma and window_size cannot both be 0: one of them has to say how wide the blur is.', argument: 'sigma' };
+      return {
+        message: 'sigma and window_size cannot both be 0: one of them has to say how wide the blur is.',
+        argument: 'sigma',
+      };
     }
     return null;
   }
@@ -291,16 +361,24 @@ export class PageSession implements Transport {
     const before = first == null ? undefined : (made.get(parseEdge(first).node) ?? undefined);
     const number = (name: string, sample: number, fallback: number): number => {
       const reference = node.connections?.[name];
-      const drawn = reference === undefined ? undefined : made.get(parseEdge(reference).node)?.numbers?.[sample];
+      const drawn =
+        reference === undefined ? undefined : made.get(parseEdge(reference).node)?.numbers?.[sample];
       return drawn ?? asNumber(node.arguments?.[name]) ?? fallback;
     };
     const samplesOf = Array.from({ length: count }, (_, index) => index);
     if (node.op.startsWith('random.')) {
       const [low, high] = (node.arguments?.['range'] as number[] | undefined) ?? [0, 1];
-      return { numbers: samplesOf.map((sample) => (low ?? 0) + noise(sample + 13 * iteration + id.length) * ((high ?? 1) - (low ?? 0))) };
+      return {
+        numbers: samplesOf.map(
+          (sample) => (low ?? 0) + noise(sample + 13 * iteration + id.length) * ((high ?? 1) - (low ?? 0)),
+        ),
+      };
     }
     if (node.op === 'readers.file') {
-      return { pictures: samplesOf.map((sample) => paint(sample + iteration * 8, 320, sample % 3 === 1 ? 300 : 214)), labels: samplesOf.map((sample) => sample % 3) };
+      return {
+        pictures: samplesOf.map((sample) => paint(sample + iteration * 8, 320, sample % 3 === 1 ? 300 : 214)),
+        labels: samplesOf.map((sample) => sample % 3),
+      };
     }
     if (this.document.view.nodes[id]?.bypass) return before ?? {};
     return {
@@ -310,7 +388,8 @@ export class PageSession implements Transport {
         const context = canvas.getContext('2d') as OffscreenCanvasRenderingContext2D;
         context.translate(canvas.width / 2, canvas.height / 2);
         if (node.op === 'rotate') context.rotate((number('angle', sample, 0) * Math.PI) / 180);
-        if (node.op === 'flip' || number('mirror', sample, 0) > 0.5) context.scale(number('horizontal', sample, 1) > 0.5 ? -1 : 1, 1);
+        if (node.op === 'flip' || number('mirror', sample, 0) > 0.5)
+          context.scale(number('horizontal', sample, 1) > 0.5 ? -1 : 1, 1);
         const filters = {
           brightness_contrast: `brightness(${number('brightness', sample, 1)}) contrast(${number('contrast', sample, 1)})`,
           hsv: `hue-rotate(${number('hue', sample, 0)}deg) saturate(${number('saturation', sample, 1)})`,
@@ -319,15 +398,28 @@ export class PageSession implements Transport {
         } as Record<string, string>;
         context.filter = filters[node.op] ?? 'none';
         const scale = node.op.startsWith('crop') ? 1.2 : 1;
-        context.drawImage(picture, (-canvas.width / 2) * scale, (-canvas.height / 2) * scale, canvas.width * scale, canvas.height * scale);
+        context.drawImage(
+          picture,
+          (-canvas.width / 2) * scale,
+          (-canvas.height / 2) * scale,
+          canvas.width * scale,
+          canvas.height * scale,
+        );
         return canvas;
       }),
     };
   }
 
-  private async outputs(id: string, made: Made, thumb: number, buffers: ArrayBuffer[]): Promise<OutputPreview[]> {
+  private async outputs(
+    id: string,
+    made: Made,
+    thumb: number,
+    buffers: ArrayBuffer[],
+  ): Promise<OutputPreview[]> {
     const node = this.document.nodes[id];
-    const histogram = Array.from({ length: 32 }, (_, bin) => Math.round(1000 * Math.exp(-((bin - 14 - id.length) ** 2) / 60) + 200 * noise(bin + id.length)));
+    const histogram = Array.from({ length: 32 }, (_, bin) =>
+      Math.round(1000 * Math.exp(-((bin - 14 - id.length) ** 2) / 60) + 200 * noise(bin + id.length)),
+    );
     if (made.numbers) {
       return [
         {
@@ -349,7 +441,13 @@ export class PageSession implements Transport {
       dtype: normalised ? 'FLOAT' : 'UINT8',
       layout: node?.op === 'readers.file' ? '' : normalised ? 'CHW' : 'HWC',
       batch: 8,
-      shapes: pictures.map(({ width, height }) => (node?.op === 'readers.file' ? [41000 + width * 13] : normalised ? [3, height, width] : [height, width, 3])),
+      shapes: pictures.map(({ width, height }) =>
+        node?.op === 'readers.file'
+          ? [41000 + width * 13]
+          : normalised
+            ? [3, height, width]
+            : [height, width, 3],
+      ),
       range: normalised ? [-2.1, 2.6] : [0, 255],
       histogram,
       images: await Promise.all(pictures.map((picture) => this.encode(picture, thumb, buffers))),
@@ -358,7 +456,15 @@ export class PageSession implements Transport {
     if (!made.labels) return [output];
     return [
       output,
-      { kind: 'tensor', dtype: 'INT32', layout: '', batch: 8, shapes: made.labels.map(() => [1]), values: made.labels.map(String), numbers: made.labels.map((label) => [label]) },
+      {
+        kind: 'tensor',
+        dtype: 'INT32',
+        layout: '',
+        batch: 8,
+        shapes: made.labels.map(() => [1]),
+        values: made.labels.map(String),
+        numbers: made.labels.map((label) => [label]),
+      },
     ];
   }
 

@@ -1,6 +1,14 @@
 /** The whole editor: toolbar, palette, canvas, inspector, tray and status line; keys and clipboard. */
 import { ReactFlowProvider } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type ClipboardEvent, type KeyboardEvent } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type ClipboardEvent,
+  type KeyboardEvent,
+} from 'react';
 import { copySelection, paste, removeSelection } from '../core/actions';
 import { commandForKey, execute } from '../core/commandTable';
 import { parseClip } from '../core/commands';
@@ -10,7 +18,13 @@ import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useValue } from './context';
 import { ExportDialog } from './dialogs/ExportDialog';
 import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
-import { CommandsDialog, HistoryDialog, LinkDialog, PipelineDialog, ShortcutsDialog } from './dialogs/OtherDialogs';
+import {
+  CommandsDialog,
+  HistoryDialog,
+  LinkDialog,
+  PipelineDialog,
+  ShortcutsDialog,
+} from './dialogs/OtherDialogs';
 import { Icon } from './icons';
 import { Inspector } from './Inspector';
 import { LinkTip } from './LinkTip';
@@ -35,7 +49,11 @@ const trayHeight = remembered('tray-height', 272);
 /** Whether keys belong to a field that is being written in. */
 function isWriting(event: KeyboardEvent | ClipboardEvent): boolean {
   const target = event.nativeEvent.composedPath()[0] as Element | undefined;
-  return target?.closest?.('input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]') != null;
+  return (
+    target?.closest(
+      'input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]',
+    ) != null
+  );
 }
 
 export function App({ editor, chrome }: { editor: Editor; chrome: Chrome }) {
@@ -152,7 +170,11 @@ function Shell({ chrome }: { chrome: Chrome }) {
             <div className="stage">
               <Canvas />
               {ready && empty && <EmptyCanvas />}
-              {!ready && <div className="loading">{connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}</div>}
+              {!ready && (
+                <div className="loading">
+                  {connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}
+                </div>
+              )}
             </div>
             {panels.tray && !empty && (
               <div className="tray-frame" style={{ height }}>
@@ -213,11 +235,27 @@ function EmptyCanvas() {
   const sample = capabilities.samples?.[0];
   const starts: [string, string, string, string, () => void][] = [
     ...(sample
-      ? ([['sample', 'gallery', 'Sample pipeline', sample.summary ?? sample.title, () => void open(editor, { sample: sample.name })]] as [string, string, string, string, () => void][])
+      ? ([
+          [
+            'sample',
+            'gallery',
+            'Sample pipeline',
+            sample.summary ?? sample.title,
+            () => void open(editor, { sample: sample.name }),
+          ],
+        ] as [string, string, string, string, () => void][])
       : []),
-    ['open', 'open', 'Open a file or code', 'A graph file, or Python code with a pipeline', () => editor.dialog.set('open')],
+    [
+      'open',
+      'open',
+      'Open a file or code',
+      'A graph file, or Python code with a pipeline',
+      () => editor.dialog.set('open'),
+    ],
     ...((capabilities.gallery?.length ?? 0) > 0
-      ? ([['gallery', 'arrange', 'Gallery', 'Worked examples to start from', () => editor.dialog.set('open')]] as [string, string, string, string, () => void][])
+      ? ([
+          ['gallery', 'arrange', 'Gallery', 'Worked examples to start from', () => editor.dialog.set('open')],
+        ] as [string, string, string, string, () => void][])
       : []),
   ];
   return (

@@ -14,7 +14,15 @@ import {
   type FinalConnectionState,
   type NodeChange,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type MouseEvent as ReactMouseEvent } from 'react';
+import {
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+  type DragEvent,
+  type MouseEvent as ReactMouseEvent,
+} from 'react';
 import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
@@ -82,22 +90,35 @@ export function Canvas() {
     return edgeCache.current;
   }, [document, catalogue, selection]);
   const shownEdges = useMemo(
-    () => (dropLink === null ? edges : edges.map((edge) => (edge.id === dropLink ? { ...edge, className: 'drop-target' } : edge))),
+    () =>
+      dropLink === null
+        ? edges
+        : edges.map((edge) => (edge.id === dropLink ? { ...edge, className: 'drop-target' } : edge)),
     [edges, dropLink],
   );
 
   useEffect(() => {
     editor.canvas = {
       fit: (ids) =>
-        void flow.fitView({ padding: 0.06, maxZoom: 1, duration: 120, ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}) }),
+        void flow.fitView({
+          padding: 0.06,
+          maxZoom: 1,
+          duration: 120,
+          ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}),
+        }),
       zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
       centre: () => {
         const box = frame.current?.getBoundingClientRect();
-        return box ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 }) : { x: 0, y: 0 };
+        return box
+          ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
+          : { x: 0, y: 0 };
       },
       pointer: () => {
         const box = frame.current?.getBoundingClientRect();
-        const at = pointer.current ?? { x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 3 };
+        const at = pointer.current ?? {
+          x: (box?.x ?? 0) + (box?.width ?? 0) / 2,
+          y: (box?.y ?? 0) + (box?.height ?? 0) / 3,
+        };
         return { place: flow.screenToFlowPosition(at), at };
       },
       sizeOf,
@@ -133,7 +154,8 @@ export function Canvas() {
     // React Flow takes the element away a moment later.
     const timer = setTimeout(() => {
       const root = frame.current?.getRootNode() as ShadowRoot | undefined;
-      const nowhere = root?.activeElement === null && globalThis.document.activeElement === globalThis.document.body;
+      const nowhere =
+        root?.activeElement === null && globalThis.document.activeElement === globalThis.document.body;
       if (engaged.current && nowhere) frame.current?.focus({ preventScroll: true });
     }, 40);
     return () => clearTimeout(timer);
@@ -171,7 +193,10 @@ export function Canvas() {
           } else if (on) chosen.add(id);
           else chosen.delete(id);
         }
-        const same = item === current.item && chosen.size === current.nodes.size && [...chosen].every((id) => current.nodes.has(id));
+        const same =
+          item === current.item &&
+          chosen.size === current.nodes.size &&
+          [...chosen].every((id) => current.nodes.has(id));
         if (!same) editor.selection.set({ ...current, nodes: chosen, item });
       }
       const moved = changes.flatMap((change) =>
@@ -249,7 +274,9 @@ export function Canvas() {
       const positions: Record<string, Point> = {};
       const notes: [string, Point][] = [];
       const groups = dragged.filter(({ type }) => type === 'frame').map(({ id }) => id.slice(6));
-      const members = start.view.groups.filter(({ id }) => groups.includes(id)).flatMap((group) => group.nodes);
+      const members = start.view.groups
+        .filter(({ id }) => groups.includes(id))
+        .flatMap((group) => group.nodes);
       const all = flow.getNodes();
       for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
         if (node.type === 'operator') positions[node.id] = node.position;
@@ -265,7 +292,8 @@ export function Canvas() {
           commands.moveNodes(document, positions),
         ),
       );
-      if (!changed) setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf));
+      if (!changed)
+        setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf));
     },
     [editor, flow, linkUnder, sizeOf],
   );
@@ -293,7 +321,7 @@ export function Canvas() {
     (event: MouseEvent | TouchEvent, state: FinalConnectionState, replaces?: Target) => {
       const facts = editor.facts;
       const { fromNode, fromHandle, toNode, toHandle } = state;
-      if (!facts || !fromNode || !fromHandle?.id) return;
+      if (!facts || !fromNode || !fromHandle.id) return;
       const at = clientPoint(event);
       const place = flow.screenToFlowPosition(at);
       if (fromHandle.type === 'source') {
@@ -311,7 +339,11 @@ export function Canvas() {
               label: `Connect to ${id}`,
               items: fitting.slice(0, 14).map((target) => ({
                 id: keyOf(target),
-                label: 'argument' in target ? target.argument : (facts.catalogue.operator(facts.document.nodes[id]?.op)?.inputs[target.input]?.name ?? `input ${target.input}`),
+                label:
+                  'argument' in target
+                    ? target.argument
+                    : (facts.catalogue.operator(facts.document.nodes[id]?.op)?.inputs[target.input]?.name ??
+                      `input ${target.input}`),
                 hint: 'argument' in target ? 'argument' : 'input',
                 run: () => actions.tryConnect(editor, source, target, at, replaces),
               })),
@@ -325,7 +357,8 @@ export function Canvas() {
           actions.tryConnect(editor, outputOf(toHandle.nodeId, toHandle.id), target, at);
         } else {
           const id = toNode?.id ?? nodeAt(frame.current, at);
-          if (id !== null && id !== fromNode.id) actions.tryConnect(editor, { node: id, output: 0 }, target, at);
+          if (id !== null && id !== fromNode.id)
+            actions.tryConnect(editor, { node: id, output: 0 }, target, at);
           else if (id === null) editor.quick.set({ at, place, to: target });
         }
       }
@@ -362,7 +395,10 @@ export function Canvas() {
       const place = flow.screenToFlowPosition(client);
       const at = { x: place.x - NODE_SIZE.width / 2, y: place.y - 20 };
       const link = linkAt(frame.current, client, editor.history.document);
-      actions.addOperator(editor, op, { at, ...(link && actions.fitsLink(editor, op, link) ? { into: link } : {}) });
+      actions.addOperator(editor, op, {
+        at,
+        ...(link && actions.fitsLink(editor, op, link) ? { into: link } : {}),
+      });
       frame.current?.focus();
     },
     [editor, flow],
@@ -381,7 +417,11 @@ export function Canvas() {
         pointer.current = null;
       }}
       onPointerDown={(event) => {
-        if (!(event.target as HTMLElement).closest('input, textarea, select, button, [tabindex="0"]:not(.canvas):not(.react-flow__node)')) {
+        if (
+          !(event.target as HTMLElement).closest(
+            'input, textarea, select, button, [tabindex="0"]:not(.canvas):not(.react-flow__node)',
+          )
+        ) {
           frame.current?.focus({ preventScroll: true });
         }
       }}
@@ -475,7 +515,13 @@ export function Canvas() {
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />
         {panels.minimap && nodes.length > 0 && (
-          <MiniMap pannable zoomable ariaLabel="Overview" nodeStrokeWidth={0} style={{ width: 144, height: 88 }} />
+          <MiniMap
+            pannable
+            zoomable
+            ariaLabel="Overview"
+            nodeStrokeWidth={0}
+            style={{ width: 144, height: 88 }}
+          />
         )}
       </ReactFlow>
       {menu && (
@@ -507,7 +553,11 @@ function nodeAt(frame: HTMLElement | null, at: Point): string | null {
   return null;
 }
 
-function linkAt(frame: HTMLElement | null, at: Point, document: Parameters<typeof actions.linkByKey>[0]): Link | undefined {
+function linkAt(
+  frame: HTMLElement | null,
+  at: Point,
+  document: Parameters<typeof actions.linkByKey>[0],
+): Link | undefined {
   for (const element of elementsAt(frame, at)) {
     const key = element.closest('.react-flow__edge')?.getAttribute('data-id');
     if (key) return actions.linkByKey(document, key);

@@ -6,7 +6,8 @@ import { useEditor } from './context';
 import { targetOf } from './flow';
 
 export function ConnectionLine(properties: ConnectionLineComponentProps) {
-  const { fromX, fromY, toX, toY, fromPosition, toPosition, fromHandle, toHandle, connectionStatus } = properties;
+  const { fromX, fromY, toX, toY, fromPosition, toPosition, fromHandle, toHandle, connectionStatus } =
+    properties;
   const editor = useEditor();
   const [path] = getBezierPath({
     sourceX: fromX,
@@ -32,7 +33,13 @@ export function ConnectionLine(properties: ConnectionLineComponentProps) {
       <path d={path} className="link-path" fill="none" />
       <circle cx={toX} cy={toY} r={3.5} className="link-end" />
       {reason !== null && (
-        <foreignObject x={toX + 12} y={toY + 8} width={280} height={120} style={{ overflow: 'visible', pointerEvents: 'none' }}>
+        <foreignObject
+          x={toX + 12}
+          y={toY + 8}
+          width={280}
+          height={120}
+          style={{ overflow: 'visible', pointerEvents: 'none' }}
+        >
           <div className="link-reason">{reason}</div>
         </foreignObject>
       )}

@@ -22,7 +22,13 @@ export function Inspector() {
   const id = ids[ids.length - 1];
   return (
     <aside className="inspector panel" data-testid="inspector" aria-label="Inspector">
-      {ids.length > 1 ? <Several count={ids.length} /> : id !== undefined ? <NodeInspector key={id} id={id} /> : <Nothing />}
+      {ids.length > 1 ? (
+        <Several count={ids.length} />
+      ) : id !== undefined ? (
+        <NodeInspector key={id} id={id} />
+      ) : (
+        <Nothing />
+      )}
     </aside>
   );
 }
@@ -41,13 +47,23 @@ function Nothing() {
         <dt>Outputs</dt>
         <dd>{outputs.length > 0 ? outputs.join(', ') : 'none yet'}</dd>
         {(['batch_size', 'num_threads', 'seed'] as const).map((name) => (
-          <Fact key={name} name={name.replace('_', ' ')} value={pipeline[name] === null || pipeline[name] === undefined ? 'not set' : JSON.stringify(pipeline[name])} />
+          <Fact
+            key={name}
+            name={name.replace('_', ' ')}
+            value={
+              pipeline[name] === null || pipeline[name] === undefined
+                ? 'not set'
+                : JSON.stringify(pipeline[name])
+            }
+          />
         ))}
       </dl>
       <button type="button" className="button" onClick={() => execute(editor, 'pipeline')}>
         Pipeline settings…
       </button>
-      <p className="muted hint">Select a node to see its arguments. Double-click the canvas or press Tab to add one.</p>
+      <p className="muted hint">
+        Select a node to see its arguments. Double-click the canvas or press Tab to add one.
+      </p>
     </div>
   );
 }
@@ -88,7 +104,15 @@ function Several({ count }: { count: number }) {
       <div className="button-grid">
         {(['arrange', 'group', 'bypass', 'duplicate', 'delete'] as const).map((command) => (
           <button type="button" className="button" key={command} onClick={() => execute(editor, command)}>
-            {{ arrange: 'Arrange', group: 'Group', bypass: 'Bypass', duplicate: 'Duplicate', delete: 'Delete' }[command]}
+            {
+              {
+                arrange: 'Arrange',
+                group: 'Group',
+                bypass: 'Bypass',
+                duplicate: 'Duplicate',
+                delete: 'Delete',
+              }[command]
+            }
           </button>
         ))}
       </div>
@@ -126,9 +150,17 @@ function NodeInspector({ id }: { id: string }) {
   return (
     <>
       <div className="inspector-head">
-        <FamilyIcon family={operator?.family ?? 'plain'} color={catalogue?.color(operator?.family) ?? 'gray'} />
+        <FamilyIcon
+          family={operator?.family ?? 'plain'}
+          color={catalogue?.color(operator?.family) ?? 'gray'}
+        />
         <div className="inspector-title">
-          <TextField label="Name" value={id} disabled={readOnly} onChange={(name) => rename(editor, id, name)} />
+          <TextField
+            label="Name"
+            value={id}
+            disabled={readOnly}
+            onChange={(name) => rename(editor, id, name)}
+          />
           <code>{node.op}</code>
         </div>
       </div>
@@ -172,11 +204,21 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
   const names = new Set(declared.map(({ name }) => name));
   const foreign = [...Object.keys(node.arguments ?? {}), ...Object.keys(node.connections ?? {})]
     .filter((name, index, all) => !names.has(name) && all.indexOf(name) === index)
-    .map((name): ArgumentDeclaration => ({ name, type: 'any', tensor: true, doc: 'Not declared by this operator; kept as it is.' }));
-  const rank = (argument: ArgumentDeclaration): number => (argument.required ? 0 : argument.important ? 1 : 2);
-  const plain = [...declared.filter(({ advanced: hidden }) => !hidden), ...foreign].sort((a, b) => rank(a) - rank(b));
+    .map((name): ArgumentDeclaration => ({
+      name,
+      type: 'any',
+      tensor: true,
+      doc: 'Not declared by this operator; kept as it is.',
+    }));
+  const rank = (argument: ArgumentDeclaration): number =>
+    argument.required ? 0 : argument.important ? 1 : 2;
+  const plain = [...declared.filter(({ advanced: hidden }) => !hidden), ...foreign].sort(
+    (a, b) => rank(a) - rank(b),
+  );
   const hidden = declared.filter(({ advanced: isHidden }) => isHidden);
-  const open = advanced || hidden.some(({ name }) => node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined);
+  const open =
+    advanced ||
+    hidden.some(({ name }) => node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined);
   const devices: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
   return (
     <>
@@ -217,12 +259,20 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
       {plain.length === 0 && operator && <p className="muted hint">{operator.name} has no arguments.</p>}
       {hidden.length > 0 && (
         <>
-          <button type="button" className="family" aria-expanded={open} onClick={() => setAdvanced(!advanced)}>
+          <button
+            type="button"
+            className="family"
+            aria-expanded={open}
+            onClick={() => setAdvanced(!advanced)}
+          >
             <Icon name={open ? 'down' : 'right'} size={10} />
             <span>Speed and memory</span>
             <span className="count">{hidden.length}</span>
           </button>
-          {open && hidden.map((argument) => <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />)}
+          {open &&
+            hidden.map((argument) => (
+              <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />
+            ))}
         </>
       )}
     </>
@@ -315,7 +365,9 @@ export function OutputFacts({ output }: { output: OutputResult }) {
           </>
         )}
       </dl>
-      {output.histogram && output.histogram.length > 0 && <Histogram counts={output.histogram} width={232} height={48} />}
+      {output.histogram && output.histogram.length > 0 && (
+        <Histogram counts={output.histogram} width={232} height={48} />
+      )}
     </>
   );
 }

@@ -7,7 +7,15 @@ export type LinkEdgeType = Edge<LinkData, 'link'>;
 
 export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeType>) {
   const { data, selected, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition } = properties;
-  const [path] = getBezierPath({ sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition, curvature: 0.3 });
+  const [path] = getBezierPath({
+    sourceX,
+    sourceY,
+    targetX,
+    targetY,
+    sourcePosition,
+    targetPosition,
+    curvature: 0.3,
+  });
   const classes = `link kind-${data?.kind ?? 'any'} ${data?.argument ? 'argument-link' : ''} ${data?.crosses ? 'crosses' : ''} ${selected ? 'selected' : ''}`;
   return (
     <g data-testid="edge" data-source={data?.source} data-target={data?.target} className={classes}>

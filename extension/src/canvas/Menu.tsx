@@ -64,7 +64,9 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
       style={place}
       onKeyDown={(event) => {
         event.stopPropagation();
-        const all = [...(menu.current?.querySelectorAll<HTMLElement>('[role^=menuitem]:not(:disabled)') ?? [])];
+        const all = [
+          ...(menu.current?.querySelectorAll<HTMLElement>('[role^=menuitem]:not(:disabled)') ?? []),
+        ];
         const at = all.findIndex((item) => item === (event.target as HTMLElement));
         if (event.key === 'ArrowDown') all[(at + 1) % all.length]?.focus();
         else if (event.key === 'ArrowUp') all[(at - 1 + all.length) % all.length]?.focus();
@@ -87,7 +89,13 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
             item.run();
           }}
         >
-          <span className="menu-mark">{item.checked ? <Icon name="check" size={12} /> : item.icon ? <Icon name={item.icon} size={14} /> : null}</span>
+          <span className="menu-mark">
+            {item.checked ? (
+              <Icon name="check" size={12} />
+            ) : item.icon ? (
+              <Icon name={item.icon} size={14} />
+            ) : null}
+          </span>
           <span>{item.label}</span>
           {item.hint && <kbd>{item.hint}</kbd>}
         </button>

@@ -24,7 +24,10 @@ export function cardArguments(operator: Operator | undefined, node: GraphNode): 
   if (shown.length === 0) shown = all.filter(({ advanced, required }) => required && !advanced).slice(0, 4);
   const linked = Object.keys(node.connections ?? {})
     .filter((name) => !shown.some((argument) => argument.name === name))
-    .map((name) => all.find((argument) => argument.name === name) ?? { name, type: 'any' as const, tensor: true });
+    .map(
+      (name) =>
+        all.find((argument) => argument.name === name) ?? { name, type: 'any' as const, tensor: true },
+    );
   return [...shown, ...linked];
 }
 
@@ -36,7 +39,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
   const result = useResult(id);
   const far = useStore((state) => state.transform[2] < FAR_ZOOM);
   const catalogue = useValue(editor.catalogue);
-  const problem = useValue(editor.problems, (problems) => problems.find((each) => each.node === id && each.severity === 'error'));
+  const problem = useValue(editor.problems, (problems) =>
+    problems.find((each) => each.node === id && each.severity === 'error'),
+  );
   const working = useValue(editor.previews.status, ({ progress }) => progress?.node === id);
   const outputs = useValue(editor.document, (document) => document.outputs);
   const card = useRef<HTMLDivElement>(null);
@@ -44,7 +49,10 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
   const updateInternals = useUpdateNodeInternals();
 
   const collapsed = view?.collapsed ?? false;
-  const shown = useMemo(() => (node && !collapsed ? cardArguments(operator, node) : []), [node, operator, collapsed]);
+  const shown = useMemo(
+    () => (node && !collapsed ? cardArguments(operator, node) : []),
+    [node, operator, collapsed],
+  );
   const hiddenLinks = collapsed ? Object.keys(node?.connections ?? {}) : [];
   const inputs = inputCount(operator, node?.inputs?.length ?? 0) || (node?.inputs?.length ?? 0);
   const outputCount = Math.max(operator?.outputs.length ?? 1, 1);
@@ -67,13 +75,20 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
           ? 'ok'
           : 'empty';
   const simplePorts = inputs <= 1 && outputCount <= 1;
-  const marks = Array.from({ length: outputCount }, (_, output) => outputs.indexOf(formatEdge({ node: id, output })));
+  const marks = Array.from({ length: outputCount }, (_, output) =>
+    outputs.indexOf(formatEdge({ node: id, output })),
+  );
 
   return (
     <div
       ref={card}
       className={`card ${selected ? 'selected' : ''} ${dragging ? 'dragging' : ''} ${far ? 'far' : ''} ${collapsed ? 'collapsed' : ''} ${view?.bypass ? 'bypassed' : ''} ${failure ? 'failed' : ''}`}
-      style={{ '--family': catalogue?.color(operator?.family), minHeight: far ? height.current : undefined } as React.CSSProperties}
+      style={
+        {
+          '--family': catalogue?.color(operator?.family),
+          minHeight: far ? height.current : undefined,
+        } as React.CSSProperties
+      }
       data-node-id={id}
       data-op={node.op}
       data-selected={selected}
@@ -82,8 +97,13 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
     >
       {working && <span className="card-progress" aria-label="at work" />}
       <header className="card-header">
-        {simplePorts && inputs === 1 && <Port id="in:0" type="target" kind={operator?.inputs[0]?.kind} label={portLabel(operator, 0)} />}
-        <FamilyIcon family={operator?.family ?? 'plain'} color={catalogue?.color(operator?.family) ?? 'gray'} />
+        {simplePorts && inputs === 1 && (
+          <Port id="in:0" type="target" kind={operator?.inputs[0]?.kind} label={portLabel(operator, 0)} />
+        )}
+        <FamilyIcon
+          family={operator?.family ?? 'plain'}
+          color={catalogue?.color(operator?.family) ?? 'gray'}
+        />
         <Title id={id} op={node.op} />
         {view?.bypass && <span className="chip">bypassed</span>}
         {marks[0] !== undefined && marks[0] >= 0 && simplePorts && (
@@ -92,7 +112,14 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
           </span>
         )}
         <DeviceMark id={id} node={node} operator={operator} />
-        {simplePorts && <Port id="out:0" type="source" kind={operator?.outputs[0]?.kind} label={operator?.outputs[0]?.name ?? 'output'} />}
+        {simplePorts && (
+          <Port
+            id="out:0"
+            type="source"
+            kind={operator?.outputs[0]?.kind}
+            label={operator?.outputs[0]?.name ?? 'output'}
+          />
+        )}
       </header>
       {!simplePorts && (
         <div className="ports">
@@ -104,7 +131,12 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
               <div className="port-row" key={index}>
                 {index < inputs && (
                   <>
-                    <Port id={`in:${index}`} type="target" kind={input?.kind} label={portLabel(operator, index)} />
+                    <Port
+                      id={`in:${index}`}
+                      type="target"
+                      kind={input?.kind}
+                      label={portLabel(operator, index)}
+                    />
                     <span className="port-name">
                       {input?.name ?? `input ${index}`}
                       {input?.optional && <span className="muted"> optional</span>}
@@ -121,7 +153,12 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
                       )}
                       {output?.name ?? `output ${index}`}
                     </span>
-                    <Port id={`out:${index}`} type="source" kind={output?.kind} label={output?.name ?? `output ${index}`} />
+                    <Port
+                      id={`out:${index}`}
+                      type="source"
+                      kind={output?.kind}
+                      label={output?.name ?? `output ${index}`}
+                    />
                   </>
                 )}
               </div>
@@ -135,7 +172,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
       {far
         ? shown
             .filter(({ name }) => node.connections?.[name] !== undefined)
-            .map(({ name }) => <Port key={name} id={`arg:${name}`} type="target" kind="tensor" label={name} argument />)
+            .map(({ name }) => (
+              <Port key={name} id={`arg:${name}`} type="target" kind="tensor" label={name} argument />
+            ))
         : shown.length > 0 && (
             <div className="card-arguments">
               {shown.map((argument) => (
@@ -176,7 +215,9 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging }: NodeP
           )}
         </div>
       )}
-      {!failure && result?.skipped && !far && !collapsed && <div className="card-note">{result.skipped.message}</div>}
+      {!failure && result?.skipped && !far && !collapsed && (
+        <div className="card-note">{result.skipped.message}</div>
+      )}
       {!far && !collapsed && <Foot id={id} />}
     </div>
   );
@@ -324,12 +365,29 @@ function CardBody({ id, far, collapsed }: { id: string; far: boolean; collapsed:
     );
   }
   if (!first) return <div className="thumbs empty" />;
-  const rest = outputs.filter((output) => output !== first && (output.values ?? []).some(Boolean)).slice(0, 2);
+  const rest = outputs
+    .filter((output) => output !== first && (output.values ?? []).some(Boolean))
+    .slice(0, 2);
   return (
     <>
-      <Thumbs node={id} output={first} count={samples} stale={result?.stale ?? false} onSample={onSample} onHover={onHover} />
+      <Thumbs
+        node={id}
+        output={first}
+        count={samples}
+        stale={result?.stale ?? false}
+        onSample={onSample}
+        onHover={onHover}
+      />
       {rest.map((output, index) => (
-        <Thumbs key={index} node={id} output={output} count={samples} stale={result?.stale ?? false} onSample={onSample} onHover={onHover} />
+        <Thumbs
+          key={index}
+          node={id}
+          output={output}
+          count={samples}
+          stale={result?.stale ?? false}
+          onSample={onSample}
+          onHover={onHover}
+        />
       ))}
     </>
   );
@@ -340,19 +398,24 @@ function Foot({ id }: { id: string }) {
   const result = useResult(id);
   const rate = useValue(editor.lastRun, (run) => run?.nodes[id]?.images_per_second);
   const output = result?.outputs[0];
-  if (!output && result?.time == null) return null;
+  if (!result || (!output && result.time === null)) return null;
   return (
     <footer className="card-foot">
       <span className="foot-shape">
-        {output ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}` : ''}
+        {output
+          ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}`
+          : ''}
       </span>
       {rate !== undefined && (
         <span className="foot-rate" title="Images per second in the last run">
           {rate >= 1000 ? `${(rate / 1000).toFixed(1)}k` : Math.round(rate)}/s
         </span>
       )}
-      {result?.time != null && (
-        <span className="foot-time" title={result.cached ? 'Time when it was made; now from the cache' : 'Time in this preview'}>
+      {result.time !== null && (
+        <span
+          className="foot-time"
+          title={result.cached ? 'Time when it was made; now from the cache' : 'Time in this preview'}
+        >
           {formatTime(result.time)}
         </span>
       )}

@@ -19,7 +19,12 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
         minHeight={48}
         onResizeEnd={(_, { x, y, width, height }) =>
           editor.edit('Resize note', (document) =>
-            setNote(document, key, { x: Math.round(x), y: Math.round(y), w: Math.round(width), h: Math.round(height) }),
+            setNote(document, key, {
+              x: Math.round(x),
+              y: Math.round(y),
+              w: Math.round(width),
+              h: Math.round(height),
+            }),
           )
         }
       />

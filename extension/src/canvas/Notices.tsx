@@ -30,10 +30,22 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   );
 }
 
-function Toast({ notice, style, className = '' }: { notice: Notice; style?: CSSProperties; className?: string }) {
+function Toast({
+  notice,
+  style,
+  className = '',
+}: {
+  notice: Notice;
+  style?: CSSProperties;
+  className?: string;
+}) {
   const editor = useEditor();
   return (
-    <div className={`notice ${notice.level} ${className}`} role={notice.level === 'info' ? 'status' : 'alert'} style={style}>
+    <div
+      className={`notice ${notice.level} ${className}`}
+      role={notice.level === 'info' ? 'status' : 'alert'}
+      style={style}
+    >
       <Icon name={notice.level === 'info' ? 'info' : 'warning'} size={14} />
       <div className="notice-text">
         <p>{notice.message}</p>
@@ -61,7 +73,12 @@ function Toast({ notice, style, className = '' }: { notice: Notice; style?: CSSP
           </div>
         )}
       </div>
-      <button type="button" className="icon-button tiny" aria-label="Close" onClick={() => editor.dismiss(notice.id)}>
+      <button
+        type="button"
+        className="icon-button tiny"
+        aria-label="Close"
+        onClick={() => editor.dismiss(notice.id)}
+      >
         <Icon name="close" size={12} />
       </button>
     </div>

@@ -18,13 +18,20 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
             <dt>Takes</dt>
             <dd>
               {operator.inputs
-                .map(({ name, kind, layouts }) => `${name} (${kind}${layouts?.length ? ` ${layouts.join(', ')}` : ''})`)
+                .map(
+                  ({ name, kind, layouts }) =>
+                    `${name} (${kind}${layouts?.length ? ` ${layouts.join(', ')}` : ''})`,
+                )
                 .join('; ')}
             </dd>
           </>
         )}
         <dt>Gives</dt>
-        <dd>{operator.outputs.map(({ name, kind, layout }) => `${name} (${kind}${layout ? ` ${layout}` : ''})`).join('; ')}</dd>
+        <dd>
+          {operator.outputs
+            .map(({ name, kind, layout }) => `${name} (${kind}${layout ? ` ${layout}` : ''})`)
+            .join('; ')}
+        </dd>
         <dt>Runs on</dt>
         <dd>{operator.devices.map((device) => DEVICES[device]).join(', ')}</dd>
       </dl>
@@ -59,9 +66,11 @@ export function Paragraphs({ text }: { text: string }) {
     <>
       {text.split(/\n\s*\n/).map((paragraph, index) => (
         <p key={index}>
-          {paragraph.split(/(`+[^`]+`+)/).map((part, at) =>
-            part.startsWith('`') ? <code key={at}>{part.replace(/`/g, '')}</code> : part,
-          )}
+          {paragraph
+            .split(/(`+[^`]+`+)/)
+            .map((part, at) =>
+              part.startsWith('`') ? <code key={at}>{part.replace(/`/g, '')}</code> : part,
+            )}
         </p>
       ))}
     </>

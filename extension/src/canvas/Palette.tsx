@@ -92,7 +92,12 @@ export function Palette() {
           }}
         />
       </div>
-      <div className="palette-list" ref={list} onPointerLeave={() => setHovered(null)} onScroll={() => setHovered(null)}>
+      <div
+        className="palette-list"
+        ref={list}
+        onPointerLeave={() => setHovered(null)}
+        onScroll={() => setHovered(null)}
+      >
         {sections.map((section) => {
           const open = !closed.includes(section.key) || section.key === 'found';
           return (
@@ -104,7 +109,9 @@ export function Palette() {
                   aria-expanded={open}
                   onClick={() =>
                     closedFamilies.update((before) =>
-                      before.includes(section.key) ? before.filter((key) => key !== section.key) : [...before, section.key],
+                      before.includes(section.key)
+                        ? before.filter((key) => key !== section.key)
+                        : [...before, section.key],
                     )
                   }
                 >
@@ -138,14 +145,29 @@ export function Palette() {
       {hovered &&
         overlay &&
         createPortal(
-          <HoverCard operator={hovered.operator} top={hovered.top} left={hovered.left} frame={overlay.getBoundingClientRect()} />,
+          <HoverCard
+            operator={hovered.operator}
+            top={hovered.top}
+            left={hovered.left}
+            frame={overlay.getBoundingClientRect()}
+          />,
           overlay,
         )}
     </aside>
   );
 }
 
-function HoverCard({ operator, top, left, frame }: { operator: Operator; top: number; left: number; frame: DOMRect }) {
+function HoverCard({
+  operator,
+  top,
+  left,
+  frame,
+}: {
+  operator: Operator;
+  top: number;
+  left: number;
+  frame: DOMRect;
+}) {
   return (
     <div
       className="hover-card"
@@ -213,5 +235,8 @@ const Entry = memo(
     );
   },
   (before, after) =>
-    before.operator === after.operator && before.liked === after.liked && before.color === after.color && before.disabled === after.disabled,
+    before.operator === after.operator &&
+    before.liked === after.liked &&
+    before.color === after.color &&
+    before.disabled === after.disabled,
 );

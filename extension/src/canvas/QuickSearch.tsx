@@ -76,7 +76,11 @@ function QuickSearchBox() {
       const fresh = Object.keys(editor.history.document.nodes).find((name) => !before.has(name));
       editor.select([fresh ?? id]);
     } else {
-      const shift = quick.to ? { x: -NODE_SIZE.width, y: -20 } : quick.from ? { x: 0, y: -20 } : { x: -NODE_SIZE.width / 2, y: -20 };
+      const shift = quick.to
+        ? { x: -NODE_SIZE.width, y: -20 }
+        : quick.from
+          ? { x: 0, y: -20 }
+          : { x: -NODE_SIZE.width / 2, y: -20 };
       addOperator(editor, operator.name, {
         at: { x: quick.place.x + shift.x, y: quick.place.y + shift.y },
         ...(quick.from ? { from: quick.from } : {}),
@@ -144,7 +148,11 @@ function QuickSearchBox() {
             onPointerMove={() => setAt(index)}
             onClick={() => choose(operator)}
           >
-            <FamilyIcon family={operator.family} color={catalogue?.color(operator.family) ?? 'gray'} size={14} />
+            <FamilyIcon
+              family={operator.family}
+              color={catalogue?.color(operator.family) ?? 'gray'}
+              size={14}
+            />
             <span className="entry-name">{operator.name}</span>
             <span className="quick-summary">{operator.summary}</span>
           </div>

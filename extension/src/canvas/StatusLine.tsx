@@ -1,6 +1,6 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
 import { nextProblem } from '../core/commandTable';
-import { formatTime } from '../core/values';
+import { formatTime, formatValue } from '../core/values';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
 
@@ -26,7 +26,9 @@ export function StatusLine() {
       {!connected ? (
         <span className="status-alarm" role="status">
           <Icon name="warning" size={12} />
-          {connection.status === 'connecting' ? 'Connecting…' : 'The session cannot be reached. Your edits are kept and sent when it is back.'}
+          {connection.status === 'connecting'
+            ? 'Connecting…'
+            : 'The session cannot be reached. Your edits are kept and sent when it is back.'}
         </span>
       ) : connection.silent ? (
         <span className="status-alarm" role="status">
@@ -37,7 +39,7 @@ export function StatusLine() {
         <span title="Where previews run">{info.device || 'connected'}</span>
       )}
       {pending && connected && <span className="muted">sending…</span>}
-      <span>batch of {String(pipeline['batch_size'] ?? '?')}</span>
+      <span>batch of {formatValue(pipeline['batch_size'])}</span>
       <span>
         {count} node{count === 1 ? '' : 's'}
         {selected > 1 ? `, ${selected} selected` : ''}
@@ -48,7 +50,9 @@ export function StatusLine() {
           {preview.progress.node ?? 'preview'}
         </span>
       ) : (
-        preview.total !== null && <span title="Time of the last preview">preview {formatTime(preview.total)}</span>
+        preview.total !== null && (
+          <span title="Time of the last preview">preview {formatTime(preview.total)}</span>
+        )
       )}
       {preview.error && <span className="status-error">{preview.error}</span>}
       <span className="spring" />
@@ -65,7 +69,13 @@ export function StatusLine() {
         )
       )}
       {errors + warnings > 0 && (
-        <button type="button" className="status-problems" data-command="next-problem" onClick={() => nextProblem(editor)} title="Go to the next one (F8)">
+        <button
+          type="button"
+          className="status-problems"
+          data-command="next-problem"
+          onClick={() => nextProblem(editor)}
+          title="Go to the next one (F8)"
+        >
           <Icon name="warning" size={12} />
           {errors > 0 ? `${errors} error${errors > 1 ? 's' : ''}` : ''}
           {errors > 0 && warnings > 0 ? ', ' : ''}

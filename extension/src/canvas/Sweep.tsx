@@ -23,8 +23,13 @@ function sweepValues(argument: ArgumentDeclaration, current: Value): Value[] {
   if (argument.type === 'bool') return [false, true];
   const { soft } = bounds(argument);
   const middle = asNumber(current) ?? asNumber(argument.default ?? null) ?? 1;
-  const [low, high] = soft ?? [middle - Math.max(1, Math.abs(middle)), middle + Math.max(1, Math.abs(middle))];
-  const values = Array.from({ length: 7 }, (_, index) => tidy(low + ((high - low) * index) / 6, (high - low) / 50));
+  const [low, high] = soft ?? [
+    middle - Math.max(1, Math.abs(middle)),
+    middle + Math.max(1, Math.abs(middle)),
+  ];
+  const values = Array.from({ length: 7 }, (_, index) =>
+    tidy(low + ((high - low) * index) / 6, (high - low) / 50),
+  );
   return argument.type === 'int' ? [...new Set(values.map(Math.round))] : values;
 }
 
@@ -34,10 +39,14 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   const operator = useOperator(node?.op);
   const revision = useValue(editor.sync.revision);
   const candidates = (operator?.arguments ?? []).filter(
-    ({ type, list, choices, advanced }) => !list && !advanced && (type === 'float' || type === 'int' || type === 'bool' || choices),
+    ({ type, list, choices, advanced }) =>
+      !list && !advanced && (type === 'float' || type === 'int' || type === 'bool' || choices),
   );
   const [chosen, setChosen] = useState<string | null>(null);
-  const argument = candidates.find(({ name }) => name === chosen) ?? candidates.find(({ important }) => important) ?? candidates[0];
+  const argument =
+    candidates.find(({ name }) => name === chosen) ??
+    candidates.find(({ important }) => important) ??
+    candidates[0];
   const [shots, setShots] = useState<Shot[]>([]);
 
   useEffect(() => {
@@ -85,12 +94,21 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     <>
       <div className="follow-choice">
         <span className="muted">Argument</span>
-        <Choice label="Argument to sweep" value={argument.name} choices={candidates.map(({ name }) => name)} onChange={setChosen} />
+        <Choice
+          label="Argument to sweep"
+          value={argument.name}
+          choices={candidates.map(({ name }) => name)}
+          onChange={setChosen}
+        />
       </div>
       {shots.map(({ value, url, error }) => (
         <figure key={JSON.stringify(value)} className="sample" title="Click to take this value">
           {url ? (
-            <button type="button" className="plain-button" onClick={() => setArgument(editor, id, argument, value)}>
+            <button
+              type="button"
+              className="plain-button"
+              onClick={() => setArgument(editor, id, argument, value)}
+            >
               <img src={url} alt={`${argument.name} at ${formatValue(value)}`} draggable={false} />
             </button>
           ) : (

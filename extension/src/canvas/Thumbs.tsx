@@ -31,7 +31,12 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
         const image = output.images[sample];
         const text = output.values?.[sample] ?? '';
         const label = output.labels?.[sample];
-        const caption = [`Sample ${sample + 1} of ${node}`, label, output.files?.[sample], image ? null : text]
+        const caption = [
+          `Sample ${sample + 1} of ${node}`,
+          label,
+          output.files?.[sample],
+          image ? null : text,
+        ]
           .filter(Boolean)
           .join(' · ');
         return (

@@ -7,7 +7,19 @@ import { Icon } from './icons';
 import { isMac } from './platform';
 import { TextField } from './controls/fields';
 
-function Button({ id, icon, label, pressed, disabled }: { id: string; icon: string; label?: string; pressed?: boolean; disabled?: boolean }) {
+function Button({
+  id,
+  icon,
+  label,
+  pressed,
+  disabled,
+}: {
+  id: string;
+  icon: string;
+  label?: string;
+  pressed?: boolean;
+  disabled?: boolean;
+}) {
   const editor = useEditor();
   const found = command(id);
   const keys = found?.keys?.[0];
@@ -98,7 +110,12 @@ function Seed() {
     editor.edit('Seed', (document) => setPipeline(document, 'seed', value));
   };
   return (
-    <div className={`seed ${isPinned ? '' : 'drawn'}`} title={isPinned ? 'The seed is part of the graph' : 'The seed was drawn for this session; pin it to keep it'}>
+    <div
+      className={`seed ${isPinned ? '' : 'drawn'}`}
+      title={
+        isPinned ? 'The seed is part of the graph' : 'The seed was drawn for this session; pin it to keep it'
+      }
+    >
       <span>seed</span>
       <TextField
         label="Seed"

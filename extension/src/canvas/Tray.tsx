@@ -33,7 +33,13 @@ export function Tray() {
 function CloseTray() {
   const editor = useEditor();
   return (
-    <button type="button" className="icon-button" title="Close the tray" aria-label="Close the tray" onClick={() => execute(editor, 'toggle-tray')}>
+    <button
+      type="button"
+      className="icon-button"
+      title="Close the tray"
+      aria-label="Close the tray"
+      onClick={() => execute(editor, 'toggle-tray')}
+    >
       <Icon name="close" size={14} />
     </button>
   );
@@ -53,8 +59,11 @@ function NodeTray({ id }: { id: string }) {
   const tray = useValue(editor.tray);
   const sweep = useValue(editor.info, (info) => info.capabilities.sweep === true);
   const output = result?.outputs[tray.output];
-  const set = (change: Partial<TrayState>): void => editor.tray.update((before) => ({ ...before, ...change }));
-  const modes = sweep ? [...MODES, ['sweep', 'Sweep', 'One argument at several values'] as (typeof MODES)[number]] : MODES;
+  const set = (change: Partial<TrayState>): void =>
+    editor.tray.update((before) => ({ ...before, ...change }));
+  const modes = sweep
+    ? [...MODES, ['sweep', 'Sweep', 'One argument at several values'] as (typeof MODES)[number]]
+    : MODES;
   const mode = tray.mode === 'compare' && !editor.beforeFocus(id) ? 'batch' : tray.mode;
   return (
     <>
@@ -63,7 +72,13 @@ function NodeTray({ id }: { id: string }) {
         {(operator?.outputs.length ?? 1) > 1 && (
           <div className="segmented" role="radiogroup" aria-label="Output">
             {operator?.outputs.map(({ name }, index) => (
-              <button key={name} type="button" role="radio" aria-checked={tray.output === index} onClick={() => set({ output: index })}>
+              <button
+                key={name}
+                type="button"
+                role="radio"
+                aria-checked={tray.output === index}
+                onClick={() => set({ output: index })}
+              >
                 {name}
               </button>
             ))}
@@ -71,7 +86,14 @@ function NodeTray({ id }: { id: string }) {
         )}
         <div className="segmented" role="radiogroup" aria-label="View">
           {modes.map(([each, label, title]) => (
-            <button key={each} type="button" role="radio" aria-checked={mode === each} title={title} onClick={() => set({ mode: each })}>
+            <button
+              key={each}
+              type="button"
+              role="radio"
+              aria-checked={mode === each}
+              title={title}
+              onClick={() => set({ mode: each })}
+            >
               {label}
             </button>
           ))}
@@ -82,12 +104,15 @@ function NodeTray({ id }: { id: string }) {
             {output.range && (
               <>
                 {' · '}
-                {formatNumber(asNumber(output.range[0]) ?? NaN)} to {formatNumber(asNumber(output.range[1]) ?? NaN)}
+                {formatNumber(asNumber(output.range[0]) ?? NaN)} to{' '}
+                {formatNumber(asNumber(output.range[1]) ?? NaN)}
               </>
             )}
           </span>
         )}
-        {output?.histogram && output.histogram.length > 0 && <Histogram counts={output.histogram} width={96} height={20} />}
+        {output?.histogram && output.histogram.length > 0 && (
+          <Histogram counts={output.histogram} width={96} height={20} />
+        )}
         <span className="spring" />
         <label className="size-slider">
           <span className="visually-hidden">Size of the pictures</span>
@@ -125,7 +150,10 @@ function useFocus(reference: OutputRef | null): FocusResult | undefined {
 function bestPictures(focus: FocusResult | undefined, output: OutputResult | undefined): (Picture | null)[] {
   const small = output?.images ?? [];
   const large = focus?.images ?? [];
-  return Array.from({ length: Math.max(small.length, large.length) }, (_, index) => large[index] ?? small[index] ?? null);
+  return Array.from(
+    { length: Math.max(small.length, large.length) },
+    (_, index) => large[index] ?? small[index] ?? null,
+  );
 }
 
 function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
@@ -157,7 +185,12 @@ function Batch({ id, output, index }: { id: string; output: OutputResult | undef
           onDoubleClick={() => editor.tray.update((tray) => ({ ...tray, sample, mode: 'follow' }))}
         >
           {pictures[sample] ? (
-            <img src={pictures[sample].url} alt={`Sample ${sample + 1} of ${id}`} data-focus-sample={sample} draggable={false} />
+            <img
+              src={pictures[sample].url}
+              alt={`Sample ${sample + 1} of ${id}`}
+              data-focus-sample={sample}
+              draggable={false}
+            />
           ) : (
             <pre className="sample-text">{output?.values?.[sample] ?? ''}</pre>
           )}
@@ -206,7 +239,9 @@ function Compare({ id, index }: { id: string; index: number }) {
               setSplit(Math.min(100, Math.max(0, split + (event.key === 'ArrowLeft' ? -4 : 4))));
             }}
           >
-            {under[sample] && <img className="before" src={under[sample].url} alt={`Before ${id}`} draggable={false} />}
+            {under[sample] && (
+              <img className="before" src={under[sample].url} alt={`Before ${id}`} draggable={false} />
+            )}
             {picture && <img className="after" src={picture.url} alt={`After ${id}`} draggable={false} />}
             <span className="compare-line" />
             <span className="compare-word left">{reference?.node}</span>
@@ -228,7 +263,9 @@ function Follow({ id, sample, count }: { id: string; sample: number; count: numb
     const wanted = upstream(document, id);
     wanted.add(id);
     const pending = new Map([...wanted].map((node) => [node, 0]));
-    const all = links(document).filter(({ source, target }) => wanted.has(source.node) && wanted.has(target.node));
+    const all = links(document).filter(
+      ({ source, target }) => wanted.has(source.node) && wanted.has(target.node),
+    );
     for (const { target } of all) pending.set(target.node, (pending.get(target.node) ?? 0) + 1);
     const sorted: string[] = [];
     const ready = [...pending].filter(([, left]) => left === 0).map(([node]) => node);
@@ -265,7 +302,11 @@ function Follow({ id, sample, count }: { id: string; sample: number; count: numb
         const output = editor.previews.result(node)?.outputs[0];
         const picture = output?.images[sample];
         return (
-          <figure key={node} className={`sample followed ${node === id ? 'current' : ''}`} onClick={() => editor.canvas?.focusNode(node)}>
+          <figure
+            key={node}
+            className={`sample followed ${node === id ? 'current' : ''}`}
+            onClick={() => editor.canvas?.focusNode(node)}
+          >
             {picture ? (
               <img src={picture.url} alt={`Sample ${sample + 1} at ${node}`} draggable={false} />
             ) : (

@@ -18,12 +18,17 @@ export function useEditor(): Editor {
 export function useValue<T>(observable: Observable<T>): T;
 export function useValue<T, S>(observable: Observable<T>, select: (value: T) => S): S;
 export function useValue<T, S>(observable: Observable<T>, select?: (value: T) => S): T | S {
-  return useSyncExternalStore(observable.subscribe, () => (select ? select(observable.get()) : observable.get()));
+  return useSyncExternalStore(observable.subscribe, () =>
+    select ? select(observable.get()) : observable.get(),
+  );
 }
 
 export function useResult(node: string): NodeResult | undefined {
   const { previews } = useEditor();
-  const subscribe = useCallback((listener: () => void) => previews.subscribe(node, listener), [previews, node]);
+  const subscribe = useCallback(
+    (listener: () => void) => previews.subscribe(node, listener),
+    [previews, node],
+  );
   return useSyncExternalStore(subscribe, () => previews.result(node));
 }
 

@@ -25,11 +25,15 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
     (old.selected ?? false) === next.selected &&
     sameSize;
   if (same && !old.dragging) return old;
-  return { ...next, ...(old.measured ? { measured: next.type === 'operator' ? old.measured : undefined } : {}) } as FlowNode;
+  return old.measured && next.type === 'operator' ? { ...next, measured: old.measured } : next;
 }
 
 /** The box around the members of a group, with room for its title. */
-export function groupBox(document: GraphDocument, members: readonly string[], sizeOf: (id: string) => Size): Box {
+export function groupBox(
+  document: GraphDocument,
+  members: readonly string[],
+  sizeOf: (id: string) => Size,
+): Box {
   const boxes = members
     .filter((id) => document.nodes[id])
     .map((id) => ({ ...placeOf(document, id), ...sizeOf(id) }));
@@ -107,7 +111,11 @@ export function targetOf(node: string, handle: string): Target {
     : { node, input: Number(handle.slice(handle.indexOf(':') + 1)) };
 }
 
-export function flowEdges(facts: Facts, selection: Selection, before: readonly LinkEdgeType[]): LinkEdgeType[] {
+export function flowEdges(
+  facts: Facts,
+  selection: Selection,
+  before: readonly LinkEdgeType[],
+): LinkEdgeType[] {
   const old = new Map(before.map((edge) => [edge.id, edge]));
   return links(facts.document)
     .filter(({ source }) => facts.document.nodes[source.node])

@@ -29,7 +29,9 @@ const PATHS: Record<string, ReactNode> = {
     </>
   ),
   reset: <path d="M3 8a5 5 0 1 1 1.5 3.600M3 12.5V9.5h3" />,
-  unplug: <path d="M5.5 10.5 2 14M10.5 5.5 14 2M6 6l4 4-1.5 1.5a2.8 2.8 0 0 1-4-4zM8 4l1-1a2.8 2.8 0 0 1 4 4l-1 1" />,
+  unplug: (
+    <path d="M5.5 10.5 2 14M10.5 5.5 14 2M6 6l4 4-1.5 1.5a2.8 2.8 0 0 1-4-4zM8 4l1-1a2.8 2.8 0 0 1 4 4l-1 1" />
+  ),
   close: <path d="m4 4 8 8M12 4l-8 8" />,
   down: <path d="m4 6 4 4 4-4" />,
   right: <path d="m6 4 4 4-4 4" />,
@@ -40,9 +42,18 @@ const PATHS: Record<string, ReactNode> = {
       <circle cx="12.5" cy="8" r="1.200" />
     </g>
   ),
-  star: <path d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z" />,
-  'star-full': <path d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z" fill="currentColor" />,
-  sun: <path d="M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1" />,
+  star: (
+    <path d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z" />
+  ),
+  'star-full': (
+    <path
+      d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z"
+      fill="currentColor"
+    />
+  ),
+  sun: (
+    <path d="M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1" />
+  ),
   moon: <path d="M13.5 9.5A6 6 0 1 1 6.5 2.5a4.700 4.700 0 0 0 7 7z" />,
   warning: <path d="M8 2 1.5 13.5h13zM8 6.5v3.5M8 11.5v.5" />,
   info: <path d="M8 14.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13M8 7.200v4M8 4.8v.5" />,
@@ -52,7 +63,9 @@ const PATHS: Record<string, ReactNode> = {
   file: <path d="M4 1.5h5l3.5 3.5v9.5H4zM9 1.5v3.5h3.5" />,
   pin: <path d="M6 2h4l-.5 4L12 8.5H4L6.5 6zM8 8.5V14" />,
   history: <path d="M2.5 8a5.5 5.5 0 1 0 1.8-4M2.5 2v3h3M8 5v3.200l2.200 1.5" />,
-  settings: <path d="M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7M11 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4M5 13.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4" />,
+  settings: (
+    <path d="M2 4.5h7M13 4.5h1M2 11.5h1M7 11.5h7M11 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4M5 13.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4" />
+  ),
   'panel-left': <path d="M1.5 2.5h13v11h-13zM5.5 2.5v11" />,
   'panel-right': <path d="M1.5 2.5h13v11h-13zM10.5 2.5v11" />,
   'panel-bottom': <path d="M1.5 2.5h13v11h-13zM1.5 9.5h13" />,
@@ -66,7 +79,9 @@ const PATHS: Record<string, ReactNode> = {
   io: <path d="M1.5 12.5v-9h4.5l1.5 2h7v7zM5 9h6M9 7l2 2-2 2" />,
   decoders: <path d="M2 3h5v5H2zM9.5 3.5H14M9.5 7.5H14M2 11.5h12M2 14h8" />,
   geometry: <path d="M4 1.5V12h10.5M1.5 4H12v10.5" />,
-  color: <path d="M8 14.5a6.5 6.5 0 1 1 6.5-6.5c0 2-1.5 2.5-3 2.5h-1.5c-1.5 0-1.5 1.5-1 2.200.5.8 0 1.8-1 1.8M5 7h.1M8 4.8h.1M11 7h.1" />,
+  color: (
+    <path d="M8 14.5a6.5 6.5 0 1 1 6.5-6.5c0 2-1.5 2.5-3 2.5h-1.5c-1.5 0-1.5 1.5-1 2.200.5.8 0 1.8-1 1.8M5 7h.1M8 4.8h.1M11 7h.1" />
+  ),
   filters: <path d="M8 1.8c2.5 3 4.5 5.200 4.5 8a4.5 4.5 0 0 1-9 0c0-2.8 2-5 4.5-8M6 10.5a2 2 0 0 0 2 2" />,
   tensor: <path d="M2 5 8 2l6 3v6l-6 3-6-3zM2 5l6 3 6-3M8 8v6" />,
   reductions: <path d="M2 3h12M4 6.5h8M6 10h4M7.5 13.5h1" />,
@@ -107,7 +122,17 @@ export function Icon({ name, size = 16 }: { name: string; size?: number }) {
   );
 }
 
-export function FamilyIcon({ family, color, icon, size = 16 }: { family: string; color: string; icon?: string | null; size?: number }) {
+export function FamilyIcon({
+  family,
+  color,
+  icon,
+  size = 16,
+}: {
+  family: string;
+  color: string;
+  icon?: string | null;
+  size?: number;
+}) {
   const name = icon != null && icon in PATHS ? icon : family;
   return (
     <span className="family-icon" style={{ color }}>

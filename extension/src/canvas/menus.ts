@@ -6,7 +6,11 @@ import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
 import { isMac } from './platform';
 
-const DEVICES: Record<Device, string> = { cpu: 'Run on the CPU', gpu: 'Run on the GPU', mixed: 'Run on both (mixed)' };
+const DEVICES: Record<Device, string> = {
+  cpu: 'Run on the CPU',
+  gpu: 'Run on the GPU',
+  mixed: 'Run on both (mixed)',
+};
 
 function item(editor: Editor, id: string, separator = false): MenuItem {
   const found = command(id);

@@ -14,7 +14,12 @@ const list = (value: Value | undefined): number[] =>
   (Array.isArray(value) ? value : []).map((item) => asNumber(item)).filter((item) => item !== null);
 
 /** What a random node draws from, as a line, and ticks for the samples shown. */
-export const DistributionPlot = memo(function DistributionPlot({ op, values, drawn, width }: DistributionProperties) {
+export const DistributionPlot = memo(function DistributionPlot({
+  op,
+  values,
+  drawn,
+  width,
+}: DistributionProperties) {
   const height = 16;
   const points = (drawn ?? []).flatMap((numbers) => (numbers ? numbers.slice(0, 1) : []));
   let low = Math.min(...points);
@@ -61,7 +66,10 @@ export const DistributionPlot = memo(function DistributionPlot({ op, values, dra
       <title>{label}</title>
       <line className="axis" x1={0} x2={width} y1={height - 3.5} y2={height - 3.5} />
       {curve.length > 0 && (
-        <polyline className="curve" points={curve.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`).join(' ')} />
+        <polyline
+          className="curve"
+          points={curve.map(([px, py]) => `${x(px).toFixed(1)},${y(py).toFixed(1)}`).join(' ')}
+        />
       )}
       {bars.map((value, index) => (
         <line key={index} className="curve" x1={x(value)} x2={x(value)} y1={y(0)} y2={y(1)} />
@@ -73,7 +81,15 @@ export const DistributionPlot = memo(function DistributionPlot({ op, values, dra
   );
 });
 
-export const Histogram = memo(function Histogram({ counts, width, height }: { counts: readonly number[]; width: number; height: number }) {
+export const Histogram = memo(function Histogram({
+  counts,
+  width,
+  height,
+}: {
+  counts: readonly number[];
+  width: number;
+  height: number;
+}) {
   const most = Math.max(...counts, 1);
   const step = width / counts.length;
   // Square roots, so that one crowded bin does not flatten the rest.

@@ -45,5 +45,7 @@ export function noteRecent(op: string): void {
 }
 
 export function toggleFavourite(op: string): void {
-  favourites.update((before) => (before.includes(op) ? before.filter((each) => each !== op) : [...before, op]));
+  favourites.update((before) =>
+    before.includes(op) ? before.filter((each) => each !== op) : [...before, op],
+  );
 }

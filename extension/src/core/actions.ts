@@ -81,7 +81,8 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
   let added = '';
   const done = editor.edit(`Add ${name}`, (document) => {
     const source = options.into?.source ?? options.from;
-    const gpu = source !== undefined && ['gpu', 'mixed'].includes(document.nodes[source.node]?.device ?? 'cpu');
+    const gpu =
+      source !== undefined && ['gpu', 'mixed'].includes(document.nodes[source.node]?.device ?? 'cpu');
     const natural: Device = operator.devices.includes('cpu') ? 'cpu' : (operator.devices[0] ?? 'cpu');
     const device: Device = options.device ?? (gpu && operator.devices.includes('gpu') ? 'gpu' : natural);
     const result = commands.addNode(
@@ -141,7 +142,13 @@ export function appendOperator(editor: Editor, name: string): string | null {
 }
 
 /** Connects, or says why not and offers what would fit. */
-export function tryConnect(editor: Editor, source: OutputRef, target: Target, at?: Point, replaces?: Target): boolean {
+export function tryConnect(
+  editor: Editor,
+  source: OutputRef,
+  target: Target,
+  at?: Point,
+  replaces?: Target,
+): boolean {
   const facts = editor.facts;
   if (!facts) return false;
   const base = replaces ? commands.disconnect(facts.document, replaces) : facts.document;
@@ -207,7 +214,12 @@ export function removeSelection(editor: Editor): void {
   const facts = editor.facts;
   if (nodes.size === 0 && chosen.size === 0 && item === null) return;
   const ids = [...nodes];
-  const label = ids.length === 1 ? `Delete ${ids[0] as string}` : ids.length > 1 ? `Delete ${ids.length} nodes` : 'Delete';
+  const label =
+    ids.length === 1
+      ? `Delete ${ids[0] as string}`
+      : ids.length > 1
+        ? `Delete ${ids.length} nodes`
+        : 'Delete';
   editor.edit(label, (document) => {
     const targets = links(document).filter(({ target }) => chosen.has(targetKey(target)));
     let next = targets.reduce((result, { target }) => commands.disconnect(result, target), document);
@@ -248,7 +260,8 @@ export function rename(editor: Editor, id: string, name: string): boolean {
     return false;
   }
   const selected = editor.selection.get();
-  if (!editor.edit(`Rename ${id} to ${wanted}`, (document) => commands.renameNode(document, id, wanted))) return false;
+  if (!editor.edit(`Rename ${id} to ${wanted}`, (document) => commands.renameNode(document, id, wanted)))
+    return false;
   if (selected.nodes.has(id)) {
     editor.select([...selected.nodes].map((each) => (each === id ? wanted : each)));
   }
@@ -283,7 +296,11 @@ export function toggleOutput(editor: Editor, source: OutputRef): void {
   );
 }
 
-export function toggleView(editor: Editor, key: 'bypass' | 'collapsed', ids = [...editor.selection.get().nodes]): void {
+export function toggleView(
+  editor: Editor,
+  key: 'bypass' | 'collapsed',
+  ids = [...editor.selection.get().nodes],
+): void {
   if (ids.length === 0) return;
   const document = editor.history.document;
   const on = !ids.every((id) => document.view.nodes[id]?.[key]);
@@ -340,7 +357,10 @@ export function paste(editor: Editor, text: string | null, at?: Point): boolean 
   const clip = (text === null ? null : commands.parseClip(text)) ?? clipboard;
   if (!clip || Object.keys(clip.nodes).length === 0) return false;
   const views = Object.values(clip.view);
-  const corner = { x: Math.min(...views.map(({ x }) => x ?? 0)), y: Math.min(...views.map(({ y }) => y ?? 0)) };
+  const corner = {
+    x: Math.min(...views.map(({ x }) => x ?? 0)),
+    y: Math.min(...views.map(({ y }) => y ?? 0)),
+  };
   const offset = at ? { x: at.x - corner.x, y: at.y - corner.y } : { x: 40, y: 40 };
   return putIn(editor, clip, offset, 'Paste');
 }
@@ -371,15 +391,22 @@ const RANDOM_OPS: Record<Distribution, string> = {
 };
 
 /** What a random node starts with, so that it varies around the value that stands there now. */
-export function randomArguments(argument: ArgumentDeclaration, value: Value, how: Distribution): Record<string, Value> {
+export function randomArguments(
+  argument: ArgumentDeclaration,
+  value: Value,
+  how: Distribution,
+): Record<string, Value> {
   const first = Array.isArray(value) ? value[0] : value;
   const current = asNumber(first ?? null) ?? asNumber(argument.default ?? null);
   const { soft, minimum, maximum } = bounds(argument);
   const span = soft ? soft[1] - soft[0] : Math.max(1, Math.abs(current ?? 1) * 2);
   const middle = current ?? (soft ? (soft[0] + soft[1]) / 2 : 0);
-  const clip = (x: number): number => Math.min(maximum, Math.max(minimum, argument.type === 'int' ? Math.round(x) : tidy(x, span / 100)));
-  const shape: Record<string, Value> = argument.list && (argument.length ?? 0) > 1 ? { shape: [argument.length as number] } : {};
-  const dtype: Record<string, Value> = argument.type === 'int' || argument.type === 'bool' ? { dtype: 'INT32' } : {};
+  const clip = (x: number): number =>
+    Math.min(maximum, Math.max(minimum, argument.type === 'int' ? Math.round(x) : tidy(x, span / 100)));
+  const shape: Record<string, Value> =
+    argument.list && (argument.length ?? 0) > 1 ? { shape: [argument.length as number] } : {};
+  const dtype: Record<string, Value> =
+    argument.type === 'int' || argument.type === 'bool' ? { dtype: 'INT32' } : {};
   switch (how) {
     case 'uniform':
       return { range: [clip(middle - span / 8), clip(middle + span / 8)], ...shape, ...dtype };
@@ -407,7 +434,12 @@ export function distributionsFor(editor: Editor, argument: ArgumentDeclaration):
 }
 
 /** Puts a random node before an argument. */
-export function makeRandom(editor: Editor, node: string, argument: ArgumentDeclaration, how: Distribution): string | null {
+export function makeRandom(
+  editor: Editor,
+  node: string,
+  argument: ArgumentDeclaration,
+  how: Distribution,
+): string | null {
   const document = editor.history.document;
   const value = document.nodes[node]?.arguments?.[argument.name] ?? argument.default ?? null;
   const place = placeOf(document, node);
@@ -423,13 +455,22 @@ export function makeRandom(editor: Editor, node: string, argument: ArgumentDecla
 }
 
 /** Puts a lone node into a link it was dropped on. */
-export function dropOnLink(editor: Editor, id: string, link: Link, positions: Record<string, Point>): boolean {
+export function dropOnLink(
+  editor: Editor,
+  id: string,
+  link: Link,
+  positions: Record<string, Point>,
+): boolean {
   const facts = editor.facts;
   if (!facts) return false;
   const { source, target } = link;
   if (source.node === id || target.node === id) return false;
   const into = canConnect(facts, source, { node: id, input: 0 });
-  const out = canConnect({ ...facts, document: commands.disconnect(facts.document, target) }, { node: id, output: 0 }, target);
+  const out = canConnect(
+    { ...facts, document: commands.disconnect(facts.document, target) },
+    { node: id, output: 0 },
+    target,
+  );
   const operator = facts.catalogue.operator(facts.document.nodes[id]?.op);
   if (!into.ok || !out.ok || (operator?.inputs.length ?? 0) === 0) return false;
   return editor.edit(`Insert ${id}`, (document) =>
@@ -445,7 +486,10 @@ export function fitsLink(editor: Editor, op: string, link: Link): boolean {
   const trial = commands.addNode(facts.document, { op }, { x: 0, y: 0 });
   const after = { ...facts, document: trial.document };
   if (!canConnect(after, link.source, { node: trial.id, input: 0 }).ok) return false;
-  const joined = { ...facts, document: commands.connect(trial.document, link.source, { node: trial.id, input: 0 }) };
+  const joined = {
+    ...facts,
+    document: commands.connect(trial.document, link.source, { node: trial.id, input: 0 }),
+  };
   const kind = kindOf(joined, { node: trial.id, output: 0 });
   return kind === 'any' || canConnect(joined, { node: trial.id, output: 0 }, link.target).ok;
 }
@@ -459,7 +503,7 @@ export function selectConnected(editor: Editor, direction: 'before' | 'after'): 
   const document = editor.history.document;
   const all = links(document);
   const found = new Set(editor.selection.get().nodes);
-  for (let grew = true; grew; ) {
+  for (let grew = true; grew;) {
     grew = false;
     for (const { source, target } of all) {
       const [here, there] = direction === 'before' ? [target.node, source.node] : [source.node, target.node];
@@ -471,4 +515,3 @@ export function selectConnected(editor: Editor, direction: 'before' | 'after'): 
   }
   editor.select(found);
 }
-

@@ -4,16 +4,7 @@ import type { Device, Value } from './document';
 export type Kind = 'image' | 'tensor' | 'encoded' | 'audio' | 'mask' | 'boxes' | 'any';
 export type ArgumentType = 'float' | 'int' | 'bool' | 'string' | 'enum' | 'dtype' | 'layout' | 'any';
 export type Widget =
-  | 'number'
-  | 'slider'
-  | 'choice'
-  | 'switch'
-  | 'vector'
-  | 'colour'
-  | 'text'
-  | 'path'
-  | 'folder'
-  | 'multiline';
+  'number' | 'slider' | 'choice' | 'switch' | 'vector' | 'colour' | 'text' | 'path' | 'folder' | 'multiline';
 
 export interface Family {
   name: string;
@@ -149,7 +140,9 @@ export class Catalogue {
       }
       if (total > 0) scored.push([operator.deprecated ? total / 4 : total, operator]);
     }
-    return scored.sort((a, b) => b[0] - a[0] || a[1].name.length - b[1].name.length).map(([, operator]) => operator);
+    return scored
+      .sort((a, b) => b[0] - a[0] || a[1].name.length - b[1].name.length)
+      .map(([, operator]) => operator);
   }
 
   private score(operator: Operator, word: string): number {

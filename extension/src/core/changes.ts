@@ -9,7 +9,10 @@ export interface Changes {
   view?: { nodes?: Record<string, NodeView | null>; notes?: Note[]; groups?: Group[] };
 }
 
-function diffRecord<T>(before: Record<string, T>, after: Record<string, T>): Record<string, T | null> | undefined {
+function diffRecord<T>(
+  before: Record<string, T>,
+  after: Record<string, T>,
+): Record<string, T | null> | undefined {
   if (before === after) return undefined;
   const changed: Record<string, T | null> = {};
   for (const key of Object.keys(before)) if (!Object.hasOwn(after, key)) changed[key] = null;
@@ -19,7 +22,10 @@ function diffRecord<T>(before: Record<string, T>, after: Record<string, T>): Rec
   return Object.keys(changed).length > 0 ? changed : undefined;
 }
 
-function applyRecord<T>(record: Record<string, T>, changes: Record<string, T | null> | undefined): Record<string, T> {
+function applyRecord<T>(
+  record: Record<string, T>,
+  changes: Record<string, T | null> | undefined,
+): Record<string, T> {
   if (!changes) return record;
   const result = { ...record };
   for (const [key, value] of Object.entries(changes)) {

@@ -23,7 +23,11 @@ export interface Point {
   y: number;
 }
 
-function withNode(document: GraphDocument, id: string, change: (node: GraphNode) => GraphNode): GraphDocument {
+function withNode(
+  document: GraphDocument,
+  id: string,
+  change: (node: GraphNode) => GraphNode,
+): GraphDocument {
   const node = document.nodes[id];
   if (!node) return document;
   return { ...document, nodes: { ...document.nodes, [id]: change(node) } };
@@ -45,11 +49,16 @@ function trimmed(inputs: (EdgeRef | null)[]): (EdgeRef | null)[] {
 }
 
 /** Rewrites every edge reference; `null` disconnects. */
-export function mapEdges(document: GraphDocument, map: (reference: EdgeRef) => EdgeRef | null): GraphDocument {
+export function mapEdges(
+  document: GraphDocument,
+  map: (reference: EdgeRef) => EdgeRef | null,
+): GraphDocument {
   const nodes: Record<string, GraphNode> = {};
   for (const [id, node] of Object.entries(document.nodes)) {
     const inputs = node.inputs?.map((reference) => (reference === null ? null : map(reference)));
-    const connections = Object.entries(node.connections ?? {}).map(([name, reference]) => [name, map(reference)] as const);
+    const connections = Object.entries(node.connections ?? {}).map(
+      ([name, reference]) => [name, map(reference)] as const,
+    );
     const moved =
       inputs?.some((reference, index) => reference !== node.inputs?.[index]) === true ||
       connections.some(([name, reference]) => reference !== node.connections?.[name]);
@@ -74,7 +83,12 @@ export function mapEdges(document: GraphDocument, map: (reference: EdgeRef) => E
 /** The name that a new node of an operator gets: "decoders.image" gives "decode". */
 export function baseName(op: string): string {
   const [family, ...rest] = op.split('.');
-  const known: Record<string, string> = { readers: 'reader', decoders: 'decode', random: 'random', noise: 'noise' };
+  const known: Record<string, string> = {
+    readers: 'reader',
+    decoders: 'decode',
+    random: 'random',
+    noise: 'noise',
+  };
   if (rest.length === 0) return op;
   const short = rest.join('_');
   const prefix = known[family ?? ''];
@@ -89,7 +103,11 @@ export interface NewNode {
   arguments?: Record<string, Value>;
 }
 
-export function addNode(document: GraphDocument, node: NewNode, at: Point): { document: GraphDocument; id: string } {
+export function addNode(
+  document: GraphDocument,
+  node: NewNode,
+  at: Point,
+): { document: GraphDocument; id: string } {
   const id = freeName(document.nodes, node.name ?? baseName(node.op));
   const added: GraphNode = {
     op: node.op,
@@ -136,7 +154,9 @@ export function removeNodes(
     const next: GraphNode = { ...node };
     if (node.inputs) {
       next.inputs = trimmed(
-        node.inputs.map((reference, input) => (reference === null ? null : through(reference, { node: id, input }))),
+        node.inputs.map((reference, input) =>
+          reference === null ? null : through(reference, { node: id, input }),
+        ),
       );
     }
     if (node.connections) {
@@ -148,7 +168,9 @@ export function removeNodes(
     }
     nodes[id] = next;
   }
-  const outputs = document.outputs.map((reference) => through(reference, null)).filter((each) => each !== null);
+  const outputs = document.outputs
+    .map((reference) => through(reference, null))
+    .filter((each) => each !== null);
   return {
     ...document,
     nodes,
@@ -188,7 +210,12 @@ export function renameNode(document: GraphDocument, id: string, name: string): G
 }
 
 /** Sets a constant; `undefined` goes back to the default. */
-export function setArgument(document: GraphDocument, id: string, name: string, value: Value | undefined): GraphDocument {
+export function setArgument(
+  document: GraphDocument,
+  id: string,
+  name: string,
+  value: Value | undefined,
+): GraphDocument {
   return withNode(document, id, (node) => {
     const values = { ...node.arguments };
     if (value === undefined) return { ...node, arguments: without(values, new Set([name])) };
@@ -202,6 +229,7 @@ export function setDevice(document: GraphDocument, ids: readonly string[], devic
 }
 
 export function connect(document: GraphDocument, source: OutputRef, target: Target): GraphDocument {
+  if (!document.nodes[source.node]) return document;
   const reference = formatEdge(source);
   return withNode(document, target.node, (node) => {
     if (isArgument(target)) {
@@ -242,7 +270,12 @@ export function disconnect(document: GraphDocument, target: Target): GraphDocume
 }
 
 /** Puts a node into a link: source to its first input, its first output to the target. */
-export function insertInto(document: GraphDocument, id: string, source: OutputRef, target: Target): GraphDocument {
+export function insertInto(
+  document: GraphDocument,
+  id: string,
+  source: OutputRef,
+  target: Target,
+): GraphDocument {
   const joined = connect(document, source, { node: id, input: 0 });
   return connect(joined, { node: id, output: 0 }, target);
 }
@@ -256,7 +289,8 @@ export function replaceOperator(document: GraphDocument, id: string, operator: O
   const variadic = operator.inputs[operator.inputs.length - 1]?.variadic;
   const pick = <T>(record: Record<string, T> | undefined, allowed: ReadonlySet<string>): Record<string, T> =>
     Object.fromEntries(Object.entries(record ?? {}).filter(([name]) => allowed.has(name)));
-  const device = node.device && operator.devices.includes(node.device) ? node.device : (operator.devices[0] ?? 'cpu');
+  const device =
+    node.device && operator.devices.includes(node.device) ? node.device : (operator.devices[0] ?? 'cpu');
   const replaced = withNode(document, id, (old) => ({
     ...old,
     op: operator.name,
@@ -280,6 +314,7 @@ export function setOutputs(document: GraphDocument, outputs: EdgeRef[]): GraphDo
 }
 
 export function toggleOutput(document: GraphDocument, reference: EdgeRef): GraphDocument {
+  if (!document.nodes[parseEdge(reference).node]) return document;
   const outputs = document.outputs.includes(reference)
     ? document.outputs.filter((output) => output !== reference)
     : [...document.outputs, reference];
@@ -298,7 +333,11 @@ export function moveNodes(document: GraphDocument, positions: Record<string, Poi
   return withViews(document, views);
 }
 
-export function setView(document: GraphDocument, ids: readonly string[], change: Partial<NodeView>): GraphDocument {
+export function setView(
+  document: GraphDocument,
+  ids: readonly string[],
+  change: Partial<NodeView>,
+): GraphDocument {
   const views: Record<string, NodeView> = {};
   for (const id of ids) views[id] = { ...document.view.nodes[id], ...change };
   return withViews(document, views);
@@ -369,7 +408,11 @@ export function pasteNodes(
     }
     nodes[name] = added;
     const view = clip.view[id] ?? {};
-    views[name] = { ...view, x: Math.round((view.x ?? 0) + offset.x), y: Math.round((view.y ?? 0) + offset.y) };
+    views[name] = {
+      ...view,
+      x: Math.round((view.x ?? 0) + offset.x),
+      y: Math.round((view.y ?? 0) + offset.y),
+    };
   }
   return { document: withViews({ ...document, nodes }, views), ids: [...names.values()] };
 }
@@ -378,7 +421,11 @@ function freeId(taken: readonly { id: string }[], base: string): string {
   return freeName(Object.fromEntries(taken.map(({ id }) => [id, true])), base);
 }
 
-export function addNote(document: GraphDocument, at: Point, text = ''): { document: GraphDocument; id: string } {
+export function addNote(
+  document: GraphDocument,
+  at: Point,
+  text = '',
+): { document: GraphDocument; id: string } {
   const id = freeId(document.view.notes, 'note');
   const note: Note = { id, text, x: Math.round(at.x), y: Math.round(at.y), w: 220, h: 88 };
   return { document: { ...document, view: { ...document.view, notes: [...document.view.notes, note] } }, id };

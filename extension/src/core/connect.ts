@@ -161,7 +161,12 @@ function connectArgument(
     );
   }
   if (onGpu(facts.document, source)) {
-    const device: Remedy = { kind: 'device', title: `Run ${source.node} on the CPU`, node: source.node, device: 'cpu' };
+    const device: Remedy = {
+      kind: 'device',
+      title: `Run ${source.node} on the CPU`,
+      node: source.node,
+      device: 'cpu',
+    };
     const devices = facts.catalogue.operator(facts.document.nodes[source.node]?.op)?.devices ?? [];
     return refuse(
       `${source.node} is on the GPU; arguments are read on the CPU.`,
@@ -243,7 +248,9 @@ function connectInput(
     const cast = catalogue.operator('cast');
     return refuse(
       `${name} gives ${formatDtype(known.dtype)}; ${target.node} takes ${orList(input.dtypes.map(formatDtype))}.`,
-      cast ? [{ kind: 'insert', title: `Add cast to ${formatDtype(dtype)}`, op: 'cast', arguments: { dtype } }] : [],
+      cast
+        ? [{ kind: 'insert', title: `Add cast to ${formatDtype(dtype)}`, op: 'cast', arguments: { dtype } }]
+        : [],
     );
   }
   return checkDevice(facts, source, target.node, operator);
@@ -286,7 +293,10 @@ function converters(catalogue: Catalogue, from: Kind, to: Kind): Operator[] {
 }
 
 /** The operators that can take an output, with the input or argument that takes it; image work first. */
-export function operatorsFor(facts: Facts, source: OutputRef): { operator: Operator; port: number | string }[] {
+export function operatorsFor(
+  facts: Facts,
+  source: OutputRef,
+): { operator: Operator; port: number | string }[] {
   const kind = kindOf(facts, source);
   const layout = layoutOf(facts, source);
   const found: { operator: Operator; port: number | string; rank: number }[] = [];
@@ -321,7 +331,9 @@ export function operatorsBefore(facts: Facts, target: Target): { operator: Opera
       found.push({ operator: candidate, output: index, rank: output.kind === input.kind ? 0 : 1 });
     });
   }
-  return found.sort((a, b) => a.rank - b.rank).map(({ operator: found, output }) => ({ operator: found, output }));
+  return found
+    .sort((a, b) => a.rank - b.rank)
+    .map(({ operator: found, output }) => ({ operator: found, output }));
 }
 
 /** Where on a node a link may end, best first: free inputs, then inputs in use, then arguments. */
@@ -344,4 +356,3 @@ export function targetsOn(facts: Facts, source: OutputRef, node: string): Target
 export function crossesDevices(document: GraphDocument, source: OutputRef, target: Target): boolean {
   return onGpu(document, source) !== (document.nodes[target.node]?.device === 'gpu') && !isArgument(target);
 }
-

@@ -154,10 +154,12 @@ export function checkDocument(data: unknown): GraphDocument {
   }
   const raw = data as Partial<GraphDocument>;
   if (raw.format !== undefined && raw.format !== FORMAT) {
-    throw new DocumentError(`This file is a "${String(raw.format)}", not a "${FORMAT}".`);
+    throw new DocumentError(`This file is a "${raw.format}", not a "${FORMAT}".`);
   }
   if (typeof raw.version === 'number' && raw.version > VERSION) {
-    throw new DocumentError(`This file is of version ${raw.version}; this DALI Lab reads up to ${VERSION}. Update DALI Lab to open it.`);
+    throw new DocumentError(
+      `This file is of version ${raw.version}; this DALI Lab reads up to ${VERSION}. Update DALI Lab to open it.`,
+    );
   }
   if (typeof raw.nodes !== 'object') throw new DocumentError('This file holds no graph: "nodes" is missing.');
   const empty = emptyDocument();

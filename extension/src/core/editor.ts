@@ -3,7 +3,14 @@ import { Catalogue } from './catalogue';
 import type { Point } from './commands';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
-import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef, type Target } from './document';
+import {
+  checkDocument,
+  emptyDocument,
+  parseEdge,
+  type GraphDocument,
+  type OutputRef,
+  type Target,
+} from './document';
 import { History } from './history';
 import { autoLayout, missingPositions, NODE_SIZE, type Size } from './layout';
 import { moveNodes } from './commands';
@@ -141,7 +148,11 @@ export class Editor {
   /** The node whose output is being connected by keyboard. */
   readonly linking = new Observable<string | null>(null);
   /** A path that is being chosen for an argument. */
-  readonly picking = new Observable<{ folder: boolean; start: string | null; choose: (path: string) => void } | null>(null);
+  readonly picking = new Observable<{
+    folder: boolean;
+    start: string | null;
+    choose: (path: string) => void;
+  } | null>(null);
   /** The argument that somebody was sent to. */
   readonly attention = new Observable<{ node: string; argument: string } | null>(null);
   /** The sample under the pointer, marked at every node. */
@@ -220,7 +231,12 @@ export class Editor {
     const output = result?.stale ? undefined : result?.outputs[source.output];
     if (!output) return undefined;
     const dimensions = output.shapes[0]?.length;
-    return { kind: output.kind, layout: output.layout, dtype: output.dtype, ...(dimensions === undefined ? {} : { dimensions }) };
+    return {
+      kind: output.kind,
+      layout: output.layout,
+      dtype: output.dtype,
+      ...(dimensions === undefined ? {} : { dimensions }),
+    };
   }
 
   get readOnly(): boolean {
@@ -263,8 +279,17 @@ export class Editor {
     options: { actions?: NoticeAction[]; at?: Point; detail?: string } = {},
   ): void {
     const id = ++this.noticeCount;
-    const notice: Notice = { id, level, message, detail: options.detail, actions: options.actions ?? [], at: options.at };
-    const others = this.notices.get().filter((other) => other.message !== message && !(other.at && options.at));
+    const notice: Notice = {
+      id,
+      level,
+      message,
+      detail: options.detail,
+      actions: options.actions ?? [],
+      at: options.at,
+    };
+    const others = this.notices
+      .get()
+      .filter((other) => other.message !== message && !(other.at && options.at));
     this.notices.set([...others.slice(-3), notice]);
     if (level !== 'error') setTimeout(() => this.dismiss(id), notice.actions.length > 0 ? 12000 : 6000);
   }
@@ -275,7 +300,8 @@ export class Editor {
   }
 
   report(error: unknown, what: string): void {
-    if (error instanceof RequestError) this.notify('error', `${what}: ${error.message}`, error.detail ? { detail: error.detail } : {});
+    if (error instanceof RequestError)
+      this.notify('error', `${what}: ${error.message}`, error.detail ? { detail: error.detail } : {});
     else throw error;
   }
 
@@ -385,7 +411,11 @@ export class Editor {
     }
     switch (event) {
       case 'changed': {
-        const { revision, changes, client } = params as { revision: number; changes: Changes; client: string };
+        const { revision, changes, client } = params as {
+          revision: number;
+          changes: Changes;
+          client: string;
+        };
         if (client !== this.connection.client) this.sync.remote(changes, revision);
         break;
       }
@@ -396,7 +426,9 @@ export class Editor {
         this.problems.set((params as { problems: Problem[] }).problems);
         break;
       case 'catalogue':
-        this.loadCatalogue().catch((error: unknown) => this.report(error, 'The operators could not be listed'));
+        this.loadCatalogue().catch((error: unknown) =>
+          this.report(error, 'The operators could not be listed'),
+        );
         break;
       case 'state': {
         const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
@@ -404,7 +436,11 @@ export class Editor {
         break;
       }
       case 'notice': {
-        const { level, message, detail } = params as { level: Notice['level']; message: string; detail?: string };
+        const { level, message, detail } = params as {
+          level: Notice['level'];
+          message: string;
+          detail?: string;
+        };
         this.notify(level, message, detail === undefined ? {} : { detail });
         break;
       }
@@ -412,7 +448,12 @@ export class Editor {
         const progress = params as { run: number; done: number; total: number; images_per_second: number };
         const current = this.run.get();
         if (current?.run === progress.run) {
-          this.run.set({ ...current, done: progress.done, total: progress.total, rate: progress.images_per_second });
+          this.run.set({
+            ...current,
+            done: progress.done,
+            total: progress.total,
+            rate: progress.images_per_second,
+          });
         }
         break;
       }
@@ -439,7 +480,8 @@ export class Editor {
     if (this.tray.get().output !== 0) this.tray.update((tray) => ({ ...tray, output: 0 }));
     else this.askFocus();
     const { select } = this.info.get().capabilities;
-    if (select) this.connection.call('select', { nodes: [...this.selection.get().nodes] }).catch(() => undefined);
+    if (select)
+      this.connection.call('select', { nodes: [...this.selection.get().nodes] }).catch(() => undefined);
   }
 
   private askFocus(): void {

@@ -3,7 +3,8 @@ import { RequestError } from './connection';
 import type { Editor } from './editor';
 import type { Exported, FileInfo, Listing, Opened } from './protocol';
 
-export type OpenRequest = { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string };
+export type OpenRequest =
+  { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string };
 
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
   try {
@@ -91,4 +92,3 @@ export function stop(editor: Editor): void {
   if (run) editor.connection.call('cancel', { run: run.run }).catch(() => undefined);
   editor.previews.cancel();
 }
-

@@ -93,7 +93,10 @@ export function placeOf(document: GraphDocument, id: string): Point {
 }
 
 /** Positions for the nodes of a document that have none: a file written by hand, or exported from code. */
-export function missingPositions(document: GraphDocument, sizeOf: (id: string) => Size): Record<string, Point> {
+export function missingPositions(
+  document: GraphDocument,
+  sizeOf: (id: string) => Size,
+): Record<string, Point> {
   const missing = Object.keys(document.nodes).filter((id) => document.view.nodes[id]?.x === undefined);
   if (missing.length === 0) return {};
   const all = autoLayout(document, sizeOf);
@@ -110,7 +113,9 @@ export function freePlace(at: Point, size: Size, boxes: readonly Box[]): Point {
   const gap = 24;
   let box: Box = { ...size, x: snap(at.x), y: snap(at.y) };
   for (let tries = 0; tries < 200; tries++) {
-    const hit = boxes.find((other) => overlap(box, { ...other, width: other.width + gap, height: other.height + gap }));
+    const hit = boxes.find((other) =>
+      overlap(box, { ...other, width: other.width + gap, height: other.height + gap }),
+    );
     if (!hit) break;
     box = { ...box, y: snap(hit.y + hit.height + gap) };
   }
@@ -145,8 +150,22 @@ export function align(boxes: Record<string, Box>, how: Alignment): Record<string
   }
   return Object.fromEntries(
     entries.map(([id, box]) => {
-      const x = how === 'left' ? left : how === 'right' ? right - box.width : how === 'centre' ? (left + right - box.width) / 2 : box.x;
-      const y = how === 'top' ? top : how === 'bottom' ? bottom - box.height : how === 'middle' ? (top + bottom - box.height) / 2 : box.y;
+      const x =
+        how === 'left'
+          ? left
+          : how === 'right'
+            ? right - box.width
+            : how === 'centre'
+              ? (left + right - box.width) / 2
+              : box.x;
+      const y =
+        how === 'top'
+          ? top
+          : how === 'bottom'
+            ? bottom - box.height
+            : how === 'middle'
+              ? (top + bottom - box.height) / 2
+              : box.y;
       return [id, { x: Math.round(x), y: Math.round(y) }];
     }),
   );

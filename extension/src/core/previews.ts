@@ -149,12 +149,19 @@ export class Previews {
     this.current = { run, started: Date.now() };
     this.seen.clear();
     this.status.update((status) => ({ ...status, running: true, error: null }));
-    this.connection.call('preview', { ...params, run, fresh: this.results.size === 0 }).catch((error: unknown) => {
-      if (this.current?.run !== run) return;
-      this.current = null;
-      this.status.update((status) => ({ ...status, running: false, progress: null, error: (error as Error).message }));
-      if (this.wanted) this.start();
-    });
+    this.connection
+      .call('preview', { ...params, run, fresh: this.results.size === 0 })
+      .catch((error: unknown) => {
+        if (this.current?.run !== run) return;
+        this.current = null;
+        this.status.update((status) => ({
+          ...status,
+          running: false,
+          progress: null,
+          error: (error as Error).message,
+        }));
+        if (this.wanted) this.start();
+      });
   }
 
   /** Takes an event of the session; false if it is none of ours. */
@@ -247,7 +254,11 @@ export class Previews {
   private picture(reference: PictureRef | null, buffers: Bytes[]): Picture | null {
     const bytes = reference ? buffers[reference.buffer] : undefined;
     if (!reference || !bytes) return null;
-    return { url: this.pictures.make(bytes, reference.mime), width: reference.width, height: reference.height };
+    return {
+      url: this.pictures.make(bytes, reference.mime),
+      width: reference.width,
+      height: reference.height,
+    };
   }
 
   private put(node: string, result: NodeResult): void {

@@ -188,7 +188,13 @@ export interface RunDone {
 export interface Listing {
   path: string;
   parent: string | null;
-  entries: { name: string; path: string; kind: 'folder' | 'graph' | 'image' | 'file'; size?: number; images?: number }[];
+  entries: {
+    name: string;
+    path: string;
+    kind: 'folder' | 'graph' | 'image' | 'file';
+    size?: number;
+    images?: number;
+  }[];
   truncated?: boolean;
 }
 

@@ -68,7 +68,9 @@ export class Sync {
     const foreign: Changes = { ...changes };
     if (changes.nodes && ours.nodes) {
       const mine = ours.nodes;
-      foreign.nodes = Object.fromEntries(Object.entries(changes.nodes).filter(([id]) => !Object.hasOwn(mine, id)));
+      foreign.nodes = Object.fromEntries(
+        Object.entries(changes.nodes).filter(([id]) => !Object.hasOwn(mine, id)),
+      );
     }
     this.confirmed = apply(this.confirmed, changes);
     this.sent = apply(this.sent, changes);

@@ -41,7 +41,12 @@ export function formatTime(milliseconds: number): string {
   return `${(milliseconds / 1000).toFixed(milliseconds < 9950 ? 1 : 0)} s`;
 }
 
-const DTYPES: Record<string, string> = { FLOAT: 'float32', FLOAT16: 'float16', FLOAT64: 'float64', BOOL: 'bool' };
+const DTYPES: Record<string, string> = {
+  FLOAT: 'float32',
+  FLOAT16: 'float16',
+  FLOAT64: 'float64',
+  BOOL: 'bool',
+};
 
 /** NVIDIA DALI's dtype names as numpy's. */
 export function formatDtype(dtype: string): string {
@@ -70,7 +75,12 @@ export function cutMiddle(text: string, length: number): string {
 }
 
 const CONSTANTS: Record<string, number> = { pi: Math.PI, e: Math.E, inf: Infinity, nan: NaN };
-const FUNCTIONS: Record<string, (value: number) => number> = { sqrt: Math.sqrt, log: Math.log, exp: Math.exp, abs: Math.abs };
+const FUNCTIONS: Record<string, (value: number) => number> = {
+  sqrt: Math.sqrt,
+  log: Math.log,
+  exp: Math.exp,
+  abs: Math.abs,
+};
 
 /** The value of an arithmetic expression such as `0.485*255` or `2**8`; null where it is none. */
 export function evaluate(text: string): number | null {
@@ -89,9 +99,9 @@ export function evaluate(text: string): number | null {
     }
     if (/^[a-z]/i.test(token)) {
       const name = token.toLowerCase();
-      const call = FUNCTIONS[name];
+      const call = Object.hasOwn(FUNCTIONS, name) ? FUNCTIONS[name] : undefined;
       if (call && next() === '(') return call(primary());
-      const constant = CONSTANTS[name];
+      const constant = Object.hasOwn(CONSTANTS, name) ? CONSTANTS[name] : undefined;
       if (constant === undefined) throw new SyntaxError();
       return constant;
     }

@@ -18,7 +18,8 @@ export function widgetTransport(model: WidgetModel): Transport {
   };
   return {
     send: (message, buffers) => model.send(message, undefined, buffers),
-    onMessage: (listener) => listen('msg:custom', (content: Message, buffers?: Bytes[]) => listener(content, buffers ?? [])),
+    onMessage: (listener) =>
+      listen('msg:custom', (content: Message, buffers?: Bytes[]) => listener(content, buffers ?? [])),
     onStatus: (listener) => {
       listener('connected');
       const report =
@@ -39,7 +40,8 @@ export function widgetTransport(model: WidgetModel): Transport {
   };
 }
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined);
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
 
 export function renderWidget(model: WidgetModel, element: HTMLElement): () => void {
   const height = model.get('height');

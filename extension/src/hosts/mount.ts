@@ -87,7 +87,8 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
     getDocument: () => editor.history.document,
     setDocument: (next) => {
       const checked = checkDocument(next);
-      if (Object.keys(diff(editor.history.document, checked)).length > 0) editor.edit('Replace the graph', () => checked);
+      if (Object.keys(diff(editor.history.document, checked)).length > 0)
+        editor.edit('Replace the graph', () => checked);
     },
     execCommand: (id) => execute(editor, id),
     onChange: (listener) => editor.document.subscribe(listener),

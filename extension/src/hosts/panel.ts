@@ -31,7 +31,8 @@ export function panelTransport(model: PanelModel): Transport {
   return {
     send: (message, buffers = []) => model.send_msg({ message: JSON.stringify(message), buffers }),
     onMessage: (listener) => {
-      const receive = (data: Packet): void => listener(JSON.parse(data.message) as Message, (data.buffers ?? []).map(bytesOf));
+      const receive = (data: Packet): void =>
+        listener(JSON.parse(data.message) as Message, (data.buffers ?? []).map(bytesOf));
       model.on('msg:custom', receive);
       const stop = (): void => model.off('msg:custom', receive);
       stops.push(stop);

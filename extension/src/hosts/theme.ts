@@ -30,7 +30,10 @@ export function watchHostTheme(element: HTMLElement, listener: (theme: Theme) =>
   const update = (): void => listener(hostTheme(element));
   const observer = new MutationObserver(() => setTimeout(update, 50));
   for (const target of [document.documentElement, document.body]) {
-    observer.observe(target, { attributes: true, attributeFilter: ['class', 'style', 'data-jp-theme-light', 'data-jp-theme-name', 'data-theme'] });
+    observer.observe(target, {
+      attributes: true,
+      attributeFilter: ['class', 'style', 'data-jp-theme-light', 'data-jp-theme-name', 'data-theme'],
+    });
   }
   const media = matchMedia('(prefers-color-scheme: dark)');
   media.addEventListener('change', update);

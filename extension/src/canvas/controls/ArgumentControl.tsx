@@ -35,7 +35,8 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
   const label = argument.name;
   const title = argumentTitle(argument);
   const widget = widgetOf(argument);
-  const set = (next: Value | undefined, gesture?: string): void => setArgument(editor, node, argument, next, gesture);
+  const set = (next: Value | undefined, gesture?: string): void =>
+    setArgument(editor, node, argument, next, gesture);
   const end = (): void => editor.history.endGesture();
   const labelled = (control: React.ReactNode): React.ReactNode =>
     compact ? (
@@ -53,9 +54,15 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
   // A list in the file where one number is declared, and the like, is shown as it is rather than bent.
   if (argument.list || widget === 'vector' || widget === 'colour' || Array.isArray(value)) {
     if (isNumber || widget === 'colour') {
-      return labelled(<NumberList {...{ node, argument, value, label, title, readOnly, widget, set, end }} />);
+      return labelled(
+        <NumberList {...{ node, argument, value, label, title, readOnly, widget, set, end }} />,
+      );
     }
-    const items = Array.isArray(value) ? value.map(formatValue).join(', ') : value === null ? '' : formatValue(value);
+    const items = Array.isArray(value)
+      ? value.map(formatValue).join(', ')
+      : value === null
+        ? ''
+        : formatValue(value);
     return labelled(
       <TextField
         label={label}
@@ -69,7 +76,13 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
   switch (widget) {
     case 'switch':
       return labelled(
-        <Switch label={label} title={title} value={value === true} disabled={readOnly} onChange={(next) => set(next)} />,
+        <Switch
+          label={label}
+          title={title}
+          value={value === true}
+          disabled={readOnly}
+          onChange={(next) => set(next)}
+        />,
       );
     case 'choice':
       return labelled(
@@ -146,14 +159,19 @@ interface ListProperties {
 
 /** Numbers side by side; their count is fixed or can grow. */
 function NumberList({ argument, value, label, title, readOnly, widget, set, end }: ListProperties) {
-  const given = (Array.isArray(value) ? value : value === null ? [] : [value]).map((item) => asNumber(item) ?? 0);
+  const given = (Array.isArray(value) ? value : value === null ? [] : [value]).map(
+    (item) => asNumber(item) ?? 0,
+  );
   const length = argument.length ?? null;
   const colour = widget === 'colour';
   const channels = colour && given.length < 2 ? [given[0] ?? 0, given[0] ?? 0, given[0] ?? 0] : given;
   const shown: (number | null)[] = colour
     ? channels
     : length !== null
-      ? Array.from({ length }, (_, index) => given[index] ?? (given.length === 1 ? (given[0] as number) : null))
+      ? Array.from(
+          { length },
+          (_, index) => given[index] ?? (given.length === 1 ? (given[0] as number) : null),
+        )
       : given;
   const scale = (argument.maximum ?? 255) <= 1 ? 1 : 255;
   const names = colour ? ['r', 'g', 'b', 'a'] : ['x', 'y', 'z', 'w'];
@@ -194,7 +212,9 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
             className="icon-button tiny nodrag"
             aria-label={`Add a number to ${label}`}
             title="Add a number"
-            onClick={() => set([...given, given[given.length - 1] ?? 0].map(fromNumber), `length:${++gestures}`)}
+            onClick={() =>
+              set([...given, given[given.length - 1] ?? 0].map(fromNumber), `length:${++gestures}`)
+            }
           >
             +
           </button>
@@ -204,7 +224,9 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
               className="icon-button tiny nodrag"
               aria-label={`Remove the last number of ${label}`}
               title="Remove the last number"
-              onClick={() => set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)}
+              onClick={() =>
+                set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)
+              }
             >
               −
             </button>

@@ -60,7 +60,9 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
               <Icon name="unplug" size={12} />
             </button>
           )}
-          {distributions.length > 0 && <RandomButton id={id} argument={argument} distributions={distributions} />}
+          {distributions.length > 0 && (
+            <RandomButton id={id} argument={argument} distributions={distributions} />
+          )}
           {own && reference === undefined && !compact && (
             <button
               type="button"
@@ -79,7 +81,15 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
   );
 }
 
-function RandomButton({ id, argument, distributions }: { id: string; argument: ArgumentDeclaration; distributions: Distribution[] }) {
+function RandomButton({
+  id,
+  argument,
+  distributions,
+}: {
+  id: string;
+  argument: ArgumentDeclaration;
+  distributions: Distribution[];
+}) {
   const editor = useEditor();
   const [at, setAt] = useState<DOMRect | null>(null);
   return (
@@ -115,7 +125,15 @@ function RandomButton({ id, argument, distributions }: { id: string; argument: A
   );
 }
 
-function Connected({ argument, reference, compact }: { argument: ArgumentDeclaration; reference: string; compact: boolean }) {
+function Connected({
+  argument,
+  reference,
+  compact,
+}: {
+  argument: ArgumentDeclaration;
+  reference: string;
+  compact: boolean;
+}) {
   const editor = useEditor();
   const source = parseEdge(reference);
   const from = useNode(source.node);

@@ -24,7 +24,9 @@ export function NumberField(properties: Properties) {
   const { onChange, onEnd, onReset } = properties;
   const [editing, setEditing] = useState<string | null>(null);
   const [refused, setRefused] = useState(false);
-  const drag = useRef<{ x: number; value: number; moved: boolean; gesture: string; width: number } | null>(null);
+  const drag = useRef<{ x: number; value: number; moved: boolean; gesture: string; width: number } | null>(
+    null,
+  );
   const keys = useRef<{ gesture: string; time: number } | null>(null);
   const field = useRef<HTMLDivElement>(null);
   const hint = useId();
@@ -68,22 +70,27 @@ export function NumberField(properties: Properties) {
     drag.current = null;
     if (!state) return;
     if (state.moved) onEnd();
-    else if ((event.target as HTMLElement).closest('.number-value')) setEditing(value === null ? '' : formatNumber(value, 8));
+    else if ((event.target as HTMLElement).closest('.number-value'))
+      setEditing(value === null ? '' : formatNumber(value, 8));
   }
 
   function onKeyDown(event: KeyboardEvent<HTMLDivElement>): void {
     if (editing !== null || disabled) return;
     const factor = event.shiftKey ? 10 : event.altKey && argument.type !== 'int' ? 0.1 : 1;
-    const direction = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
+    const direction = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[
+      event.key
+    ];
     if (direction !== undefined) {
       // Key presses that follow each other quickly are one gesture.
       const now = Date.now();
-      if (!keys.current || now - keys.current.time > 800) keys.current = { gesture: `keys:${++gestures}`, time: now };
+      if (!keys.current || now - keys.current.time > 800)
+        keys.current = { gesture: `keys:${++gestures}`, time: now };
       keys.current.time = now;
       set(start + direction * step * factor, keys.current.gesture);
     } else if (event.key === 'Home' && soft) set(soft[0], `home:${++gestures}`);
     else if (event.key === 'End' && soft) set(soft[1], `end:${++gestures}`);
-    else if (event.key === 'Enter' || event.key === 'F2') setEditing(value === null ? '' : formatNumber(value, 8));
+    else if (event.key === 'Enter' || event.key === 'F2')
+      setEditing(value === null ? '' : formatNumber(value, 8));
     else if (/^[-\d.(]$/.test(event.key) && !event.ctrlKey && !event.metaKey) setEditing(event.key);
     else if ((event.key === 'Backspace' || event.key === 'Delete') && onReset) onReset();
     else return;
@@ -103,7 +110,8 @@ export function NumberField(properties: Properties) {
     if (editing === null) setRefused(false);
   }, [editing]);
 
-  const percent = soft && value !== null ? Math.min(1, Math.max(0, (value - soft[0]) / (soft[1] - soft[0]))) * 100 : null;
+  const percent =
+    soft && value !== null ? Math.min(1, Math.max(0, (value - soft[0]) / (soft[1] - soft[0]))) * 100 : null;
   const range = describeRange(argument);
   const text = value === null ? placeholder : formatNumber(value);
 
@@ -177,7 +185,8 @@ export function NumberField(properties: Properties) {
         />
       )}
       <span id={hint} hidden>
-        {range ? `Range ${range}.` : ''} {argument.default != null ? `Default ${JSON.stringify(argument.default)}.` : ''}
+        {range ? `Range ${range}.` : ''}{' '}
+        {argument.default != null ? `Default ${JSON.stringify(argument.default)}.` : ''}
       </span>
     </div>
   );

@@ -31,7 +31,9 @@ export function Choice({
         {!known && <option value={value}>{value === '' ? 'not set' : value}</option>}
         {choices.map((choice) => (
           <option key={choice} value={choice}>
-            {choice.replace(/^INTERP_/, '').toLowerCase() === choice ? choice : choice.replace(/^INTERP_/, '')}
+            {choice.replace(/^INTERP_/, '').toLowerCase() === choice
+              ? choice
+              : choice.replace(/^INTERP_/, '')}
           </option>
         ))}
       </select>

@@ -22,7 +22,10 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
     const root = frame.current?.getRootNode() as ShadowRoot | undefined;
     const before = root?.activeElement;
     if (!frame.current?.contains(root?.activeElement ?? null)) {
-      (frame.current?.querySelector<HTMLElement>('[data-autofocus]') ?? frame.current?.querySelector<HTMLElement>(`.dialog-body :is(${FOCUSABLE})`))?.focus();
+      (
+        frame.current?.querySelector<HTMLElement>('[data-autofocus]') ??
+        frame.current?.querySelector<HTMLElement>(`.dialog-body :is(${FOCUSABLE})`)
+      )?.focus();
     }
     return () => (before as HTMLElement | null)?.focus();
   }, []);
@@ -45,7 +48,9 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
           event.stopPropagation();
           if (event.key === 'Escape') onClose();
           if (event.key !== 'Tab') return;
-          const all = [...(frame.current?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].filter((each) => each.offsetParent !== null);
+          const all = [...(frame.current?.querySelectorAll<HTMLElement>(FOCUSABLE) ?? [])].filter(
+            (each) => each.offsetParent !== null,
+          );
           const root = frame.current?.getRootNode() as ShadowRoot;
           const edge = event.shiftKey ? all[0] : all[all.length - 1];
           if (root.activeElement === edge) {

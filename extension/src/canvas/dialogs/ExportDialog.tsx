@@ -8,7 +8,9 @@ import { Highlighted } from './Highlighted';
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [{ to: 'json', title: 'Graph file' }];
+  const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [
+    { to: 'json', title: 'Graph file' },
+  ];
   const [to, setTo] = useState(formats[0]?.to ?? 'json');
   const [result, setResult] = useState<Exported | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -54,10 +56,22 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
         <>
           <span className="muted">{result?.filename}</span>
           <span className="spring" />
-          <button type="button" className="button" data-action="download" disabled={!result} onClick={() => result && download(result.text, result.filename, result.mime)}>
+          <button
+            type="button"
+            className="button"
+            data-action="download"
+            disabled={!result}
+            onClick={() => result && download(result.text, result.filename, result.mime)}
+          >
             Download
           </button>
-          <button type="button" className="button primary" data-action="copy" disabled={!result} onClick={() => void copy()}>
+          <button
+            type="button"
+            className="button primary"
+            data-action="copy"
+            disabled={!result}
+            onClick={() => void copy()}
+          >
             {copied ? 'Copied' : 'Copy'}
           </button>
         </>
@@ -65,7 +79,15 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
     >
       <div className="tabs" role="tablist">
         {formats.map((format) => (
-          <button key={format.to} type="button" role="tab" aria-selected={to === format.to} data-format={format.to} title={format.summary} onClick={() => setTo(format.to)}>
+          <button
+            key={format.to}
+            type="button"
+            role="tab"
+            aria-selected={to === format.to}
+            data-format={format.to}
+            title={format.summary}
+            onClick={() => setTo(format.to)}
+          >
             {format.title}
           </button>
         ))}

@@ -74,10 +74,25 @@ export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
               else onFile?.(entry.path);
             }}
           >
-            <Icon name={entry.kind === 'folder' ? 'folder' : entry.kind === 'graph' ? 'arrange' : entry.kind === 'image' ? 'gallery' : 'file'} size={14} />
+            <Icon
+              name={
+                entry.kind === 'folder'
+                  ? 'folder'
+                  : entry.kind === 'graph'
+                    ? 'arrange'
+                    : entry.kind === 'image'
+                      ? 'gallery'
+                      : 'file'
+              }
+              size={14}
+            />
             <span>{entry.name}</span>
             <span className="muted">
-              {entry.images ? `${entry.images} pictures` : entry.size !== undefined ? sizeWords(entry.size) : ''}
+              {entry.images
+                ? `${entry.images} pictures`
+                : entry.size !== undefined
+                  ? sizeWords(entry.size)
+                  : ''}
             </span>
           </button>
         ))}

@@ -41,14 +41,26 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             <span>Start from nothing.</span>
           </button>
           {samples.map(({ name, title, summary }) => (
-            <button key={name} type="button" className="start-card" data-sample-name={name} onClick={() => void take({ sample: name })}>
+            <button
+              key={name}
+              type="button"
+              className="start-card"
+              data-sample-name={name}
+              onClick={() => void take({ sample: name })}
+            >
               <Icon name="gallery" />
               <strong>{title}</strong>
               <span>{summary}</span>
             </button>
           ))}
           {gallery.map(({ name, title, summary }) => (
-            <button key={name} type="button" className="start-card" data-gallery-name={name} onClick={() => void take({ gallery: name })}>
+            <button
+              key={name}
+              type="button"
+              className="start-card"
+              data-gallery-name={name}
+              onClick={() => void take({ gallery: name })}
+            >
               <Icon name="arrange" />
               <strong>{title}</strong>
               <span>{summary}</span>
@@ -56,7 +68,9 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
           ))}
         </div>
       )}
-      {tab === 'file' && <FileBrowser start={null} kinds={['folder', 'graph']} onFile={(path) => void take({ path })} />}
+      {tab === 'file' && (
+        <FileBrowser start={null} kinds={['folder', 'graph']} onFile={(path) => void take({ path })} />
+      )}
       {tab === 'paste' && (
         <div className="paste">
           <textarea
@@ -67,7 +81,12 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             onChange={(event) => setText(event.target.value)}
           />
           <div className="row">
-            <button type="button" className="button primary" disabled={text.trim() === ''} onClick={() => void take({ text })}>
+            <button
+              type="button"
+              className="button primary"
+              disabled={text.trim() === ''}
+              onClick={() => void take({ text })}
+            >
               Open this
             </button>
             <button type="button" className="button" onClick={() => upload.current?.click()}>
@@ -95,7 +114,9 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { capabilities, file, title } = useValue(editor.info);
   const [folder, setFolder] = useState<string | null>(null);
-  const [name, setName] = useState(file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`);
+  const [name, setName] = useState(
+    file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`,
+  );
   const [exists, setExists] = useState(false);
   const start = file ? file.path.replace(/[/\\][^/\\]*$/, '') : null;
   const withEnding = /\.json$/.test(name) ? name : `${name}.dali.json`;
@@ -117,7 +138,13 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
           <button type="button" className="button" onClick={onClose}>
             Cancel
           </button>
-          <button type="button" className="button primary" data-action="save" disabled={name.trim() === ''} onClick={() => void store(exists)}>
+          <button
+            type="button"
+            className="button primary"
+            data-action="save"
+            disabled={name.trim() === ''}
+            onClick={() => void store(exists)}
+          >
             {exists ? 'Overwrite' : 'Save'}
           </button>
         </>
@@ -170,7 +197,12 @@ export function PathDialog() {
         picking.folder && (
           <>
             <span className="spring" />
-            <button type="button" className="button primary" disabled={folder === null} onClick={() => folder !== null && choose(folder)}>
+            <button
+              type="button"
+              className="button primary"
+              disabled={folder === null}
+              onClick={() => folder !== null && choose(folder)}
+            >
               Choose this folder
             </button>
           </>

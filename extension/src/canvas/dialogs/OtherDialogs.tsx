@@ -77,11 +77,21 @@ interface Choice {
 }
 
 /** A list that is searched by typing and walked by arrow keys. */
-function Chooser({ choices, placeholder, empty }: { choices: readonly Choice[]; placeholder: string; empty: string }) {
+function Chooser({
+  choices,
+  placeholder,
+  empty,
+}: {
+  choices: readonly Choice[];
+  placeholder: string;
+  empty: string;
+}) {
   const [query, setQuery] = useState('');
   const [at, setAt] = useState(0);
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = choices.filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word))).slice(0, 80);
+  const found = choices
+    .filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word)))
+    .slice(0, 80);
   return (
     <div
       className="chooser"
@@ -179,7 +189,9 @@ export function LinkDialog() {
   const close = (): void => editor.linking.set(null);
   const facts = editor.facts;
   if (id === null || !facts || !document.nodes[id]) return null;
-  const outputs = facts.catalogue.operator(document.nodes[id].op)?.outputs ?? [{ name: 'output', kind: 'any' as const }];
+  const outputs = facts.catalogue.operator(document.nodes[id].op)?.outputs ?? [
+    { name: 'output', kind: 'any' as const },
+  ];
   const before = upstream(document, id);
   const choices: Choice[] = outputs.flatMap((output, index) =>
     Object.keys(document.nodes)
@@ -187,7 +199,9 @@ export function LinkDialog() {
       .flatMap((other) => targetsOn(facts, { node: id, output: index }, other))
       .map((target: Target): Choice => {
         const operator = facts.catalogue.operator(document.nodes[target.node]?.op);
-        const port = isArgument(target) ? target.argument : (operator?.inputs[target.input]?.name ?? `input ${target.input}`);
+        const port = isArgument(target)
+          ? target.argument
+          : (operator?.inputs[target.input]?.name ?? `input ${target.input}`);
         return {
           id: `${index}-${targetKey(target)}`,
           label: `${target.node} · ${port}`,
@@ -202,7 +216,11 @@ export function LinkDialog() {
   );
   return (
     <Dialog name="connect" title={`Connect ${id} to`} onClose={close}>
-      <Chooser choices={choices} placeholder="Find a node, an input or an argument" empty="Nothing takes this." />
+      <Chooser
+        choices={choices}
+        placeholder="Find a node, an input or an argument"
+        empty="Nothing takes this."
+      />
     </Dialog>
   );
 }
@@ -236,8 +254,19 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
 const SETTINGS: ArgumentDeclaration[] = [
   { name: 'batch_size', type: 'int', minimum: 1, soft_maximum: 64, doc: 'Samples in a batch.' },
   { name: 'num_threads', type: 'int', minimum: 1, soft_maximum: 16, doc: 'Threads that work on the CPU.' },
-  { name: 'prefetch_queue_depth', type: 'int', minimum: 1, soft_maximum: 8, doc: 'Batches that are made ahead.' },
-  { name: 'seed', type: 'int', minimum: 0, doc: 'Where random numbers start; the same seed gives the same batches.' },
+  {
+    name: 'prefetch_queue_depth',
+    type: 'int',
+    minimum: 1,
+    soft_maximum: 8,
+    doc: 'Batches that are made ahead.',
+  },
+  {
+    name: 'seed',
+    type: 'int',
+    minimum: 0,
+    doc: 'Where random numbers start; the same seed gives the same batches.',
+  },
   { name: 'device_id', type: 'int', minimum: 0, doc: 'Number of the GPU; not set: the CPU alone.' },
 ];
 
@@ -261,7 +290,9 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
                 showLabel={false}
                 onChange={(value, gesture) => set(argument.name, value, gesture)}
                 onEnd={() => editor.history.endGesture()}
-                {...(argument.name === 'seed' || argument.name === 'device_id' ? { onReset: () => set(argument.name, null) } : {})}
+                {...(argument.name === 'seed' || argument.name === 'device_id'
+                  ? { onReset: () => set(argument.name, null) }
+                  : {})}
               />
             </div>
             <p className="muted">{argument.doc}</p>

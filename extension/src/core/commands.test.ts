@@ -1,0 +1,190 @@
+import { describe, expect, it } from 'vitest';
+import * as commands from './commands';
+import type { GraphDocument, GraphNode } from './document';
+import { checkDocument, DocumentError, emptyDocument, nameProblem, parseDocument } from './document';
+
+const node = (op: string, inputs: (string | null)[] = [], more: Partial<GraphNode> = {}): GraphNode => ({
+  op,
+  device: 'cpu',
+  inputs,
+  arguments: {},
+  connections: {},
+  ...more,
+});
+
+function chain(): GraphDocument {
+  return {
+    ...emptyDocument(),
+    nodes: {
+      reader: node('readers.file'),
+      decode: node('decoders.image', ['reader']),
+      angle: node('random.uniform'),
+      rotate: node('rotate', ['decode'], {
+        connections: { angle: 'angle' },
+        arguments: { angle: 3, unknown: [1] },
+      }),
+      flip: node('flip', ['rotate']),
+    },
+    outputs: ['flip', 'reader:1'],
+    view: {
+      nodes: { rotate: { x: 1, y: 2 } },
+      notes: [],
+      groups: [{ id: 'g', title: 'G', nodes: ['rotate', 'flip'] }],
+    },
+  };
+}
+
+describe('removeNodes', () => {
+  it('keeps the wire through a removed node', () => {
+    const result = commands.removeNodes(chain(), ['rotate'], () => true);
+    expect(result.nodes['flip']?.inputs).toEqual(['decode']);
+    expect(Object.keys(result.nodes)).toEqual(['reader', 'decode', 'angle', 'flip']);
+    expect(result.view.nodes).toEqual({});
+    expect(result.view.groups[0]?.nodes).toEqual(['flip']);
+  });
+
+  it('keeps the wire through several in a row', () => {
+    const result = commands.removeNodes(chain(), ['decode', 'rotate'], () => true);
+    expect(result.nodes['flip']?.inputs).toEqual(['reader']);
+  });
+
+  it('cuts the wire where it would not fit', () => {
+    const result = commands.removeNodes(chain(), ['decode', 'rotate'], () => false);
+    expect(result.nodes['flip']?.inputs).toEqual([]);
+  });
+
+  it('moves the output of the pipeline along the wire', () => {
+    expect(commands.removeNodes(chain(), ['flip'], () => true).outputs).toEqual(['rotate', 'reader:1']);
+    expect(commands.removeNodes(chain(), ['flip']).outputs).toEqual(['reader:1']);
+  });
+
+  it('gives an argument its constant back', () => {
+    const result = commands.removeNodes(chain(), ['angle'], () => true);
+    expect(result.nodes['rotate']?.connections).toEqual({});
+    expect(result.nodes['rotate']?.arguments).toEqual({ angle: 3, unknown: [1] });
+  });
+});
+
+describe('renameNode', () => {
+  it('rewrites links, outputs, view and groups, and keeps the place', () => {
+    const result = commands.renameNode(chain(), 'rotate', 'turn');
+    expect(Object.keys(result.nodes)).toEqual(['reader', 'decode', 'angle', 'turn', 'flip']);
+    expect(result.nodes['flip']?.inputs).toEqual(['turn']);
+    expect(result.view.nodes).toEqual({ turn: { x: 1, y: 2 } });
+    expect(result.view.groups[0]?.nodes).toEqual(['turn', 'flip']);
+    expect(commands.renameNode(chain(), 'reader', 'files').outputs).toEqual(['flip', 'files:1']);
+    expect(commands.renameNode(chain(), 'angle', 'a').nodes['rotate']?.connections).toEqual({ angle: 'a' });
+  });
+
+  it('refuses a name that is taken', () => {
+    const start = chain();
+    expect(commands.renameNode(start, 'rotate', 'flip')).toBe(start);
+    expect(nameProblem(start, 'flip', 'rotate')).toContain('Another node');
+    expect(nameProblem(start, 'a:1')).toContain('colon');
+    expect(nameProblem(start, ' ')).not.toBeNull();
+    expect(nameProblem(start, '__proto__')).not.toBeNull();
+    expect(nameProblem(start, 'größe ✓')).toBeNull();
+  });
+});
+
+describe('connect', () => {
+  it('leaves a hole for an input that is not connected yet, and closes it again', () => {
+    const two = commands.connect(chain(), { node: 'angle', output: 0 }, { node: 'angle', input: 2 });
+    expect(two.nodes['angle']?.inputs).toEqual([null, null, 'angle']);
+    expect(commands.disconnect(two, { node: 'angle', input: 2 }).nodes['angle']?.inputs).toEqual([]);
+  });
+
+  it('moves the output along when a fresh node continues the chain', () => {
+    const added = commands.addNode(chain(), { op: 'hsv' }, { x: 0, y: 0 });
+    const result = commands.connectAndExtend(
+      added.document,
+      { node: 'flip', output: 0 },
+      { node: 'hsv', input: 0 },
+    );
+    expect(result.outputs).toEqual(['hsv', 'reader:1']);
+    const branch = commands.connectAndExtend(
+      chain(),
+      { node: 'reader', output: 1 },
+      { node: 'flip', input: 0 },
+    );
+    expect(branch.outputs).toEqual(['flip', 'reader:1']);
+  });
+});
+
+describe('pasteNodes', () => {
+  it('gives new names and keeps links among the copies and from what is there', () => {
+    const start = chain();
+    const { document, ids } = commands.pasteNodes(start, commands.copyNodes(start, ['rotate', 'flip']), {
+      x: 10,
+      y: 0,
+    });
+    expect(ids).toEqual(['rotate_2', 'flip_2']);
+    expect(document.nodes['flip_2']?.inputs).toEqual(['rotate_2']);
+    expect(document.nodes['rotate_2']?.inputs).toEqual(['decode']);
+    expect(document.nodes['rotate_2']?.arguments).toEqual({ angle: 3, unknown: [1] });
+  });
+
+  it('cuts links to what is not there', () => {
+    const clip = commands.parseClip(JSON.stringify(commands.copyNodes(chain(), ['rotate'])));
+    const { document } = commands.pasteNodes(emptyDocument(), clip as commands.Clip, { x: 0, y: 0 });
+    expect(document.nodes['rotate']?.inputs).toEqual([]);
+    expect(document.nodes['rotate']?.connections).toEqual({});
+  });
+
+  it('takes no other text for nodes', () => {
+    expect(commands.parseClip('hello')).toBeNull();
+    expect(commands.parseClip('null')).toBeNull();
+    expect(commands.parseClip('{"format":"other","nodes":{}}')).toBeNull();
+  });
+});
+
+describe('replaceOperator', () => {
+  it('keeps links and the arguments that the new operator has', () => {
+    const operator = {
+      name: 'warp_affine',
+      family: 'geometry',
+      title: '',
+      summary: '',
+      devices: ['cpu' as const],
+      inputs: [{ name: 'data', kind: 'image' as const }],
+      outputs: [{ name: 'output', kind: 'image' as const }],
+      arguments: [{ name: 'angle', type: 'float' as const }],
+    };
+    const result = commands.replaceOperator(chain(), 'rotate', operator);
+    expect(result.nodes['warp_affine']).toMatchObject({
+      op: 'warp_affine',
+      inputs: ['decode'],
+      arguments: { angle: 3 },
+      connections: {},
+    });
+    expect(result.nodes['flip']?.inputs).toEqual(['warp_affine']);
+  });
+});
+
+describe('documents', () => {
+  it('keeps what it does not know', () => {
+    const text = JSON.stringify({ ...chain(), extra: { a: 1 }, view: { nodes: {}, camera: [1, 2] } });
+    const document = parseDocument(text);
+    expect(document['extra']).toEqual({ a: 1 });
+    expect(document.view['camera']).toEqual([1, 2]);
+    const edited = commands.setArgument(document, 'rotate', 'angle', 5);
+    expect(edited.nodes['rotate']?.arguments).toEqual({ angle: 5, unknown: [1] });
+  });
+
+  it('says what is wrong with a file', () => {
+    expect(() => parseDocument('{"nodes": {')).toThrow(/not JSON/);
+    expect(() => parseDocument('[]')).toThrow(DocumentError);
+    expect(() => checkDocument({ format: 'dali-lab/graph', version: 99, nodes: {} })).toThrow(/version 99/);
+    expect(() => checkDocument({ format: 'other', nodes: {} })).toThrow(/other/);
+  });
+});
+
+describe('names', () => {
+  it('are what a person would write', () => {
+    expect(commands.baseName('readers.file')).toBe('reader');
+    expect(commands.baseName('decoders.image')).toBe('decode');
+    expect(commands.baseName('random.uniform')).toBe('random_uniform');
+    expect(commands.baseName('resize')).toBe('resize');
+    expect(commands.baseName('transforms.rotation')).toBe('rotation');
+  });
+});

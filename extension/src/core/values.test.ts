@@ -1,0 +1,72 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { cutMiddle, evaluate, fit, formatNumber, formatShape, formatTime, tidy } from './values';
+
+describe('evaluate', () => {
+  it('reckons as people write', () => {
+    expect(evaluate('0.485*255')).toBeCloseTo(123.675);
+    expect(evaluate('2**8 - 1')).toBe(255);
+    expect(evaluate('-2**2')).toBe(-4);
+    expect(evaluate('2**3**2')).toBe(512);
+    expect(evaluate('(1 + 2) * 3 % 4')).toBe(1);
+    expect(evaluate('1e-3')).toBe(0.001);
+    expect(evaluate('.5')).toBe(0.5);
+    expect(evaluate('pi / 2')).toBeCloseTo(Math.PI / 2);
+    expect(evaluate('sqrt(2)')).toBeCloseTo(Math.SQRT2);
+    expect(evaluate('-inf')).toBe(-Infinity);
+  });
+
+  it('takes nothing else', () => {
+    for (const text of ['', 'abc', '1 +', '(1', '1 2', 'alert(1)', '1;2', '--', 'constructor', 'x=1']) {
+      expect(evaluate(text)).toBeNull();
+    }
+  });
+
+  it('agrees with the numbers it is given', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        expect(evaluate(String(value)) === value).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('formats', () => {
+  it('shows no more digits than tell something', () => {
+    expect(formatNumber(0.1 + 0.2)).toBe('0.3');
+    expect(formatNumber(255)).toBe('255');
+    expect(formatNumber(1.23456e-7)).toBe('1.23e-7');
+    expect(formatNumber(-Infinity)).toBe('-inf');
+    expect(formatTime(0.0123)).toBe('12 µs');
+    expect(formatTime(12.3)).toBe('12 ms');
+    expect(formatTime(1234)).toBe('1.2 s');
+  });
+
+  it('shows shapes with ranges where samples differ', () => {
+    expect(formatShape([[224, 224, 3]], 8)).toBe('8 × 224×224×3');
+    expect(
+      formatShape(
+        [
+          [100, 80, 3],
+          [120, 80, 3],
+        ],
+        8,
+      ),
+    ).toBe('8 × 100–120×80×3');
+    expect(formatShape([[]], 8)).toBe('8 × scalar');
+  });
+
+  it('cuts names in the middle', () => {
+    expect(cutMiddle('brightness_contrast', 11)).toBe('brigh…trast');
+    expect(cutMiddle('short', 11)).toBe('short');
+  });
+});
+
+describe('numbers of an argument', () => {
+  it('stay in range and whole where that is asked', () => {
+    expect(fit(300, { name: 'x', type: 'int', maximum: 255 })).toBe(255);
+    expect(fit(3.6, { name: 'x', type: 'int' })).toBe(4);
+    expect(fit(-1, { name: 'x', type: 'float', minimum: 0 })).toBe(0);
+    expect(tidy(0.30000000000000004, 0.01)).toBe(0.3);
+  });
+});
