@@ -198,8 +198,11 @@ export class Editor {
       this.tray.subscribe(() => this.askFocus()),
       this.panels.subscribe(() => this.askFocus()),
     );
+    let before: string | null = null;
     const onStatus = (): void => {
       const { status } = this.connection.state.get();
+      if (status === before) return;
+      before = status;
       if (status === 'connected') void this.greet();
       else {
         this.sync.disconnected();

@@ -1,0 +1,314 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { catalogue } from '../../dev/catalogue';
+import { samples } from '../../dev/documents';
+import { apply, type Changes } from './changes';
+import * as commands from './commands';
+import type { GraphDocument } from './document';
+import { Editor } from './editor';
+import type { Bytes, ConnectionStatus, Message, Request, Transport } from './protocol';
+
+/** A session on the other side of a wire that the test pulls. */
+class Wire implements Transport {
+  readonly requests: Request[] = [];
+  document: GraphDocument = (samples['photographs'] as () => GraphDocument)();
+  session = 'one';
+  revision = 1;
+  up = true;
+  /** Responses of these methods wait. */
+  held = new Set<string>();
+  private listener: (message: Message, buffers: Bytes[]) => void = () => undefined;
+  private status: (status: ConnectionStatus) => void = () => undefined;
+
+  send(message: Message): void {
+    if (!this.up) throw new Error('down');
+    const request = JSON.parse(JSON.stringify(message)) as Request;
+    this.requests.push(request);
+    if (this.held.has(request.method)) return;
+    queueMicrotask(() =>
+      this.listener({ kind: 'response', id: request.id, result: this.answer(request) }, []),
+    );
+  }
+
+  answer({ method, params }: Request): unknown {
+    const given = params as { changes: Changes; document: GraphDocument };
+    if (method === 'catalogue') return catalogue;
+    if (method === 'edit') {
+      this.document = apply(this.document, given.changes);
+      return { revision: ++this.revision };
+    }
+    if (method === 'restore') this.document = given.document;
+    return {
+      protocol: 1,
+      session: this.session,
+      version: '0',
+      document: this.document,
+      revision: this.revision,
+      read_only: false,
+      title: 't',
+      file: null,
+      dirty: false,
+      capabilities: {},
+    };
+  }
+
+  onMessage(listener: (message: Message, buffers: Bytes[]) => void): () => void {
+    this.listener = listener;
+    return () => undefined;
+  }
+
+  onStatus(listener: (status: ConnectionStatus) => void): () => void {
+    this.status = listener;
+    listener('connected');
+    return () => undefined;
+  }
+
+  dispose(): void {
+    this.listener = () => undefined;
+  }
+
+  pull(up: boolean): void {
+    this.up = up;
+    this.status(up ? 'connected' : 'disconnected');
+  }
+
+  event(event: string, params: unknown, buffers: ArrayBuffer[] = []): void {
+    this.listener({ kind: 'event', event, params }, buffers);
+  }
+
+  count(method: string): number {
+    return this.requests.filter((request) => request.method === method).length;
+  }
+
+  last(method: string): Record<string, unknown> {
+    return this.requests.filter((request) => request.method === method).at(-1)?.params as Record<
+      string,
+      unknown
+    >;
+  }
+}
+
+const released: string[] = [];
+let made = 0;
+const pictures = {
+  make: () => `picture:${++made}`,
+  release: (url: string) => {
+    released.push(url);
+  },
+};
+
+let wire: Wire;
+let editor: Editor;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  released.length = 0;
+  wire = new Wire();
+  editor = new Editor(wire, pictures);
+  await vi.advanceTimersByTimeAsync(20);
+});
+
+afterEach(() => {
+  editor.dispose();
+  vi.useRealTimers();
+});
+
+const setAngle = (angle: number, gesture?: string): void => {
+  editor.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', angle), gesture);
+};
+const done = (): void =>
+  wire.event('preview.done', { run: wire.last('preview')['run'], status: 'done', total_ms: 1 });
+
+describe('editing over a wire', () => {
+  it('starts with the document and the catalogue, and asks for a preview', () => {
+    expect(editor.ready.get()).toBe(true);
+    expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
+    expect(wire.last('preview')['fresh']).toBe(true);
+  });
+
+  it('sends few edits while a gesture goes on, and the last of them', async () => {
+    for (let angle = 1; angle <= 50; angle++) {
+      setAngle(angle, 'drag');
+      await vi.advanceTimersByTimeAsync(4);
+    }
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(50);
+    expect(wire.count('edit')).toBeLessThan(15);
+    expect(editor.sync.pending.get()).toBe(false);
+    expect(editor.history.state.get().steps).toHaveLength(1);
+  });
+
+  it('keeps edits while the session is away, and sends them when it is back', async () => {
+    wire.pull(false);
+    setAngle(7);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBeUndefined();
+    wire.document = commands.setArgument(wire.document, 'resize', 'size', [9, 9]);
+    wire.pull(true);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(7);
+    expect(editor.document.get().nodes['resize']?.arguments?.['size']).toEqual([9, 9]);
+    expect(editor.history.state.get().steps).toHaveLength(1);
+  });
+
+  it('sends edits again that were on their way when the wire broke', async () => {
+    wire.held.add('edit');
+    setAngle(8);
+    await vi.advanceTimersByTimeAsync(50);
+    wire.pull(false);
+    wire.held.clear();
+    wire.pull(true);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(8);
+    expect(editor.sync.pending.get()).toBe(false);
+  });
+
+  it('gives its document to a new session', async () => {
+    setAngle(9);
+    await vi.advanceTimersByTimeAsync(50);
+    wire.pull(false);
+    wire.session = 'two';
+    wire.document = (samples['three'] as () => GraphDocument)();
+    wire.pull(true);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(9);
+    expect(editor.history.state.get().steps).toHaveLength(1);
+  });
+
+  it('takes what another tab changed, but not over what it has not sent', async () => {
+    wire.held.add('edit');
+    setAngle(3);
+    await vi.advanceTimersByTimeAsync(50);
+    const rotate = wire.document.nodes['rotate'];
+    wire.event('changed', {
+      client: 'other',
+      revision: 5,
+      changes: {
+        nodes: { rotate: { ...rotate, arguments: { angle: 99 } }, flip: { op: 'flip', inputs: ['rotate'] } },
+      },
+    });
+    expect(editor.document.get().nodes['rotate']?.arguments?.['angle']).toBe(3);
+    expect(editor.document.get().nodes['flip']?.inputs).toEqual(['rotate']);
+    editor.history.undo();
+    expect(editor.document.get().nodes['flip']).toBeDefined();
+  });
+
+  it('sends no previews for what changes no result', async () => {
+    done();
+    const before = wire.count('preview');
+    editor.edit('move', (document) => commands.moveNodes(document, { rotate: { x: 5, y: 5 } }));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(wire.count('edit')).toBe(1);
+    expect(wire.count('preview')).toBe(before);
+  });
+});
+
+describe('previews', () => {
+  it('has one at work, and then the latest', async () => {
+    for (const angle of [1, 2, 3, 4]) {
+      setAngle(angle);
+      await vi.advanceTimersByTimeAsync(40);
+    }
+    expect(wire.count('preview')).toBe(1);
+    done();
+    await vi.advanceTimersByTimeAsync(10);
+    expect(wire.count('preview')).toBe(2);
+    done();
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.count('preview')).toBe(2);
+  });
+
+  it('cancels one that takes long when it is out of date', async () => {
+    await vi.advanceTimersByTimeAsync(2000);
+    setAngle(1);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.last('cancel')).toEqual({ run: wire.last('preview')['run'] });
+  });
+
+  it('takes pictures, replaces them in place and releases the old ones', async () => {
+    const node = (time: number): void =>
+      wire.event(
+        'preview.node',
+        {
+          run: wire.last('preview')['run'],
+          node: 'rotate',
+          time_ms: time,
+          outputs: [
+            {
+              kind: 'image',
+              dtype: 'UINT8',
+              layout: 'HWC',
+              shapes: [[2, 2, 3]],
+              batch: 8,
+              images: [{ buffer: 0, mime: 'image/png', width: 2, height: 2 }],
+            },
+          ],
+        },
+        [new ArrayBuffer(4)],
+      );
+    let told = 0;
+    editor.previews.subscribe('rotate', () => told++);
+    node(1);
+    const first = editor.previews.result('rotate')?.outputs[0]?.images[0]?.url;
+    expect(first).toMatch(/^picture/);
+    expect(editor.known({ node: 'rotate', output: 0 })).toEqual({
+      kind: 'image',
+      layout: 'HWC',
+      dtype: 'UINT8',
+      dimensions: 3,
+    });
+    done();
+    setAngle(1);
+    await vi.advanceTimersByTimeAsync(50);
+    node(2);
+    expect(released).toEqual([first]);
+    expect(told).toBe(2);
+  });
+
+  it('keeps the last pictures beside an error, and knows nothing from them', () => {
+    const run = wire.last('preview')['run'];
+    const outputs = [
+      {
+        kind: 'image',
+        dtype: 'UINT8',
+        layout: 'HWC',
+        shapes: [[2, 2, 3]],
+        batch: 8,
+        images: [{ buffer: 0, mime: 'image/png', width: 2, height: 2 }],
+      },
+    ];
+    wire.event('preview.node', { run, node: 'rotate', time_ms: 1, outputs }, [new ArrayBuffer(4)]);
+    wire.event('preview.node', {
+      run,
+      node: 'rotate',
+      time_ms: null,
+      outputs: [],
+      error: { message: 'angle is not a number', argument: 'angle' },
+    });
+    expect(editor.previews.result('rotate')).toMatchObject({ stale: true, error: { argument: 'angle' } });
+    expect(editor.previews.result('rotate')?.outputs[0]?.images[0]).not.toBeNull();
+    expect(editor.known({ node: 'rotate', output: 0 })).toBeUndefined();
+    expect(released).toEqual([]);
+  });
+
+  it('ignores events of other runs and drops nodes that are gone', () => {
+    const run = wire.last('preview')['run'] as number;
+    wire.event('preview.node', { run: run + 1, node: 'decode', time_ms: 1, outputs: [] });
+    expect(editor.previews.result('decode')).toBeUndefined();
+    wire.event('preview.node', { run, node: 'decode', time_ms: 1, outputs: [] });
+    done();
+    expect(editor.previews.result('decode')).toBeDefined();
+    editor.previews.ask();
+    done();
+    expect(editor.previews.result('decode')).toBeUndefined();
+  });
+
+  it('says when the session does not answer, and asks it now and then', async () => {
+    done();
+    await vi.advanceTimersByTimeAsync(9000);
+    expect(wire.count('ping')).toBeGreaterThan(0);
+    expect(editor.connection.state.get().silent).toBe(false);
+    wire.held.add('ping');
+    await vi.advanceTimersByTimeAsync(30000);
+    expect(editor.connection.state.get().silent).toBe(true);
+  });
+});
