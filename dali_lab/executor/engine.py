@@ -20,7 +20,7 @@ from dali_lab.schema.operator import Call, Draw, Operator
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
 
-class Cancelled(Exception):  # noqa: N818  (not an error: somebody asked for it)
+class Cancelled(Exception):
     """The result is no longer wanted."""
 
 
@@ -470,7 +470,8 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
         if "" in declared.layouts:
             return batch
         raise call.problem(
-            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout; it takes {', '.join(declared.layouts)}"
+            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout;"
+            f" it takes {', '.join(declared.layouts)}"
         )
     if batch.layout in declared.layouts or "" in declared.layouts:
         return batch

@@ -163,7 +163,7 @@ def make_plan(
             scopes[Edge(name, index)] = (
                 scope if cut is None else groups.number(bare(node.connections["predicate"]), cut)
             )
-        # Each node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
+        # A node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
         grouped.setdefault((level, place if operator.whole_batch else 0, scope), []).append(step)
     stages = [
         Stage(group, whole > 0, scope)

@@ -134,7 +134,8 @@ def check_input_count(operator: type[Operator], count: int) -> None:
     least = sum(not declared.optional for declared in operator.inputs)
     variadic = bool(operator.inputs) and operator.inputs[-1].variadic
     if count < least or (count > len(operator.inputs) and not variadic):
-        most = f"{least} or more" if variadic else str(least) if least == len(operator.inputs) else f"{least} to {len(operator.inputs)}"
+        exact = str(least) if least == len(operator.inputs) else f"{least} to {len(operator.inputs)}"
+        most = f"{least} or more" if variadic else exact
         names = ", ".join(declared.name for declared in operator.inputs)
         plural = "" if most == "1" else "s"
         raise GraphError(
@@ -198,8 +199,9 @@ def _sort_arguments(
             continue
         if isinstance(value, (list, tuple)) and any(isinstance(item, DataNode) for item in value):
             raise ArgumentTypeError(
-                "mixes numbers and DataNodes in a list; join them with fn.stack first" if arg.tensor else
-                "must be a list of constants, not of DataNodes",
+                "mixes numbers and DataNodes in a list; join them with fn.stack first"
+                if arg.tensor
+                else "must be a list of constants, not of DataNodes",
                 operator=operator.name,
                 argument=key,
             )

@@ -148,7 +148,7 @@ class Operator:
         """Go on from where :meth:`state` was taken."""
 
     def reader_meta(self) -> dict[str, int] | None:
-        """For a reader: ``epoch_size``, ``epoch_size_padded``, ``number_of_shards``, ``shard_id``, ``pad_last_batch``, ``stick_to_shard``."""
+        """For a reader: what ``Pipeline.reader_meta`` tells of it."""
         return None
 
     def close(self) -> None:

@@ -156,7 +156,7 @@ def _float_to_integer(kind: Any, real: Any) -> Any:
             return most
         if value <= low:
             return least
-        if not value == value:
+        if value != value:
             return undefined
         return cast(round_away(value))
 

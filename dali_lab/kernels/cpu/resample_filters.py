@@ -57,7 +57,7 @@ def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
     ratio = np.float32(1)
     if antialias and in_size > np.float32(out_size):
         ratio = in_size / np.float32(out_size)
-    if ftype == LINEAR or ftype == TRIANGULAR:
+    if ftype in (LINEAR, TRIANGULAR):
         base, count, anchor = 0, _TRIANGLE_SIZE, np.float32(1)
         width = np.float32(2) * (ratio if ftype == TRIANGULAR else np.float32(1))
         old_scale = np.float32(1)

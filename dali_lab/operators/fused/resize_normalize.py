@@ -18,7 +18,7 @@ from dali_lab.types import UINT8, numpy_dtype
 
 @register
 class ResizeNormalize(Operator):
-    """A resizing operator and crop_mirror_normalize in one pass; other inputs than UINT8 HWC go through both in turn."""
+    """A resize and crop_mirror_normalize in one pass; other inputs than UINT8 HWC go through both in turn."""
 
     name = "_resize_normalize"
     schema_name = "_ResizeNormalize"

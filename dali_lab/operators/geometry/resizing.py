@@ -1,4 +1,4 @@
-"""Sizes and regions of a resize, by NVIDIA DALI's rules, and the arguments and the run that resizing operators share."""
+"""Sizes and regions of a resize, by NVIDIA DALI's rules, and what resizing operators share."""
 
 from __future__ import annotations
 

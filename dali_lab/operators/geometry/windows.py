@@ -24,7 +24,7 @@ OUT_OF_BOUNDS = Arg(
     "out_of_bounds_policy",
     "string",
     "error",
-    "What to do when the window leaves the sample: raise an error, pad with `fill_values`, or keep only what is inside.",
+    "What to do when the window leaves the sample: raise an error, pad with `fill_values`, or keep what is inside.",
     choices=("error", "pad", "trim_to_shape"),
 )
 FILL_VALUES = Arg(

@@ -103,7 +103,7 @@ class File(Operator):
                 )
         if values.get("shard_id", 0) >= values.get("num_shards", 1):
             raise ArgumentError(
-                f"{values.get('shard_id', 0)} is not in [0, {values.get('num_shards', 1) - 1}], which 'num_shards' allows",
+                f"{values.get('shard_id', 0)} is not in [0, {values.get('num_shards', 1) - 1}], as 'num_shards' says",
                 argument="shard_id",
             )
 

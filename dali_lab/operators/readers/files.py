@@ -40,7 +40,8 @@ def read_files(call: Call, paths: Sequence[str], names: tuple[str, ...]) -> Batc
         batch = Batch.allocate(sizes, UINT8, "", names)
         memory = memoryview(batch.owners[0])
         start = 0
-        for index, (handle, size) in enumerate(zip(handles, sizes[:, 0].tolist(), strict=True)):
+        for index, handle in enumerate(handles):
+            size = int(sizes[index, 0])
             end = start + size
             at = start
             while at < end:
