@@ -1,0 +1,94 @@
+"""Variance and standard deviation about a given mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.reductions.reducing import AXES, DATA, Reduction
+from dali_lab.operators.reductions.sums import count_of
+from dali_lab.operators.tensor.cast import cast
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+
+Array = npt.NDArray[Any]
+_REASON = "NVIDIA DALI adds in float32, in another order"
+
+
+class _Spread(Reduction):
+    inputs = (
+        DATA,
+        Input("mean", kind="tensor", doc="The mean: a scalar, or of the shape that is left after the reduction."),
+    )
+    arguments = (
+        *AXES,
+        Arg("ddof", "int", 0, "Subtracted from the number of elements in the divisor; 1 gives an unbiased variance."),
+    )
+    differs = "A mean of one element serves all results, also where some axes are left (NVIDIA DALI reads beyond it)."
+    root = False
+
+    def run(self, call: Call, data: Batch, mean: Batch) -> Batch:
+        axes = self.axes_of(call, data)
+        kept = data.shapes.copy()
+        kept[:, list(axes)] = 1
+        mean = cast(Call(self, call.start, call.count), mean, types.FLOAT)
+        if bool((mean.sizes == 1).all()):
+            fitting = mean.replaced(shapes=np.ones_like(kept))
+        else:
+            wrong = mean.sizes != kept.prod(axis=1)
+            if wrong.any():
+                sample = int(np.argmax(wrong))
+                have, want = tuple(mean.shapes[sample].tolist()), tuple(kept[sample].tolist())
+                raise call.problem(f"a mean of shape {have} does not fit a result of shape {want}", sample=sample)
+            fitting = mean.replaced(shapes=kept)
+        return self.reduced(call, data, axes, types.FLOAT, self._spread, (fitting,))
+
+    def _spread(self, out: Array, data: Array, axes: tuple[int, ...], mean: Array) -> None:
+        apart = np.subtract(data, mean, dtype=np.float64)
+        np.multiply(apart, apart, out=apart)
+        total = np.add.reduce(apart, axis=axes, keepdims=True)
+        variance = total / np.float64(count_of(data.shape, axes) - self.value("ddof"))
+        np.copyto(out, np.sqrt(variance) if self.root else variance, casting="unsafe")
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        data = samples.tensors([(3, 4), (1, 4), (6, 2)])
+        columns = samples.tensors([(4,), (4,), (2,)])
+        for arguments in ({"axes": 0}, {"axes": 0, "ddof": 1}, {"axes": [0], "keep_dims": True}, {"axis_names": "H"}):
+            yield Case(((data, "HW"), columns), arguments, tolerance=1e-6, reason=_REASON)
+        numbers = [np.float32(0.5), np.float32(0.25), np.float32(1)]
+        for arguments in ({}, {"axes": [0, 1]}, {"ddof": -1}, {"keep_dims": True}):
+            yield Case(((data, "HW"), numbers), arguments, tolerance=1e-6, reason=_REASON)
+        whole = samples.tensors([(3, 4), (2, 4), (6, 2)], np.uint8)
+        yield Case((whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0}, tolerance=2e-3, reason=_REASON)
+        yield Case((data, [row.copy() for row in data]), {"axes": []}, tolerance=1e-6, reason=_REASON)
+        rows = [row.mean(axis=0, keepdims=True) for row in data]
+        yield Case((data, rows), {"axes": 0}, tolerance=1e-6, reason=_REASON)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        data = samples.tensors([(3, 4), (1, 4), (6, 2)])
+        yield ErrorCase((data,), {}, ("2 inputs",))
+        yield ErrorCase((data, samples.tensors([(3,)] * 3)), {"axes": 0}, ("(3,)", "(1, 4)"))
+        yield ErrorCase((data, samples.tensors([()] * 3)), {"axes": 2}, ("axes", "2"))
+
+
+@register
+class Variance(_Spread):
+    """Gives the mean square distance of elements from a mean, along axes."""
+
+    name = "reductions.variance"
+    title = "Variance"
+
+
+@register
+class StdDev(_Spread):
+    """Gives the standard deviation of elements from a mean, along axes."""
+
+    name = "reductions.std_dev"
+    title = "Standard deviation"
+    root = True

@@ -1,0 +1,205 @@
+"""Sums and means along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.promotion import is_float, is_signed
+from dali_lab.operators.reductions.reducing import AXES, Reduction
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.types import DALIDataType, numpy_dtype
+
+Array = npt.NDArray[Any]
+_REASON = "NVIDIA DALI adds in float32, in another order"
+
+
+def accumulator(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The type in which numbers are added up for a result of this type: float64 for floats, integers wrap in their own."""
+    kind = np.dtype(dtype)
+    return np.dtype(np.float64) if kind.kind == "f" else kind
+
+
+def count_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
+    """Number of elements that one result is made of."""
+    return int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
+
+
+def add_up(out: Array, data: Array, axes: tuple[int, ...]) -> None:
+    """Sum along axes."""
+    np.copyto(out, np.add.reduce(data, axis=axes, dtype=accumulator(out.dtype), keepdims=True), casting="unsafe")
+
+
+def average(out: Array, data: Array, axes: tuple[int, ...]) -> None:
+    """Mean along axes; the fraction of integer results is dropped."""
+    total = np.add.reduce(data, axis=axes, dtype=accumulator(out.dtype), keepdims=True)
+    divided(out, total, count_of(data.shape, axes))
+
+
+def divided(out: Array, total: Array, count: int) -> None:
+    """A sum over a number of elements, in the type of the result."""
+    if out.dtype.kind == "f":
+        np.copyto(out, total / np.float64(count), casting="unsafe")
+    elif count == 0:
+        out[...] = 0
+    else:
+        np.copyto(out, np.trunc(total.astype(np.float64) / count), casting="unsafe")
+
+
+def squares(data: Array, kind: np.dtype[Any]) -> Array:
+    """Squares in the type in which they are added up."""
+    wide = data.astype(accumulator(kind), copy=False)
+    return wide * wide
+
+
+def average_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
+    """Mean of the squares along axes."""
+    total = np.add.reduce(squares(data, out.dtype), axis=axes, dtype=accumulator(out.dtype), keepdims=True)
+    divided(out, total, count_of(data.shape, axes))
+
+
+def root_mean_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
+    """Root of the mean of the squares along axes."""
+    total = np.add.reduce(squares(data, out.dtype), axis=axes, dtype=accumulator(out.dtype), keepdims=True)
+    count = count_of(data.shape, axes)
+    mean = total.astype(np.float64) / count if out.dtype.kind == "f" or count else np.zeros_like(total, np.float64)
+    root = np.sqrt(mean if out.dtype.kind == "f" else np.trunc(mean))
+    np.copyto(out, root if out.dtype.kind == "f" else np.trunc(root), casting="unsafe")
+
+
+class _Sums(Reduction):
+    arguments = (*AXES, Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."))
+    differs = "All pairs of types are taken, float16 and FLOAT64 among them."
+
+    def dtype_of(self, data: Batch) -> DALIDataType:
+        """The type of the result."""
+        dtype: DALIDataType | None = self.value("dtype")
+        if dtype is not None:
+            return dtype
+        return types.FLOAT64 if data.dtype == types.FLOAT64 else types.FLOAT
+
+    @classmethod
+    def axis_cases(cls) -> Iterable[Case]:
+        """Cases of the axes, in all reductions the same."""
+        data = (samples.tensors([(3, 4), (1, 4), (6, 2)], np.int16), "HW")
+        for arguments in (
+            {},
+            {"axes": 0},
+            {"axes": [1]},
+            {"axes": [-1], "keep_dims": True},
+            {"axes": []},
+            {"axis_names": "H"},
+            {"axis_names": "WH"},
+            {"axis_names": "W", "keep_dims": True},
+            {"keep_dims": True},
+        ):
+            yield Case((data,), arguments, tolerance=4e-3, reason=f"{_REASON}: half a unit in the last place of 2**15")
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        data = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
+        yield ErrorCase((data,), {"axes": [2]}, ("axes", "2"))
+        yield ErrorCase((data,), {"axes": [0, -2]}, ("axes", "twice"))
+        yield ErrorCase((data,), {"axis_names": "Z"}, ("axis_names", "'Z'"))
+        yield ErrorCase((data,), {"axis_names": "H", "axes": 0}, ("axes", "axis_names"))
+
+
+@register
+class Sum(_Sums):
+    """Adds up elements along axes. By default integers give 64-bit integers, floats FLOAT."""
+
+    name = "reductions.sum"
+    title = "Sum"
+
+    def dtype_of(self, data: Batch) -> DALIDataType:
+        dtype: DALIDataType | None = self.value("dtype")
+        if dtype is not None:
+            return dtype
+        if data.dtype == types.FLOAT64:
+            return types.FLOAT64
+        if is_float(data.dtype):
+            return types.FLOAT
+        return types.INT64 if is_signed(data.dtype) else types.UINT64
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), add_up)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield from cls.axis_cases()
+        yield Case((samples.pictures(),), {"axis_names": "HW"})
+        for dtype in (np.uint8, np.int8, np.uint16, np.uint32, np.int32, np.uint64, np.int64):
+            yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)]),), {"axes": 0}, tolerance=1e-5, reason=_REASON)
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": types.UINT8})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.int8),), {"dtype": types.INT8, "axes": 0})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": types.FLOAT})
+        yield Case((samples.tensors([(), (), ()], np.int32),))
+        yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.int32),), {"axes": 0})
+
+
+@register
+class Mean(_Sums):
+    """Gives the mean of elements along axes."""
+
+    name = "reductions.mean"
+    title = "Mean"
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield from cls.axis_cases()
+        yield Case((samples.pictures(),), {"axis_names": "HW"}, tolerance=2e-5, reason=_REASON)
+        yield Case((samples.pictures(dtype=np.float32),), {"axis_names": "HWC"}, tolerance=1e-6, reason=_REASON)
+        for dtype in (np.uint8, np.int8, np.int16):
+            kind = types.to_dali_type(dtype)
+            yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1, "dtype": kind})
+        yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.uint8),), {"axes": 0})
+
+
+@register
+class MeanSquare(_Sums):
+    """Gives the mean of the squares of elements along axes."""
+
+    name = "reductions.mean_square"
+    title = "Mean square"
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average_square)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
+        for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
+            yield Case((small,), arguments, tolerance=1e-6, reason=_REASON)
+        yield Case((samples.pictures(),), {"axis_names": "HW"}, tolerance=2e-2, reason=f"{_REASON}: means of 65025 at most")
+        yield Case((samples.tensors([(3, 5), (2, 2)], np.uint8),), {"dtype": types.UINT64})
+        yield Case((samples.tensors([(3, 5), (2, 2)], np.int8),), {"dtype": types.INT64, "axes": 0})
+
+
+@register
+class RMS(_Sums):
+    """Gives the root of the mean of the squares of elements along axes."""
+
+    name = "reductions.rms"
+    schema_name = "reductions__RMS"
+    title = "Root mean square"
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), root_mean_square)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
+        for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
+            yield Case((small,), arguments, tolerance=1e-6, reason=_REASON)
+        yield Case((samples.pictures(),), {"axis_names": "HW"}, tolerance=5e-5, reason=_REASON)
+        yield Case(([np.array([3, 4, 4, 4], np.uint8), np.array([20, 20], np.uint8)],), {"dtype": types.UINT8})
+        yield Case(([np.array([-300, 500], np.int16), np.array([3, -5], np.int16)],), {"dtype": types.INT16})

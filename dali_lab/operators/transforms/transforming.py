@@ -1,0 +1,129 @@
+"""What the operators that make affine transforms share: dimensions, frames, and applying one after another."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import stacked
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+
+Matrices = npt.NDArray[np.float32]
+LAYOUT = "**"
+INPUT = Input("transforms", kind="tensor", doc="Transforms that come before (``[d, d + 1]``, FLOAT).", optional=True)
+REVERSE = Arg(
+    "reverse_order", "bool", False, "Apply the transforms of the input after this one, instead of before it. Without an input it has no effect."
+)
+
+
+class Transforming(Operator):
+    """Base of the operators that make one affine transform for each sample, or for each frame."""
+
+    family = "transforms"
+    inputs = (INPUT,)
+    outputs = (Output("transforms", kind="tensor", doc="Matrices ``[d, d + 1]`` of FLOAT: a linear part and an offset.", layout=LAYOUT),)
+    sized_by: ClassVar[tuple[str, ...]] = ()
+    """Arguments whose number of elements tells the number of dimensions."""
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        frames = self._frames(call, inputs)
+        samples = call.count
+        before = inputs[0] if inputs else None
+        if before is not None:
+            before = self._checked(call, before)
+        if frames is not None:
+            if before is not None:
+                before = before.unfolded() if before.layout.startswith("F") else before.take(np.repeat(np.arange(samples), frames))
+            call.repeat, call.count = frames, int(frames.sum())
+        ndim = self.dimensions(call, None if before is None else int(before.ndim and before.shapes[0, 0]) if len(before) else None)
+        matrices = self.matrices(call, ndim)
+        if before is not None and len(before):
+            earlier = stacked(before)
+            if earlier.shape[1] != ndim:
+                raise call.problem(f"the input transforms {earlier.shape[1]} dimensions, the arguments {ndim}")
+            matrices = combined(earlier, matrices) if not self.value("reverse_order") else combined(matrices, earlier)
+        batch = Batch.dense(np.ascontiguousarray(matrices, np.float32), LAYOUT)
+        if frames is not None:
+            call.repeat, call.count = None, samples
+            batch = batch.folded(frames, "F")
+        return batch
+
+    def dimensions(self, call: Call, given: int | None) -> int:
+        """The number of dimensions: that of the input, else what the arguments say."""
+        sizes = [self.length(call, name) for name in self.sized_by if self.has(name)]
+        most = max(sizes, default=1)
+        return given if given is not None and most == 1 else most
+
+    def matrices(self, call: Call, ndim: int) -> Matrices:
+        """The transforms, ``float32[N, ndim, ndim + 1]``."""
+        raise NotImplementedError
+
+    def length(self, call: Call, name: str) -> int:
+        """Number of elements of a vector argument."""
+        batch = call.batches.get(name)
+        if batch is None:
+            return int(np.size(self.values[name]))
+        if not len(batch):
+            return 1
+        extents = batch.shapes[0, 1:] if batch.layout.startswith("F") else batch.shapes[0]
+        return int(extents.prod())
+
+    def vector(self, call: Call, name: str, length: int, default: Any = None) -> npt.NDArray[np.float32]:
+        """A vector argument as ``float32[N, length]``; a single element stands for all."""
+        if not self.has(name):
+            return np.broadcast_to(np.float32(default), (call.count, length))
+        batch = call.batches.get(name)
+        if batch is not None and batch.dtype != types.FLOAT:
+            raise call.problem(f"takes FLOAT, got {batch.dtype.name}", argument=name)
+        return call.vectors(name, length, np.float32)
+
+    def _frames(self, call: Call, inputs: tuple[Batch, ...]) -> npt.NDArray[np.int64] | None:
+        """Frames in each sample where an input or an argument has them."""
+        found: npt.NDArray[np.int64] | None = None
+        for batch in (*inputs, *call.batches.values()):
+            if batch.layout.startswith("F"):
+                counts = batch.shapes[:, 0]
+                if found is None or (found == 1).all():
+                    found = counts.copy()
+                elif not ((counts == found) | (counts == 1)).all():
+                    raise call.problem("the numbers of frames of inputs and arguments differ")
+        return found
+
+    @staticmethod
+    def _checked(call: Call, before: Batch) -> Batch:
+        inner = before.shapes[:, 1:] if before.layout.startswith("F") else before.shapes
+        if inner.shape[1] != 2 or (len(inner) and not (inner[:, 1] == inner[:, 0] + 1).all()):
+            shape = tuple(before.shapes[0].tolist()) if len(before) else ()
+            raise call.problem(f"a transform is a matrix of d rows and d + 1 columns, got shape {shape}")
+        if not (inner == inner[:1]).all():
+            raise call.problem("the transforms of a batch must have the same number of dimensions")
+        if before.dtype != types.FLOAT:
+            raise call.problem(f"a transform holds FLOAT, got {before.dtype.name}")
+        return before
+
+
+def combined(first: Matrices, second: Matrices) -> Matrices:
+    """The transforms that do `first`, and then `second`."""
+    linear = second[:, :, :-1]
+    result = np.matmul(linear, first)
+    result[:, :, -1] += second[:, :, -1]
+    return result
+
+
+def about(linear: Matrices, center: npt.NDArray[np.float32] | None) -> Matrices:
+    """Transforms from their linear parts ``[N, d, d]`` that leave `center` (``[N, d]``) where it is."""
+    count, ndim, _ = linear.shape
+    result = np.zeros((count, ndim, ndim + 1), np.float32)
+    result[:, :, :ndim] = linear
+    if center is not None:
+        result[:, :, ndim] = center - np.matmul(linear, center[:, :, None])[:, :, 0]
+    return result
+
+
+def identities(count: int, ndim: int) -> Matrices:
+    """Unit matrices, ``float32[count, ndim, ndim]``."""
+    return np.tile(np.eye(ndim, dtype=np.float32), (count, 1, 1))
