@@ -193,6 +193,10 @@ class ExternalSource(Operator):
         except OperatorError as error:
             error.operator, error.node = error.operator or self.name, error.node or self.node
             raise
+        self.push(batch)
+
+    def push(self, batch: Batch) -> None:
+        """Take a batch that was converted before."""
         with self._arrived:
             self._fed.append(batch)
             self._arrived.notify_all()
