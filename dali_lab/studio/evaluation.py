@@ -140,6 +140,7 @@ class Evaluator:
     def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self.cache: Cache[NodeResult] = Cache(memory)
+        self.used: set[str] = set()
         self._sources = Sources()
         self._pool = ThreadPool(self.threads, "dali-lab-preview")
         self._lock = threading.Lock()
@@ -166,6 +167,7 @@ class Evaluator:
         nodes: Iterable[str] | None = None,
         token: Token | None = None,
         progress: Progress | None = None,
+        finished: Callable[[Evaluation], None] | None = None,
     ) -> Evaluation:
         """Compute the first samples of a batch at every node.
 
@@ -185,6 +187,8 @@ class Evaluator:
             Stops it.
         progress
             Called as ``progress(done, total, node)`` from worker threads.
+        finished
+            Called with what is there so far, whenever more has come.
 
         Raises
         ------
@@ -192,7 +196,7 @@ class Evaluator:
             If the token was used.
         """
         with self._lock:
-            return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress).work()
+            return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress, finished).work()
 
 
 class _Run:
@@ -208,8 +212,10 @@ class _Run:
         nodes: Iterable[str] | None,
         token: Token,
         progress: Progress | None,
+        finished: Callable[[Evaluation], None] | None,
     ) -> None:
         self.owner = owner
+        self.finished = finished
         self.graph = graph
         self.iteration = iteration
         self.token = token
@@ -272,7 +278,6 @@ class _Run:
         self._compute(list(unknown), unknown, draws)
         for name in unknown:
             result = results[name]
-            result.files = _files_state(result)
             result.key = _digest(result.key, result.files)
 
     def _others(self) -> None:
@@ -307,8 +312,46 @@ class _Run:
                 results[name] = NodeResult(key, failures=[Failure(error)])
                 continue
             unknown[name] = key
-        self._compute(list(unknown), unknown, {})
-        for name in unknown:
+        for wave in self._waves(unknown):
+            if self.finished is not None:
+                self.finished(self.evaluation)
+            for name in wave:
+                cause = self._lacking(name, wave)
+                if cause is not None:
+                    waiting[name] = waiting.get(cause, cause)
+            self._compute([name for name in wave if name not in waiting], unknown, {})
+            self._find_waiting(wave)
+        if self.finished is not None:
+            self.finished(self.evaluation)
+
+    def _waves(self, names: Iterable[str]) -> list[list[str]]:
+        """Nodes to be computed together: all at once, but for those whose kernels may have to be compiled first.
+
+        So the pictures of what comes before them need not wait for the compiler.
+        """
+        waves: list[list[str]] = []
+        open_wave = False
+        for name in names:
+            used = self.graph.nodes[name].op in self.owner.used
+            if used and open_wave:
+                waves[-1].append(name)
+            else:
+                waves.append([name])
+            open_wave = used
+        return waves
+
+    def _lacking(self, name: str, together: list[str]) -> str | None:
+        """A node that gave nothing and that this one needs."""
+        results, waiting = self.evaluation.results, self.evaluation.waiting
+        for edge in map(bare, self.graph.nodes[name].edges()):
+            if edge.node in waiting or (edge.node not in together and not _gave(results.get(edge.node), edge.output)):
+                return edge.node
+        return None
+
+    def _find_waiting(self, names: Iterable[str]) -> None:
+        """Nodes that gave nothing since a node they need gave nothing: they wait for it."""
+        results, waiting = self.evaluation.results, self.evaluation.waiting
+        for name in names:
             result = results.get(name)
             if result is not None and not result.failures and all(batch is None for batch in result.outputs):
                 cause = next((e.node for e in map(bare, self.graph.nodes[name].edges()) if not _gave(results.get(e.node), e.output)), None)
@@ -384,6 +427,7 @@ class _Run:
             run = attempt()
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
+            self.owner.used.add(self.graph.nodes[name].op)
 
     def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
         result = NodeResult(key, count=self.size, seconds=run.seconds.get(name))
@@ -398,7 +442,7 @@ class _Run:
                 result.failures.append(Failure(error, None if whole else start))
         result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
         if self.kinds[name].source:
-            result.files = _files_state(result)
+            result.files = _files_state(result, self.graph.nodes[name])
         self.evaluation.results[name] = result
         self.evaluation.computed.add(name)
         self.owner.cache.put(key, result, result.size())
@@ -431,8 +475,7 @@ class Sources:
         if entry is None or (iteration not in entry.draws and iteration < len(entry.counts)):
             self._drop(key)
             entry = self._open[key] = _Source(make_operator(node))
-            if entry.operator.seed < 0 and node.id in seeds:
-                entry.operator.seed = seeds[node.id]
+            entry.operator.seed = seeds.get(node.id, entry.operator.seed)
         self._open.move_to_end(key)
         try:
             while len(entry.counts) <= iteration:
@@ -541,8 +584,12 @@ def _file_state(path: str) -> tuple[str, int, int]:
     return path, found.st_mtime_ns, found.st_size
 
 
-def _files_state(result: NodeResult) -> tuple[tuple[str, int, int], ...]:
+def _files_state(result: NodeResult, node: Node) -> tuple[tuple[str, int, int], ...]:
     """State of the files that a source's samples came from, those that could not be read included."""
+    root = node.arguments.get("file_root")
+    if root is None and isinstance(node.arguments.get("file_list"), str):
+        root = os.path.dirname(node.arguments["file_list"])
+    base = root if isinstance(root, str) else ""
     paths: dict[str, None] = {}
     for batch in result.outputs:
         for path in (batch.sources if batch is not None else None) or ():
@@ -551,7 +598,7 @@ def _files_state(result: NodeResult) -> tuple[tuple[str, int, int], ...]:
         source = getattr(failure.error, "source", None)
         if source:
             paths[source] = None
-    return tuple(map(_file_state, paths))
+    return tuple(_file_state(os.path.join(base, path)) for path in paths)
 
 
 def _paths_state(node: Node) -> list[tuple[str, int, int]]:

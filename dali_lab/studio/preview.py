@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from dali_lab.errors import DaliLabError
@@ -199,6 +200,7 @@ def run_preview(
     emit("preview.started", {"run": request.run, "nodes": len(every)}, [])
     progress = _Progress(lambda state: emit("preview.progress", {"run": request.run, **state}, []))
     status, failure = "done", None
+    teller = _Teller(request, checked, renderer, delivered, token, emit)
     try:
         token.check()
         evaluation = evaluator.evaluate(
@@ -208,10 +210,10 @@ def run_preview(
             samples=request.samples,
             token=token,
             progress=progress,
+            finished=teller.tell,
         )
         progress.end()
-        _tell_nodes(request, checked, evaluation, renderer, delivered, token, emit)
-        _tell_focus(request, checked, evaluation, renderer, delivered, token, emit)
+        teller.end(evaluation)
     except Cancelled:
         status = token.reason or "cancelled"
     except Exception as error:  # told to the client, which would wait for the end otherwise
@@ -230,120 +232,124 @@ def run_preview(
     emit("preview.done", done, [])
 
 
-def _tell_nodes(
-    request: PreviewRequest,
-    checked: Checked,
-    evaluation: Evaluation,
-    renderer: Renderer,
-    delivered: Delivered,
-    token: Token,
-    emit: Emit,
-) -> None:
-    kinds = output_kinds(checked.runnable)
-    roots = label_roots(checked.runnable)
-    unchanged: dict[str, float | None] = {}
-    waiting: list[tuple[str, tuple[Any, ...], list[_Task]]] = []
-    present = set(checked.draft.graph.nodes) | set(checked.draft.unfinished) | set(checked.draft.off)
-    for name in list(delivered.nodes):
-        if name not in present:
-            del delivered.nodes[name]
-    for order, name in enumerate(checked.runnable.order()):
-        result = evaluation.results.get(name)
-        if result is None:
-            continue
-        signature = (result.key, evaluation.samples, evaluation.total, request.thumb, len(result.failures))
-        if delivered.nodes.get(name) == signature:
-            unchanged[name] = _milliseconds(result)
-            continue
-        node_kinds = kinds.get(name, [])
-        tasks = [
+class _Teller:
+    """Tells a client of the nodes of one preview, each once."""
+
+    def __init__(
+        self,
+        request: PreviewRequest,
+        checked: Checked,
+        renderer: Renderer,
+        delivered: Delivered,
+        token: Token,
+        emit: Emit,
+    ) -> None:
+        self._request = request
+        self._checked = checked
+        self._renderer = renderer
+        self._delivered = delivered
+        self._token = token
+        self._emit = emit
+        self._kinds = output_kinds(checked.runnable)
+        self._roots = label_roots(checked.runnable)
+        self._order = checked.runnable.order()
+        self._told: set[str] = set()
+        self._unchanged: dict[str, float | None] = {}
+        present = {*checked.draft.graph.nodes, *checked.draft.unfinished, *checked.draft.off}
+        for name in list(delivered.nodes):
+            if name not in present:
+                del delivered.nodes[name]
+
+    def tell(self, evaluation: Evaluation) -> None:
+        """Tell of the nodes that have results by now and were not told of."""
+        fresh: list[tuple[str, tuple[Any, ...], list[_Task]]] = []
+        for order, name in enumerate(self._order):
+            result = evaluation.results.get(name)
+            if result is None or name in self._told:
+                continue
+            self._told.add(name)
+            signature = (result.key, evaluation.samples, evaluation.total, self._request.thumb, len(result.failures))
+            if self._delivered.nodes.get(name) == signature:
+                self._unchanged[name] = _milliseconds(result)
+            else:
+                fresh.append((name, signature, self._tasks(order, result, evaluation, self._kinds.get(name, []))))
+        for name, signature, tasks in fresh:
+            rendered = [task.result() for task in tasks]
+            self._token.check()
+            result = evaluation.results[name]
+            buffers: list[bytes] = []
+            event: Json = {
+                "run": self._request.run,
+                "node": name,
+                "time_ms": _milliseconds(result),
+                "cached": name not in evaluation.computed,
+                "outputs": [output_entry(item, buffers) for item in rendered if item is not None],
+            }
+            if result.failures:
+                event["error"] = node_error(result)
+            self._emit("preview.node", event, buffers)
+            self._delivered.nodes[name] = signature
+
+    def _tasks(self, order: int, result: NodeResult, evaluation: Evaluation, kinds: list[str]) -> list[_Task]:
+        size, roots, renderer = self._request.thumb, self._roots, self._renderer
+        return [
             _Task(
                 renderer.pool,
                 order,
-                lambda result=result, index=index, kind=kind: renderer.rendered(  # type: ignore[misc]
-                    result, index, evaluation, kind, request.thumb, roots
-                ),
+                partial(renderer.rendered, result, index, evaluation, kinds[index] if index < len(kinds) else "any", size, roots),
             )
-            for index, kind in zip(range(len(result.outputs)), [*node_kinds, *["any"] * len(result.outputs)], strict=False)
+            for index in range(len(result.outputs))
         ]
-        waiting.append((name, signature, tasks))
-    for name, signature, tasks in waiting:
-        rendered = [task.result() for task in tasks]
-        if token.reason is not None:
-            raise Cancelled
-        result = evaluation.results[name]
-        buffers: list[bytes] = []
-        event: Json = {
-            "run": request.run,
-            "node": name,
-            "time_ms": _milliseconds(result),
-            "cached": name not in evaluation.computed,
-            "outputs": [output_entry(item, buffers) for item in rendered if item is not None],
-        }
-        if result.failures:
-            event["error"] = node_error(result)
-        emit("preview.node", event, buffers)
-        delivered.nodes[name] = signature
-    _tell_others(request, checked, evaluation, delivered, emit, unchanged)
-    if unchanged:
-        emit("preview.unchanged", {"run": request.run, "nodes": unchanged}, [])
 
+    def end(self, evaluation: Evaluation) -> None:
+        """Tell of what is left: nodes without results, what the client has already, and the large pictures."""
+        self.tell(evaluation)
+        self._tell_others(evaluation)
+        if self._unchanged:
+            self._emit("preview.unchanged", {"run": self._request.run, "nodes": self._unchanged}, [])
+        self._tell_focus(evaluation)
 
-def _tell_others(
-    request: PreviewRequest,
-    checked: Checked,
-    evaluation: Evaluation,
-    delivered: Delivered,
-    emit: Emit,
-    unchanged: dict[str, float | None],
-) -> None:
-    """Nodes that were not computed: why not."""
-    entries: dict[str, Json] = {}
-    for name, problem in checked.blocked.items():
-        if problem.severity == "warning":
-            entries[name] = {"skipped": {"message": sentence(problem.message)}}
-        else:
-            entries[name] = {"error": {"message": sentence(problem.message), "argument": problem.argument}}
-    for name, cause in {**checked.waiting, **evaluation.waiting}.items():
-        off = name in checked.draft.off
-        text = f"Off: '{cause}' is bypassed and has nothing to pass on." if off else f"Waits for '{cause}'."
-        entries.setdefault(name, {"skipped": {"message": text, "node": cause}})
-    for name, entry in entries.items():
-        signature = ("not computed", repr(entry))
-        if delivered.nodes.get(name) == signature:
-            unchanged[name] = None
-            continue
-        emit("preview.node", {"run": request.run, "node": name, "time_ms": None, "cached": False, "outputs": [], **entry}, [])
-        delivered.nodes[name] = signature
+    def _tell_others(self, evaluation: Evaluation) -> None:
+        checked = self._checked
+        entries: dict[str, Json] = {}
+        for name, problem in checked.blocked.items():
+            if problem.severity == "warning":
+                entries[name] = {"skipped": {"message": sentence(problem.message)}}
+            else:
+                entries[name] = {"error": {"message": sentence(problem.message), "argument": problem.argument}}
+        for name, cause in {**checked.waiting, **evaluation.waiting}.items():
+            off = name in checked.draft.off
+            text = f"Off: '{cause}' is bypassed and has nothing to pass on." if off else f"Waits for '{cause}'."
+            entries.setdefault(name, {"skipped": {"message": text, "node": cause}})
+        for name, entry in entries.items():
+            signature = ("not computed", repr(entry))
+            if self._delivered.nodes.get(name) == signature:
+                self._unchanged[name] = None
+                continue
+            event = {"run": self._request.run, "node": name, "time_ms": None, "cached": False, "outputs": [], **entry}
+            self._emit("preview.node", event, [])
+            self._delivered.nodes[name] = signature
 
-
-def _tell_focus(
-    request: PreviewRequest,
-    checked: Checked,
-    evaluation: Evaluation,
-    renderer: Renderer,
-    delivered: Delivered,
-    token: Token,
-    emit: Emit,
-) -> None:
-    kinds = output_kinds(checked.runnable)
-    roots = label_roots(checked.runnable)
-    for tap in [tap for tap in delivered.focus if tap not in request.focus]:
-        del delivered.focus[tap]
-    for node, output in request.focus:
-        result = evaluation.results.get(node)
-        if result is None or output >= len(result.outputs):
-            continue
-        signature = (result.key, evaluation.samples, request.focus_size)
-        event: Json = {"run": request.run, "node": node, "output": output}
-        if delivered.focus.get((node, output)) == signature:
-            emit("preview.focus", {**event, "images": [], "unchanged": True}, [])
-            continue
-        token.check()
-        rendered = renderer.rendered(result, output, evaluation, kinds[node][output], request.focus_size, roots)
-        buffers: list[bytes] = []
-        emit("preview.focus", {**event, "images": picture_entries(rendered.pictures if rendered else [], buffers)}, buffers)
-        delivered.focus[node, output] = signature
+    def _tell_focus(self, evaluation: Evaluation) -> None:
+        request, delivered = self._request, self._delivered
+        for tap in [tap for tap in delivered.focus if tap not in request.focus]:
+            del delivered.focus[tap]
+        for node, output in request.focus:
+            result = evaluation.results.get(node)
+            if result is None or output >= len(result.outputs):
+                continue
+            signature = (result.key, evaluation.samples, request.focus_size)
+            event: Json = {"run": request.run, "node": node, "output": output}
+            if delivered.focus.get((node, output)) == signature:
+                self._emit("preview.focus", {**event, "images": [], "unchanged": True}, [])
+                continue
+            self._token.check()
+            kind = self._kinds[node][output]
+            rendered = self._renderer.rendered(result, output, evaluation, kind, request.focus_size, self._roots)
+            buffers: list[bytes] = []
+            images = picture_entries(rendered.pictures if rendered else [], buffers)
+            self._emit("preview.focus", {**event, "images": images}, buffers)
+            delivered.focus[node, output] = signature
 
 
 def output_entry(rendered: Rendered, buffers: list[bytes]) -> Json:

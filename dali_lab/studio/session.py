@@ -373,7 +373,8 @@ class Session:
         request = PreviewRequest.read(params)
         if editor.token is not None:
             editor.token.cancel("superseded")
-        if -1 in self._tokens and self.store.dirty:
+        if -1 in self._tokens:
+            # What was warmed by now is known; the rest is told of as it comes.
             self._tokens[-1].cancel()
         token = editor.token = Token()
         with self._lock:
