@@ -33,7 +33,7 @@ def encode_jpeg(array: Array, quality: int = 85) -> bytes:
     if not 1 <= quality <= 100:
         raise ValueError(f"quality must be from 1 to 100, not {quality}")
     cv2 = opencv.module()
-    return _encode(".jpg", _bgr(array)[..., :3], [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
+    return _encode(".jpg", _bgr(array), [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
 
 
 def encode_png(array: Array, level: int = 1) -> bytes:
@@ -82,7 +82,9 @@ def _bgr(array: Array, deep: bool = False) -> Array:
     if array.dtype.type not in types or array.ndim not in (2, 3) or channels not in (1, 3, 4) or not array.size:
         names = " or ".join(kind.__name__ for kind in types)
         raise CodecError(f"cannot encode an array of shape {array.shape} and type {array.dtype}: {names} HWC is needed")
-    return array[..., [2, 1, 0, 3][:channels]] if channels >= 3 else array
+    if channels < 3:
+        return array
+    return array[..., [2, 1, 0, 3][: channels if deep else 3]]
 
 
 def _encode(ending: str, array: Array, options: list[int]) -> bytes:

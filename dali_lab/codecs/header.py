@@ -199,7 +199,8 @@ def _jpeg(view: Any) -> ImageInfo:
     frame = None
     orientation = 0
     transform = -1
-    while at + 4 <= size:
+    whole = False
+    while at + 2 <= size:
         if view[at] != 0xFF:
             at += 1
             continue
@@ -211,6 +212,9 @@ def _jpeg(view: Any) -> ImageInfo:
             at += 2
             continue
         if marker == 0xDA or marker == 0xD9:
+            whole = True
+            break
+        if at + 4 > size:
             break
         length = (view[at + 2] << 8) | view[at + 3]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
@@ -223,9 +227,7 @@ def _jpeg(view: Any) -> ImageInfo:
             transform = view[at + 15]
         at += 2 + max(length, 2)
     if frame is None:
-        raise CodecError(
-            "truncated JPEG: it ends before the size of the picture" if at + 4 > size else "JPEG without a frame"
-        )
+        raise CodecError("JPEG without a frame" if whole else "truncated JPEG: it ends before the size of the picture")
     height, width, channels, bits = frame
     if channels == 4:
         color = "ycck" if transform == 2 else "cmyk"

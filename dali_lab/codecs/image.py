@@ -283,10 +283,11 @@ def _batched_color(info: ImageInfo, color: str) -> str | None:
 def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
     """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason why not."""
     if info.format == "bmp" or (info.format == "jpeg" and color != "ANY_DATA"):
-        if nvimgcodec.available():
+        if nvimgcodec.available() or _is_cut_off(data, info):
             raise CodecError(_reason(data, info))
         array = opencv.decode(data, info, color)
-        color = "ANY_DATA"
+        # Its channels are already those that were asked for.
+        color, info = "ANY_DATA", info._replace(channels=array.shape[2])
     elif imagecodecs_backend.available() and not (info.format == "tiff" and info.color == "palette"):
         try:
             array = imagecodecs_backend.decode(data, info)
@@ -301,13 +302,17 @@ def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None
     return _finish(array, info, color, region, adjust_orientation)
 
 
+def _is_cut_off(data: Buffer, info: ImageInfo) -> bool:
+    return info.format == "jpeg" and b"\xff\xd9" not in bytes(data[-_END_OF_JPEG:])
+
+
 def _reason(data: Buffer, info: ImageInfo) -> str:
     name = title(info.format)
     if info.format != "jpeg":
         return f"damaged or unsupported {name}"
     if info.bits != 8:
         return f"JPEG with {info.bits} bits is not supported"
-    if b"\xff\xd9" not in bytes(data[-_END_OF_JPEG:]):
+    if _is_cut_off(data, info):
         return "truncated JPEG"
     complaint = turbojpeg.complaint(data)
     return f"damaged JPEG: {complaint}" if complaint else "damaged JPEG"

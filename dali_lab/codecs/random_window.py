@@ -192,6 +192,8 @@ def _draw(
                     part = np.sqrt(np.float32(largest_area / np.float32(rows * columns)))
                 rows = max(1, _cut(rows, part))
                 columns = max(1, _cut(columns, part))
+        # Only products that wrapped around can make a window larger than the picture.
+        rows, columns = min(rows, height), min(columns, width)
         top = _integer(state, height - rows)
         left = _integer(state, width - columns)
         windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3] = top, left, top + rows, left + columns

@@ -54,7 +54,9 @@ def resample(
     if not 0 <= quality <= 100:
         raise ValueError(f"quality must be between 0 and 100, not {quality}")
     table = _window(lobes(quality))
-    columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), -1)
+    columns = np.ascontiguousarray(sound, np.float32)
+    if columns.ndim == 1:
+        columns = columns[:, None]
     out = np.empty((resampled_length(len(columns), rate, target_rate), columns.shape[1]), np.float32)
     _resample(columns, out, float(rate) / float(target_rate), table, lobes(quality))
     return out[:, 0] if sound.ndim == 1 else out

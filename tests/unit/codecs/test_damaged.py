@@ -1,0 +1,110 @@
+"""Damaged and hostile files: each is a failure with a reason, none ends the process or touches another picture."""
+
+from __future__ import annotations
+
+import struct
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dali_lab.codecs import image
+from tests.unit.codecs import pictures
+
+FUZZ = """
+import zlib, struct, sys
+import numpy as np
+from dali_lab.codecs import image
+from tests.unit.codecs import pictures
+
+def mended(data):
+    out, at = bytearray(data[:8]), 8
+    while at + 12 <= len(data):
+        size = struct.unpack(">I", data[at : at + 4])[0]
+        if at + 12 + size > len(data):
+            break
+        out += data[at : at + 8 + size] + struct.pack(">I", zlib.crc32(data[at + 4 : at + 8 + size]))
+        at += 12 + size
+    return bytes(out + data[at:])
+
+files = list(pictures.all_files().values())
+random = np.random.default_rng(int(sys.argv[1]))
+decoded = failed = 0
+for _ in range(int(sys.argv[2])):
+    chunk = []
+    for _ in range(4):
+        data = bytearray(files[random.integers(len(files))])
+        kind, size = random.integers(4), len(data)
+        if kind == 0:
+            data = data[: random.integers(1, size)]
+        elif kind == 1:
+            for _ in range(random.integers(1, 30)):
+                data[random.integers(size)] = random.integers(256)
+        elif kind == 2:
+            for _ in range(random.integers(1, 6)):
+                data[random.integers(min(size, 200))] = random.integers(256)
+        else:
+            at = random.integers(size)
+            del data[at : at + random.integers(1, 100)]
+        data = bytes(data)
+        chunk.append(mended(data) if data[:4] == b"\\x89PNG" and random.integers(2) else data)
+    wanted = ("RGB", "GRAY", "ANY_DATA")[random.integers(3)]
+    arrays, failures = image.decode(chunk, output_type=wanted, max_pixels=1 << 22)
+    broken = {index for index, reason in failures if reason}
+    assert broken == {index for index, array in enumerate(arrays) if array is None}
+    decoded += len(chunk) - len(broken)
+    failed += len(broken)
+print(decoded, failed)
+"""
+
+
+def test_mutated_files() -> None:
+    done = subprocess.run([sys.executable, "-c", FUZZ, "1", "250"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    decoded, failed = map(int, done.stdout.split()[-2:])
+    assert decoded > 100
+    assert failed > 100
+
+
+def test_failures_leave_the_others() -> None:
+    good = pictures.all_files()["jpeg 420"]
+    other = pictures.all_files()["png rgb"]
+    files = [good, good[: len(good) // 2], other, other[:200], b"", b"text", good]
+    arrays, failures = image.decode(files)
+    assert [index for index, _ in failures] == [1, 3, 4, 5]
+    reasons = dict(failures)
+    assert reasons[1] == "truncated JPEG"
+    assert "empty" in reasons[4]
+    assert "not an image" in reasons[5]
+    np.testing.assert_array_equal(arrays[0], arrays[6])
+    np.testing.assert_array_equal(arrays[2], pictures.rgb())
+
+
+def test_bombs_are_refused() -> None:
+    header = struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)
+    bomb = b"\x89PNG\r\n\x1a\n" + pictures.chunk(b"IHDR", header) + pictures.chunk(b"IDAT", b"")
+    with pytest.raises(image.CodecError, match="more than the limit"):
+        image.decode_one(bomb)
+    small = pictures.jpegs()["jpeg 420"]
+    with pytest.raises(image.CodecError, match="limit of 1000"):
+        image.decode_one(small, max_pixels=1000)
+    image.decode_one(small, max_pixels=pictures.HEIGHT * pictures.WIDTH)
+
+
+@pytest.mark.parametrize("region", [(0, 0, 0, 5), (5, 5, 4, 9), (-1, 0, 5, 5), (0, 0, 9999, 5), (0, 0, 5, 9999)])
+def test_regions_outside(region: tuple[int, int, int, int]) -> None:
+    for name in ("jpeg 420", "png rgb"):
+        with pytest.raises(image.CodecError, match="not inside"):
+            image.decode_one(pictures.all_files()[name], region=region)
+
+
+def test_chatter_stays_off_the_terminal() -> None:
+    program = (
+        "from dali_lab.codecs import image\n"
+        "from tests.unit.codecs import pictures\n"
+        "files = pictures.all_files()\n"
+        "image.decode([files['jpeg 420'], files['jpeg 420'][:900], files['bmp rgb'][:300], files['tiff rgb']])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

@@ -1,0 +1,49 @@
+"""Encoded pictures: back to what they were, and compression against NVIDIA DALI's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dali_lab.codecs import image
+from tests.unit.codecs import oracle, pictures
+
+
+@pytest.mark.parametrize("quality", [1, 5, 50, 75, 95, 100])
+def test_jpeg_round_trip_equals_dali(quality: int) -> None:
+    fn = oracle.fn
+    for picture in (pictures.rgb(), pictures.rgb()[:1, :1], pictures.rgb()[:17, :8]):
+        source = np.ascontiguousarray(picture)
+
+        @oracle.pipeline_def(batch_size=1, num_threads=1, device_id=None)
+        def pipeline(source: np.ndarray = source) -> object:
+            images = fn.external_source(source=lambda: [source], batch=True, layout="HWC")
+            return fn.jpeg_compression_distortion(images, quality=quality)
+
+        built = pipeline()
+        built.build()
+        np.testing.assert_array_equal(image.jpeg_round_trip(source, quality), np.array(built.run()[0].at(0)))
+
+
+def test_png_is_lossless() -> None:
+    for array in (pictures.rgb(), pictures.rgba(), pictures.gray()[..., None], pictures.rgb16(), pictures.gray16()):
+        back = image.decode_one(image.encode_png(array), output_type="ANY_DATA", dtype=array.dtype)
+        np.testing.assert_array_equal(back.squeeze(), array.squeeze())
+
+
+def test_jpeg_is_close() -> None:
+    for array in (pictures.rgb(), pictures.gray()):
+        back = image.decode_one(image.encode_jpeg(array, 95), output_type="ANY_DATA")
+        assert np.abs(back.squeeze().astype(int) - array).mean() < 4
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="quality"):
+        image.encode_jpeg(pictures.rgb(), 0)
+    with pytest.raises(ValueError, match="level"):
+        image.encode_png(pictures.rgb(), 10)
+    for wrong in (np.zeros((4, 4, 2), np.uint8), np.zeros((4, 4, 3), np.float32), np.zeros((0, 4, 3), np.uint8)):
+        with pytest.raises(image.CodecError, match="cannot encode"):
+            image.encode_jpeg(wrong)
+    with pytest.raises(image.CodecError, match="RGB"):
+        image.jpeg_round_trip(pictures.gray(), 50)

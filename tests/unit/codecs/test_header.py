@@ -1,0 +1,89 @@
+"""Headers against NVIDIA DALI's ``peek_image_shape``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from dali_lab.codecs.header import CodecError, peek, peek_shapes
+from tests.unit.codecs import oracle, pictures
+
+
+@pytest.mark.parametrize("adjust", [True, False])
+def test_sizes_equal_dali(adjust: bool) -> None:
+    files = pictures.all_files()
+    wanted = oracle.decoded(oracle.fn.peek_image_shape, list(files.values()), adjust_orientation=adjust)[0]
+    shapes = peek_shapes(list(files.values()), adjust_orientation=adjust, channels=3)
+    for name, shape, reference in zip(files, shapes, wanted, strict=True):
+        np.testing.assert_array_equal(shape, reference, err_msg=name)
+
+
+def test_details() -> None:
+    files = pictures.all_files()
+    assert peek(files["jpeg orientation 6"]).orientation == 6
+    assert peek(files["jpeg orientation 6"]).displayed_size == (pictures.WIDTH, pictures.HEIGHT)
+    assert peek(files["jpeg ycck"]).color == "ycck"
+    assert peek(files["png gray 16"])[2:] == (1, "uint16", "png", 1, 16, "gray")
+    assert peek(files["png palette"]).channels == 3
+    assert peek(files["jpeg2000 12 bits"]).bits == 12
+    assert peek(files["webp alpha"]).channels == 4
+    assert peek(files["tiff rgb float"]).dtype == "float32"
+    assert peek(files["bmp gray"]).channels == 1
+    assert peek(files["pnm p6 16"]).dtype == "uint16"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "empty"),
+        (b"<html><body>404</body></html>", "HTML"),
+        (b"GIF89a" + bytes(20), "GIF"),
+        (b"%PDF-1.7 and so on", "PDF"),
+        (b"\x00\x00\x00\x20ftypavif" + bytes(20), "AVIF"),
+        (b"hello world", "starts with b'hello wo'"),
+        (b"\xff\xd8", "truncated JPEG"),
+        (b"\xff\xd8\xff\xd9", "JPEG without a frame"),
+        (b"\x89PNG\r\n\x1a\n", "truncated PNG"),
+        (b"P6 10 x", "number was expected"),
+        (b"P6 10", "truncated header"),
+        (b"P5 0 10 255\n", "size 10 x 0"),
+        (b"P5 4 4 70000\n", "largest value"),
+        (b"II*\x00\x08\x00\x00\x00\x00\x00", "no size"),
+        (b"BM" + bytes(30), "BMP"),
+    ],
+)
+def test_reasons(data: bytes, reason: str) -> None:
+    with pytest.raises(CodecError, match=reason):
+        peek(data)
+
+
+def test_every_truncation_is_a_codec_error_or_a_header() -> None:
+    for name, data in pictures.all_files().items():
+        for length in range(min(len(data), 700)):
+            try:
+                info = peek(data[:length])
+            except CodecError:
+                continue
+            assert min(info.height, info.width) > 0, name
+
+
+def test_unreadable_headers_have_no_shape() -> None:
+    good = pictures.jpegs()["jpeg 420"]
+    shapes = peek_shapes([good, b"nothing", good])
+    np.testing.assert_array_equal(
+        shapes, [[pictures.HEIGHT, pictures.WIDTH, 3], [0, 0, 0], [pictures.HEIGHT, pictures.WIDTH, 3]]
+    )
+    assert peek_shapes([]).shape == (0, 3)
+
+
+def test_backends_are_imported_on_use() -> None:
+    program = (
+        "import sys, dali_lab.codecs.image, dali_lab.codecs.audio\n"
+        "heavy = {'nvidia.nvimgcodec', 'imagecodecs', 'simplejpeg', 'soundfile', 'cv2'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
