@@ -98,7 +98,7 @@ def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: st
     """
     lines = []
     for name, node in graph.nodes.items():
-        if reason := unsuitable(find_operator(node.op)):
+        if has_operator(node.op) and (reason := unsuitable(find_operator(node.op))):
             lines.append(f"{name} ({node.op}): {reason}")
     if lines:
         raise FormatError(f"{target} has no equivalent for:\n  " + "\n  ".join(lines))

@@ -99,7 +99,8 @@ def _header(code: str, dialect: Dialect, imports: Imports, main: Main) -> list[s
     entries = {f"from {dialect} import {', '.join(names)}"}
     if main == "pytorch":
         if dialect == "dali_lab":
-            wanted = [name for name in ("DALIGenericIterator", "LastBatchPolicy") if name in used]
+            offered: tuple[str, ...] = ("DALIGenericIterator", "LastBatchPolicy")
+            wanted = [name for name in offered if name in used]
             entries.add(f"from dali_lab.plugin.pytorch import {', '.join(wanted)}")
         else:
             entries.add("from nvidia.dali.plugin.pytorch import DALIGenericIterator")

@@ -10,6 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from dali_lab import types
+from dali_lab.errors import ArgumentError
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.verification import problems
 from dali_lab.schema import Arg, all_operators
@@ -39,7 +40,9 @@ def element(arg: Arg) -> st.SearchStrategy[Any]:
         high = 1e6 if arg.maximum is None else arg.maximum
         finite = st.floats(low, high, exclude_min=arg.exclusive_minimum, allow_nan=False)
         free = arg.minimum is None and arg.maximum is None
-        return st.one_of(finite, st.sampled_from([math.inf, -math.inf, math.nan])) if free else finite
+        if free:
+            return st.one_of(finite, st.sampled_from([math.inf, -math.inf, math.nan]))
+        return finite.map(lambda value: round(value, 4)).filter(lambda value: _is_allowed(arg, value))
     if arg.type == "number":
         return st.one_of(INTEGERS, st.floats(-1e6, 1e6), st.booleans())
     if arg.type in ENUMS:
@@ -49,6 +52,14 @@ def element(arg: Arg) -> st.SearchStrategy[Any]:
     if arg.type == "layout":
         return st.sampled_from(arg.choices) if arg.choices else st.text("FDHWC", max_size=5)
     return OBJECTS.filter(lambda value: value is not None)
+
+
+def _is_allowed(arg: Arg, value: float) -> bool:
+    try:
+        arg.canonical(value)
+    except ArgumentError:
+        return False
+    return True
 
 
 ARRAYS = st.builds(

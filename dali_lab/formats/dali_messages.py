@@ -1,0 +1,90 @@
+"""The messages of NVIDIA DALI's serialized form, declared at run time for the protobuf library.
+
+Field numbers and types are those of NVIDIA DALI 2.4 (package ``dali_proto``, proto2). What it requires is optional
+here, so that what older versions left out can be read; the writer always sets it. The field ``dali_lab`` is this
+package's own: JSON for what the form has no field for, ignored by NVIDIA DALI.
+"""
+
+from __future__ import annotations
+
+import functools
+from types import SimpleNamespace
+from typing import Any
+
+_INT32, _INT64, _FLOAT, _BOOL, _STRING, _BYTES = "INT32", "INT64", "FLOAT", "BOOL", "STRING", "BYTES"
+
+# name: (number, type, repeated, default)
+_MESSAGES: dict[str, dict[str, tuple[int, str, bool, Any]]] = {
+    "Argument": {
+        "name": (1, _STRING, False, None),
+        "type": (2, _STRING, False, None),
+        "floats": (3, _FLOAT, True, None),
+        "ints": (4, _INT64, True, None),
+        "strings": (5, _BYTES, True, None),
+        "bools": (6, _BOOL, True, None),
+        "extra_args": (7, "Argument", True, None),
+        "is_vector": (8, _BOOL, False, False),
+    },
+    "InputOutput": {
+        "name": (1, _STRING, False, None),
+        "device": (2, _STRING, False, None),
+        "is_argument_input": (3, _BOOL, False, False),
+        "arg_name": (4, _STRING, False, None),
+        "dtype": (5, _INT32, False, -1),
+        "ndim": (6, _INT32, False, -1),
+        "layout": (7, _STRING, False, ""),
+    },
+    "OpDef": {
+        "name": (1, _STRING, False, None),
+        "input": (2, "InputOutput", True, None),
+        "output": (3, "InputOutput", True, None),
+        "args": (4, "Argument", True, None),
+        "inst_name": (5, _STRING, False, None),
+        "logical_id": (6, _INT32, False, -1),
+    },
+    "PipelineDef": {
+        "num_threads": (1, _INT64, False, 4),
+        "batch_size": (2, _INT32, False, None),
+        "unused_3": (3, _BOOL, False, True),
+        "unused_4": (4, _BOOL, False, True),
+        "op": (5, "OpDef", True, None),
+        "external_inputs": (6, _STRING, True, None),
+        "pipe_outputs": (7, "InputOutput", True, None),
+        "device_id": (8, _INT32, False, 0),
+        "seed": (9, _INT64, False, -1),
+        "enable_checkpointing": (10, _BOOL, False, False),
+        "executor_type": (11, _INT32, False, 0),
+        "executor_flags": (12, _INT64, False, 0),
+        "prefetch_queue_depth_cpu": (13, _INT32, False, 2),
+        "prefetch_queue_depth_gpu": (14, _INT32, False, 2),
+        "bytes_per_sample_hint": (15, _INT64, False, 0),
+        "dali_lab": (15001, _BYTES, False, None),
+    },
+}
+
+
+@functools.cache
+def messages() -> Any:
+    """The message classes ``Argument``, ``InputOutput``, ``OpDef`` and ``PipelineDef``."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    file = descriptor_pb2.FileDescriptorProto(name="dali_lab/dali.proto", package="dali_proto", syntax="proto2")
+    for name, fields in _MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind, repeated, default) in fields.items():
+            entry = message.field.add(name=field, number=number)
+            entry.label = entry.LABEL_REPEATED if repeated else entry.LABEL_OPTIONAL
+            if kind in _MESSAGES:
+                entry.type, entry.type_name = entry.TYPE_MESSAGE, f".dali_proto.{kind}"
+            else:
+                entry.type = getattr(entry, f"TYPE_{kind}")
+            if default is not None:
+                entry.default_value = str(default).lower() if kind == _BOOL else str(default)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return SimpleNamespace(
+        **{
+            name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"dali_proto.{name}"))
+            for name in _MESSAGES
+        }
+    )

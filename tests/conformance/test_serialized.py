@@ -1,0 +1,68 @@
+"""Every operator's serialized form is what NVIDIA DALI reads: the first cases of each, run there from our bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab.schema import all_operators
+from dali_lab.schema.operator import Case
+from tests.conformance.harness import SEED, _value, compare, describe, expanded, run
+
+dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI reads what is written here")
+import nvidia.dali.fn  # noqa: E402
+import nvidia.dali.types  # noqa: E402, F401
+
+FIRST = 2
+CASES = [
+    pytest.param(name, case, id=f"{name}-{index}-{describe(case)}")
+    for name, operator in all_operators().items()
+    if not operator.beyond_dali
+    for index, case in enumerate(list(operator.cases())[:FIRST])
+]
+
+
+def serialized(name: str, case: Case) -> tuple[bytes, dict[str, tuple[list[np.ndarray], str]], int]:
+    """A case as our bytes, and what must be fed to its external sources."""
+    feeds: dict[str, tuple[list[np.ndarray], str]] = {}
+    inputs = expanded(case.inputs, case.batch_size)
+    sizes = [len(arrays) for arrays, _ in inputs]
+    sizes += [len(value.values) for value in case.arguments.values() if hasattr(value, "values")]
+    batch_size = sizes[0] if sizes else case.batch_size
+    pipeline = dali_lab.Pipeline(batch_size, 1, None, seed=SEED, prefetch_queue_depth=1)
+
+    def feed(arrays: list[np.ndarray], layout: str) -> Any:
+        source = f"source{len(feeds)}"
+        feeds[source] = (arrays, layout)
+        return dali_lab.fn.external_source(name=source, **({"layout": layout} if layout else {}))
+
+    function: Any = dali_lab.fn
+    for part in name.split("."):
+        function = getattr(function, part)
+    with pipeline:
+        nodes = [feed(arrays, layout) for arrays, layout in inputs]
+        arguments = {key: _value(value, dali_lab.types, feed) for key, value in case.arguments.items()}
+        outputs = function(*nodes, **arguments)
+        pipeline.set_outputs(*(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
+    return pipeline.serialize(), feeds, batch_size
+
+
+@pytest.mark.parametrize(("name", "case"), CASES)
+def test_nvidia_dali_runs_our_bytes(name: str, case: Case) -> None:
+    data, feeds, _ = serialized(name, case)
+    pipeline = dali.Pipeline.deserialize(data, exec_dynamic=True, prefetch_queue_depth=1)
+    rows = []
+    for _ in range(case.batches):
+        for source, (arrays, layout) in feeds.items():
+            pipeline.feed_input(source, arrays, layout=layout or None)
+        row = []
+        for output in pipeline.run():
+            cpu = output.as_cpu()
+            samples = [np.array(cpu.at(index)) for index in range(len(cpu))]
+            row.append({"dtype": cpu.dtype.name, "layout": cpu.layout(), "samples": samples})
+        rows.append(row)
+    # The reference is NVIDIA DALI itself, defined in Python: so the bytes must say exactly what the calls said.
+    compare(rows, run(dali, name, case, batches=case.batches), Case(tolerance=0))
