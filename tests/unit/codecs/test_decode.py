@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -146,3 +151,32 @@ def test_output_names() -> None:
     assert [image.output_name(number) for number in range(5)] == list(OUTPUT_TYPES)
     with pytest.raises(ValueError, match="unknown output type"):
         image.output_name("HSV")
+
+
+def test_threads_decode_side_by_side() -> None:
+    files = list(pictures.jpegs().values()) * 4
+    wanted, _ = image.decode(files)
+    with ThreadPoolExecutor(4) as pool:
+        chunks = pool.map(lambda start: image.decode(files[start : start + 7])[0], range(0, len(files), 7))
+        arrays = [array for chunk in chunks for array in chunk]
+    for array, reference in zip(arrays, wanted, strict=True):
+        np.testing.assert_array_equal(array, reference)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform does not fork")
+def test_decoding_after_a_fork() -> None:
+    """A child process decodes by itself, and its end does not disturb the parent."""
+    program = (
+        "import os\n"
+        "from dali_lab.codecs import image\n"
+        "from tests.unit.codecs import pictures\n"
+        "files = [pictures.jpegs()['jpeg orientation 6']] * 8\n"
+        "image.decode(files)\n"
+        "child = os.fork()\n"
+        "failed = bool(image.decode(files)[1])\n"
+        "if child == 0:\n"
+        "    os._exit(failed)\n"
+        "print(os.waitpid(child, 0)[1], failed)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["0", "False"]
