@@ -54,6 +54,13 @@ def training(engine: Any, root: str) -> Any:
     return _normalize(engine, images, mirror=fn.random.coin_flip())
 
 
+def thumbnails(engine: Any, root: str) -> Any:
+    """The same for pictures of 64 pixels, resized to 64."""
+    fn = engine.fn
+    images = fn.resize(fn.decoders.image_random_crop(_read(engine, root)), size=[64, 64])
+    return _normalize(engine, images, mirror=fn.random.coin_flip())
+
+
 def validation(engine: Any, root: str) -> Any:
     """Decode, resize the shorter side to 256, crop the centre, normalise."""
     fn = engine.fn
@@ -123,7 +130,7 @@ BENCHMARKS = {
     "augment": Benchmark("jpeg500", augment),
     "simclr": Benchmark("jpeg500", simclr),
     "training 2000 px": Benchmark("jpeg2000", training),
-    "thumbnails": Benchmark("jpeg64", training, 256),
+    "thumbnails": Benchmark("jpeg64", thumbnails, 256),
     "affine": Benchmark("jpeg500", affine),
     "speech": Benchmark("sound", speech),
     "arrays": Benchmark("arrays", arrays),
