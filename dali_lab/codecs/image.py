@@ -27,6 +27,9 @@ MAX_PIXELS = int(os.environ.get("DALI_LAB_MAX_IMAGE_PIXELS", 1 << 28))
 
 _BATCHED = frozenset(("jpeg", "tiff", "bmp"))
 _MAX_CHANNELS = 64
+#: Pictures of at most so many pixels go to simplejpeg in any case. Larger ones do where there is memory for them:
+#: new pages cost more than it saves, and nvImageCodec keeps its own.
+_SMALL = 1 << 15
 #: How many bytes before the end to look for the marker that closes a JPEG: some cameras append padding.
 _END_OF_JPEG = 1024
 
@@ -83,7 +86,8 @@ def decode(
     later: list[tuple[int, Buffer, ImageInfo, Region | None]] = []
     color = "RGB" if wanted == "YCbCr" else wanted
     whole_jpeg = turbojpeg.available()
-    final = wanted != "YCbCr" and np.dtype(dtype) == np.uint8
+    # Only what is not converted afterwards is worth decoding into the caller's memory.
+    pool = allocate if wanted != "YCbCr" and np.dtype(dtype) == np.uint8 else None
 
     for index, data in enumerate(buffers):
         try:
@@ -92,19 +96,24 @@ def decode(
             region = None if regions is None else _checked(regions[index], info, adjust_orientation)
             if info.format in _BATCHED:
                 array = None
-                if whole_jpeg and region is None and _is_plain_jpeg(info, adjust_orientation):
+                if (
+                    whole_jpeg
+                    and region is None
+                    and (pool is not None or info.height * info.width <= _SMALL)
+                    and _is_plain_jpeg(info, adjust_orientation)
+                ):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
                     name = _jpeg_color(color, info)
                     shape = (info.height, info.width, 1 if name == "GRAY" else 3)
-                    out = allocate(shape, np.dtype(np.uint8)) if allocate is not None and final else None
+                    out = None if pool is None else pool(shape, np.dtype(np.uint8))
                     array = turbojpeg.decode(data, name, use_fast_idct, out)
                 if array is None:
                     later.append((index, data, info, region))
                     continue
             else:
                 out = None
-                if allocate is not None and final and _is_stored_as(info, color, region, adjust_orientation):
-                    out = allocate((info.height, info.width, info.channels), np.dtype(np.uint8))
+                if pool is not None and _is_stored_as(info, color, region, adjust_orientation):
+                    out = pool((info.height, info.width, info.channels), np.dtype(np.uint8))
                 array = _decode_stored(data, info, color, region, adjust_orientation, out)
             arrays[index] = convert.to_dtype(array, wanted, dtype)
         except CodecError as error:
