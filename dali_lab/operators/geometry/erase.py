@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import elements
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
 
 
 @register
@@ -60,14 +59,25 @@ class Erase(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import copy, fill
+        from dali_lab.kernels.cpu import erase
 
-        out = call.allocate(data.shapes, data.dtype, data.layout)
-        copy.copy(data.addresses, out.addresses, data.sizes, data.itemsize)
         axes = self._axes(call, data)
-        owner, low, high = self._boxes(call, data.shapes, axes)
+        anchors, extents = self._rectangles(call, len(axes))
+        normalized = self.value("normalized")
+        starts, stops = erase.erase_regions(
+            anchors,
+            extents,
+            tuple(axes),
+            data.shapes,
+            normalized_anchor=normalized or self.value("normalized_anchor"),
+            normalized_shape=normalized or self.value("normalized_shape"),
+            centered=self.value("centered_anchor"),
+        )
         values, axis = self._values(call, data)
-        fill.fill_boxes(out.addresses, out.shapes, owner, low, high, values, axis, data.itemsize)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        erase.erase(
+            data.addresses, out.addresses, data.shapes, starts, stops, values, numpy_dtype(data.dtype), fill_axis=axis
+        )
         return out
 
     def _axes(self, call: Call, data: Batch) -> list[int]:
@@ -84,68 +94,51 @@ class Erase(Operator):
                 raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
         return [data.layout.index(name) for name in names]
 
-    def _boxes(
-        self, call: Call, shapes: npt.NDArray[np.int64], axes: list[int]
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        anchors = call.lists("anchor", np.float32) or []
-        extents = call.lists("shape", np.float32) or []
-        normalized = self.value("normalized")
-        owners: list[int] = []
-        starts: list[npt.NDArray[Any]] = []
-        sizes: list[npt.NDArray[Any]] = []
-        for index, (anchor, extent) in enumerate(zip(anchors, extents, strict=True)):
-            if anchor.size == 0:
-                anchor = np.zeros_like(extent)
-            if anchor.size != extent.size:
+    def _rectangles(self, call: Call, axes: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+        """Anchors and extents, ``float32[N, R, A]`` both; samples of fewer rectangles get some of no extent."""
+        anchors, extents = self._rows(call, "anchor"), self._rows(call, "shape")
+        for index in range(max(len(anchors), len(extents))):
+            anchor, extent = anchors[min(index, len(anchors) - 1)], extents[min(index, len(extents) - 1)]
+            if anchor.size not in (0, extent.size):
                 raise call.problem(
                     f"has {extent.size} numbers, the anchor has {anchor.size}", argument="shape", sample=index
                 )
-            if anchor.size % len(axes):
+            if extent.size % axes:
                 raise call.problem(
-                    f"{anchor.size} coordinates do not make whole rectangles of {len(axes)} axes",
-                    argument="anchor",
-                    sample=index,
+                    f"{extent.size} numbers do not make whole rectangles of {axes} axes", argument="shape", sample=index
                 )
-            count = anchor.size // len(axes)
-            owners.extend([index] * count)
-            scale = shapes[index, axes].astype(np.float32)
-            first = anchor.reshape(count, len(axes))
-            size = extent.reshape(count, len(axes))
-            starts.append(first * scale if normalized or self.value("normalized_anchor") else first)
-            sizes.append(size * scale if normalized or self.value("normalized_shape") else size)
-        owner = np.asarray(owners, np.int64)
-        low = np.zeros((len(owner), shapes.shape[1]), np.int64)
-        high = shapes[owner].copy()
-        if len(owner):
-            start = np.concatenate(starts)
-            size = np.concatenate(sizes)
-            if self.value("centered_anchor"):
-                start = start - size / np.float32(2)
-            extents_of = shapes[owner][:, axes]
-            low[:, axes] = np.clip(np.trunc(start).astype(np.int64), 0, extents_of)
-            high[:, axes] = np.clip(np.trunc(start + size).astype(np.int64), 0, extents_of)
-        return owner, low, high
+        most = max((row.size for row in (*anchors, *extents)), default=0)
+        tables = []
+        for rows in (anchors, extents):
+            table = np.zeros((len(rows), most), np.float32)
+            for index, row in enumerate(rows):
+                table[index, : row.size] = row
+            tables.append(np.broadcast_to(table.reshape(len(rows), -1, axes), (call.count, most // axes, axes)))
+        return tables[0], tables[1]
 
-    def _values(self, call: Call, data: Batch) -> tuple[npt.NDArray[Any], int]:
-        rows = call.lists("fill_value", np.float32) or []
-        most = max((row.size for row in rows), default=1)
-        if most == 1:
-            return np.stack([elements(row, data.dtype) for row in rows]) if rows else np.zeros((0, 1)), -1
+    def _rows(self, call: Call, name: str) -> list[npt.NDArray[np.float32]]:
+        """The numbers for each sample, or one array for all of them."""
+        rows = call.lists(name, np.float32) or [np.zeros(0, np.float32)]
+        return rows if name in self.connected else rows[:1]
+
+    def _values(self, call: Call, data: Batch) -> tuple[npt.NDArray[np.float32], int]:
+        rows = self._rows(call, "fill_value")
+        most = max(row.size for row in rows) if rows else 1
+        if most <= 1:
+            return np.array([row[:1] for row in rows], np.float32).reshape(len(rows), -1), -1
         axis = data.layout.find("C") if data.layout else data.ndim - 1
         if axis < 0:
             raise call.problem("has a value for each channel, but the layout has no axis 'C'", argument="fill_value")
-        channels = data.shapes[:, axis]
-        for index, row in enumerate(rows):
-            if row.size not in (1, channels[index]):
-                raise call.problem(
-                    f"takes 1 or {channels[index]} values, got {row.size}", argument="fill_value", sample=index
-                )
-        table = [elements(np.broadcast_to(row, (most,)) if row.size == 1 else row, data.dtype) for row in rows]
-        return np.stack(table), axis
+        for index, channels in enumerate(data.shapes[:, axis].tolist()):
+            row = rows[min(index, len(rows) - 1)]
+            if row.size not in (1, channels):
+                raise call.problem(f"takes 1 or {channels} values, got {row.size}", argument="fill_value", sample=index)
+        return np.stack([np.broadcast_to(row, (most,)) for row in rows]), axis
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
+        yield Case((pictures,))
         for arguments in (
             {"anchor": (2, 3), "shape": (4, 5)},
             {"anchor": (2, 3, 7, 8), "shape": (2, 2, 3, 3), "fill_value": (9,)},
@@ -167,6 +160,12 @@ class Erase(Operator):
         yield Case((samples.sequences(),), {"anchor": (2, 3), "shape": (4, 5), "axis_names": "HW"})
         boxes = PerSample([np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 0))])
         yield Case((pictures,), {"anchor": boxes, "shape": (5, 6)})
+        yield Case((pictures,), {"anchor": boxes, "shape": boxes, "centered_anchor": True})
+        several = PerSample([np.arange(2 * n, dtype=np.float32) for n in (1, 3, 2)])
+        yield Case((pictures,), {"anchor": several, "shape": several, "fill_value": (200, 0, 90)})
+        yield Case(
+            (samples.pictures(dtype=np.int16),), {"anchor": (-0.5, -1.5), "shape": (3.9, 9), "fill_value": (-7.8,)}
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
