@@ -1,0 +1,1 @@
+"""Operators on boxes, masks and points."""

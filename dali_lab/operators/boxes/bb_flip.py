@@ -1,0 +1,80 @@
+"""Mirrors bounding boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+
+@register
+class BbFlip(Operator):
+    """Mirrors bounding boxes within a picture, whose sides are at 0 and 1."""
+
+    name = "bb_flip"
+    family = "boxes"
+    title = "Flip boxes"
+    inputs = (
+        Input("boxes", kind="boxes", doc="Boxes ``[N, 4]`` of FLOAT, from 0 to 1: left, top, width, height.", dtypes=(types.FLOAT,)),
+    )
+    outputs = (Output("boxes", kind="boxes"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
+        Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
+        Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom instead of left, top, width, height."),
+    )
+
+    def run(self, call: Call, boxes: Batch) -> Batch:
+        if boxes.dtype != types.FLOAT:
+            raise call.problem(f"takes FLOAT, got {boxes.dtype.name}")
+        if not boxes.ndim or not (boxes.shapes[:, -1] % 4 == 0).all() or (boxes.ndim > 1 and not (boxes.shapes[:, -1] == 4).all()):
+            sample = tuple(boxes.shapes[0].tolist())
+            raise call.problem(f"takes boxes of 4 numbers, [N, 4], got shape {sample}")
+        out = call.allocate(boxes.shapes, boxes.dtype, boxes.layout)
+        source = flat(gathered(boxes)).reshape(-1, 4)
+        target = flat(out).reshape(-1, 4)
+        np.copyto(target, source)
+        counts = boxes.sizes // 4
+        by_size = not self.value("ltrb")
+        if by_size:
+            # NVIDIA DALI works on the far corner, so that sizes are rounded even where nothing is mirrored.
+            target[:, 2:] += target[:, :2]
+        one = np.float32(1)
+        for name, low, high in (("horizontal", 0, 2), ("vertical", 1, 3)):
+            flags = np.repeat(call.numbers(name, np.int64) != 0, counts)
+            mirrored = one - target[:, high]
+            np.copyto(target[:, high], one - target[:, low], where=flags)
+            np.copyto(target[:, low], mirrored, where=flags)
+        if by_size:
+            target[:, 2:] -= target[:, :2]
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        boxes = [np.array([[0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]], np.float32), np.array([[0.5, 0.5, 0.25, 0.25]], np.float32)]
+        boxes.append(np.zeros((0, 4), np.float32))
+        more = samples.tensors([(20, 4), (1, 4), (3, 4)])
+        for arguments in (
+            {},
+            {"ltrb": True},
+            {"horizontal": 0},
+            {"vertical": 1},
+            {"ltrb": True, "vertical": 1, "horizontal": 0},
+            {"horizontal": 2},
+            {"horizontal": PerSample([np.int32(0), np.int32(1), np.int32(1)]), "vertical": 1},
+        ):
+            yield Case((boxes,), arguments)
+            yield Case((more,), arguments)
+        yield Case((samples.tensors([(4,), (8,), (4,)]),))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors([(2, 3)] * 3),), {}, ("4 numbers", "(2, 3)"))
+        yield ErrorCase((samples.tensors([(2, 4)] * 3, np.float64),), {}, ("FLOAT", "FLOAT64"))

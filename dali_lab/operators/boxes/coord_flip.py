@@ -1,0 +1,86 @@
+"""Mirrors points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+_AXES = "xyz"
+
+
+@register
+class CoordFlip(Operator):
+    """Mirrors points about a centre: a coordinate c becomes ``2 center - c``."""
+
+    name = "coord_flip"
+    family = "boxes"
+    title = "Flip points"
+    inputs = (Input("points", kind="tensor", doc="Points of one to three coordinates, ``[N, d]`` of FLOAT.", dtypes=(types.FLOAT,)),)
+    outputs = (Output("points", kind="tensor"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("layout", "layout", "", "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default."),
+        Arg("flip_x", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
+        Arg("flip_y", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
+        Arg("flip_z", "int", 0, "Mirror front and back.", tensor=True, widget="switch"),
+        Arg("center_x", "float", 0.5, "The x coordinate that stays.", tensor=True),
+        Arg("center_y", "float", 0.5, "The y coordinate that stays.", tensor=True),
+        Arg("center_z", "float", 0.5, "The z coordinate that stays.", tensor=True),
+    )
+
+    def run(self, call: Call, points: Batch) -> Batch:
+        if points.dtype != types.FLOAT:
+            raise call.problem(f"takes FLOAT, got {points.dtype.name}")
+        if points.ndim != 2:
+            raise call.problem(f"takes points of 2 dimensions, [N, d], got {points.ndim}")
+        width = int(points.shapes[0, 1]) if len(points) else 1
+        if not 1 <= width <= len(_AXES) or not (points.shapes[:, 1] == width).all():
+            raise call.problem(f"takes points of 1 to 3 coordinates, the same in all samples, got {width}")
+        layout = self.value("layout") or _AXES[:width]
+        for letter in _AXES[:width]:
+            if letter not in layout:
+                raise call.problem(f"'{letter}' is not in '{layout}'", argument="layout")
+        out = call.allocate(points.shapes, points.dtype, points.layout)
+        source = flat(gathered(points)).reshape(-1, width)
+        target = flat(out).reshape(-1, width)
+        np.copyto(target, source)
+        counts = points.shapes[:, 0]
+        for letter in _AXES[:width]:
+            flags = np.repeat(call.numbers(f"flip_{letter}", np.int64) != 0, counts)
+            center = np.repeat(call.numbers(f"center_{letter}", np.float32), counts)
+            column = layout.index(letter)
+            np.copyto(target[:, column], 2 * center - source[:, column], where=flags)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        points = samples.tensors([(5, 2), (1, 2), (0, 2)])
+        space = samples.tensors([(5, 3), (1, 3), (2, 3)])
+        for arguments in (
+            {},
+            {"flip_y": 1},
+            {"flip_x": 0, "flip_y": 1},
+            {"center_x": 2},
+            {"layout": "yx"},
+            {"flip_z": 1},
+            {"flip_x": PerSample([np.int32(0), np.int32(1), np.int32(1)]), "center_x": PerSample([np.float32(1), np.float32(2), np.float32(3)])},
+        ):
+            yield Case((points,), arguments)
+        yield Case((space,))
+        yield Case((space,), {"flip_z": 1, "center_z": 3, "center_x": 0.25})
+        yield Case((space,), {"layout": "zyx", "flip_y": 1})
+        yield Case((samples.tensors([(5, 1), (1, 1), (2, 1)]),))
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors([(5, 4)] * 3),), {}, ("1 to 3", "4"))
+        yield ErrorCase((samples.tensors([(5, 2)] * 3, np.int32),), {}, ("FLOAT", "INT32"))
+        yield ErrorCase((samples.tensors([(5,)] * 3),), {}, ("2 dimensions",))
+        yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"layout": "xz"}, ("layout", "'y'"))

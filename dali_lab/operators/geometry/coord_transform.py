@@ -1,0 +1,191 @@
+"""Applies linear transforms to points, vectors or colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+
+Array = npt.NDArray[np.float32]
+_REASON = "NVIDIA DALI contracts products and sums"
+
+
+@register
+class CoordTransform(Operator):
+    """Applies a linear transform to points: ``out = M in + T``, along the last axis.
+
+    Points of n coordinates become points of m where the matrix has m rows. It serves point clouds as well as colours.
+    """
+
+    name = "coord_transform"
+    family = "geometry"
+    title = "Transform points"
+    inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
+    outputs = (Output("points", kind="tensor"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("M", "float", None, "The matrix, row by row; a single number stands for a multiple of the identity.",
+            vector=True, tensor=True, per_frame=True, important=True),
+        Arg("T", "float", None, "What is added; a single number counts for all coordinates.",
+            vector=True, tensor=True, per_frame=True, important=True),
+        Arg("MT", "float", None, "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.",
+            vector=True, tensor=True, per_frame=True),
+        Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
+    )  # fmt: skip
+    differs = "Any type may be asked for, and points may have any number of coordinates."
+
+    def setup(self) -> None:
+        if self.has("MT") and (self.has("M") or self.has("T")):
+            raise self.fail("excludes 'M' and 'T'", "MT")
+
+    @classmethod
+    def python_call(cls, inputs: Sequence[Any], kwargs: Any) -> Any:
+        return super().python_call(inputs, with_arrays_as_nodes(kwargs, ("M", "T", "MT")))
+
+    def run(self, call: Call, points: Batch) -> Batch:
+        frames = None
+        whole = call.count
+        if points.layout.startswith("F") and any(batch.layout.startswith("F") for batch in call.batches.values()):
+            frames = points.shapes[:, 0].copy()
+            points = points.unfolded()
+            call.repeat, call.count = frames, len(points)
+        elif points.ndim < 2:
+            raise call.problem(f"takes at least 2 dimensions, got {points.ndim}")
+        out = self._transformed(call, points)
+        if frames is not None:
+            call.repeat, call.count = None, whole
+            out = out.folded(frames, "F")
+        return out
+
+    def _transformed(self, call: Call, points: Batch) -> Batch:
+        width = self._width(call, points)
+        matrix, offset = self._terms(call, width)
+        rows = matrix.shape[1]
+        shapes = points.shapes.copy()
+        shapes[:, -1:] = rows
+        out = call.allocate(shapes, self.value("dtype"), points.layout)
+        if not int(out.sizes.sum()):
+            return out
+        from dali_lab.kernels.cpu.casting import saturate_into
+
+        counts = points.shapes[:, :-1].prod(axis=1)
+        source = flat(gathered(points)).reshape(-1, width)
+        target = flat(out).reshape(-1, rows)
+        if bool((matrix == matrix[:1]).all() and (offset == offset[:1]).all()):
+            saturate_into(target, source.astype(np.float32, copy=False) @ matrix[0].T + offset[0])
+            return out
+        ends = np.cumsum(counts).tolist()
+        for index, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True)):
+            piece = slice(end - count, end)
+            linear, shift = matrix[index % len(matrix)], offset[index % len(offset)]
+            saturate_into(target[piece], source[piece].astype(np.float32, copy=False) @ linear.T + shift)
+        return out
+
+    def _width(self, call: Call, points: Batch) -> int:
+        widths = points.shapes[:, -1]
+        if not len(widths):
+            return 1
+        if not (widths == widths[0]).all():
+            raise call.problem("all points of a batch must have the same number of coordinates")
+        return int(widths[0])
+
+    def _terms(self, call: Call, width: int) -> tuple[Array, Array]:
+        """Matrices ``[N or 1, m, width]`` and offsets ``[N or 1, m]``."""
+        if self.has("MT"):
+            both = self._matrix(call, "MT", width, width + 1)
+            return both[:, :, :width], both[:, :, width]
+        matrix = self._matrix(call, "M", width, width) if self.has("M") else np.eye(width, dtype=np.float32)[None]
+        rows = matrix.shape[1]
+        if not self.has("T"):
+            return matrix, np.zeros((1, rows), np.float32)
+        length = self._length(call, "T")
+        if length not in (1, rows):
+            raise call.problem(f"takes 1 or {rows} values, got {length}", argument="T")
+        return matrix, self._rows(call, "T", rows)
+
+    def _matrix(self, call: Call, name: str, width: int, columns: int) -> Array:
+        length = self._length(call, name)
+        if length == 1 and not (name == "M" and columns == 1):
+            number = self._rows(call, name, 1)[:, 0]
+            result = np.zeros((len(number), width, columns), np.float32)
+            result[:, :, :width] = number[:, None, None] * np.eye(width, dtype=np.float32)
+            return result
+        batch = call.batches.get(name)
+        if batch is not None and batch.ndim != (3 if self._per_frame(call, batch) else 2):
+            raise call.problem(f"must be a matrix or a number in each sample, got {batch.ndim} dimensions", argument=name)
+        if length % columns or not length:
+            raise call.problem(f"{length} values do not make a matrix of {columns} columns", argument=name)
+        if batch is not None and len(batch) and batch.shapes[0, -1] != columns:
+            raise call.problem(f"has {batch.shapes[0, -1]} columns, the points need {columns}", argument=name)
+        return self._rows(call, name, length).reshape(-1, length // columns, columns)
+
+    @staticmethod
+    def _per_frame(call: Call, batch: Batch) -> bool:
+        return call.repeat is not None and batch.layout.startswith("F")
+
+    def _length(self, call: Call, name: str) -> int:
+        batch = call.batches.get(name)
+        if batch is None:
+            return int(np.size(self.values[name]))
+        if not len(batch):
+            return 1
+        extents = batch.shapes[0, 1:] if self._per_frame(call, batch) else batch.shapes[0]
+        return int(extents.prod())
+
+    def _rows(self, call: Call, name: str, length: int) -> Array:
+        rows = call.vectors(name, length, np.float32)
+        return rows if name in self.connected else rows[:1]
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        points = (samples.tensors([(5, 2), (1, 2), (7, 2)]), "XY")
+        close = {"tolerance": 1e-5, "reason": _REASON}
+        for arguments in (
+            {},
+            {"M": [1, 2, 3, 4]},
+            {"M": 2},
+            {"M": [1, 2, 3, 4, 5, 6]},
+            {"M": [1, 2]},
+            {"T": [1, 2]},
+            {"T": 1},
+            {"M": 2, "T": [1, 2]},
+            {"M": [1, 2], "T": 5},
+            {"M": [1, 2, 3, 4, 5, 6], "T": [1, 2, 3]},
+            {"MT": [1, 2, 3, 4, 5, 6]},
+            {"MT": 2},
+            {"MT": [1, 2, 3]},
+        ):
+            yield Case((points,), arguments, **close)
+        matrices = PerSample([np.array(rows, np.float32) for rows in ([[1, 2], [3, 4]], [[0, 1], [1, 0]], [[2, 0], [0, 2]])])
+        yield Case((points,), {"M": matrices}, **close)
+        yield Case((points,), {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])}, **close)
+        yield Case((points,), {"M": PerSample([np.float32(1), np.float32(2), np.float32(3)]), "T": 1}, **close)
+        yield Case((points,), {"MT": PerSample([np.ones((3, 3), np.float32) * i for i in range(3)])}, **close)
+        colours = {"M": [0.3, 0.6, 0.1, -0.2, -0.3, 0.5, 0.5, -0.4, -0.1], "T": [0, 128, 128]}
+        yield Case((samples.pictures(),), {**colours, "dtype": types.UINT8}, tolerance=1, reason="a rounding step")
+        yield Case((samples.pictures(),), colours, tolerance=1e-4, reason=f"{_REASON}, at values up to 255")
+        yield Case((samples.pictures(dtype=np.float32),), {"M": [0.3, 0.6, 0.1]}, **close)
+        yield Case((samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5}, tolerance=64, reason="a float32 of 2**30")
+        yield Case((samples.tensors([(0, 2), (2, 2)]),), {"M": 3}, **close)
+        frames = PerSample([np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij")
+        yield Case((samples.sequences(dtype=np.float32),), {"M": frames}, **close)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        points = (samples.tensors([(5, 2), (1, 2), (7, 2)]), "XY")
+        yield ErrorCase((points,), {"M": [1, 2, 3]}, ("M", "3 values"))
+        yield ErrorCase((points,), {"MT": [1, 2, 3, 4]}, ("MT", "4 values"))
+        yield ErrorCase((points,), {"M": [1, 2], "T": [5, 6]}, ("T", "2"))
+        yield ErrorCase((points,), {"M": 2, "MT": [1, 2, 3]}, ("MT", "'M'"))
+        yield ErrorCase((points,), {"M": PerSample([np.ones(4, np.float32)] * 3)}, ("M", "1 dimensions"))
+        yield ErrorCase((points,), {"M": PerSample([np.ones((2, 3), np.float32)] * 3)}, ("M", "columns"))
+        yield ErrorCase((samples.tensors([(5,)] * 3),), {"M": 2}, ("2 dimensions",))

@@ -1,0 +1,245 @@
+"""Removes the mean and divides by the standard deviation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab import types
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import is_contiguous, is_small, stacked
+from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema.operator import PerSample
+
+Array = npt.NDArray[Any]
+_REASON = "NVIDIA DALI adds in float32, in another order"
+
+
+@register
+class Normalize(Operator):
+    """Removes the mean and divides by the standard deviation: ``scale * (in - mean) / stddev + shift``.
+
+    Mean and deviation are found along `axes`, in each sample or over the whole batch, or given: as numbers, or as
+    tensors of as many dimensions as the input, with one element along the axes that are reduced. Where `axes` are not
+    given, they are those in which such a tensor has one element.
+    A deviation that is found to be 0 gives `shift`; a given one of 0 gives infinities.
+    """
+
+    name = "normalize"
+    family = "tensor"
+    title = "Normalize"
+    whole_batch = True
+    inputs = (Input("data", kind="tensor", doc="Any tensors."),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("batch", "bool", False, "Find mean and deviation over the whole batch; the axes that are left must agree."),
+        Arg("mean", "float", None, "The mean, if it is known; otherwise it is found.", tensor=True, important=True),
+        Arg("stddev", "float", None, "The standard deviation, if it is known; otherwise it is found.", tensor=True, important=True),
+        Arg("axes", "int", None, "Axes along which mean and deviation are found; all by default.", vector=True, minimum=0),
+        Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
+        Arg("shift", "float", 0.0, "The value that the mean becomes."),
+        Arg("scale", "float", 1.0, "Factor of the result, for integer types."),
+        Arg("epsilon", "float", 0.0, "Added to the variance, against small divisors.", minimum=0.0),
+        Arg("ddof", "int", 0, "Subtracted from the number of elements where the variance is found."),
+        Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
+    )
+    differs = "bool, float16 and 64-bit types are taken too."
+
+    def setup(self) -> None:
+        if self.has("axes") and self.has("axis_names"):
+            raise self.fail("excludes 'axis_names'; give one of them", "axes")
+        if "axes" in self.given and not self.values["axes"]:
+            raise self.fail("must name at least one axis", "axes")
+        if self.value("batch") and self.connected & {"mean", "stddev"}:
+            raise self.fail("cannot be used with a connected mean or deviation", "batch")
+        # Only statistics over the batch need all of it at once.
+        object.__setattr__(self, "whole_batch", bool(self.value("batch")))
+
+    @classmethod
+    def python_call(cls, inputs: Sequence[Any], kwargs: Any) -> Any:
+        return super().python_call(inputs, with_arrays_as_nodes(kwargs, ("mean", "stddev")))
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        axes = self._axes(call, data)
+        given = {name: self._parameter(call, name, data) for name in ("mean", "stddev") if self.has(name)}
+        out = call.allocate(data.shapes, self.value("dtype"), data.layout)
+        if not int(out.sizes.sum()):
+            return out
+        with np.errstate(all="ignore"):
+            if self.value("batch"):
+                given = self._of_batch(call, data, axes, given)
+            batches = [data, *(each for each in given.values() if isinstance(each, Batch))]
+            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_small(data):
+                arrays = {name: stacked(each) if isinstance(each, Batch) else each for name, each in given.items()}
+                self._normalize(stacked(out), stacked(data), tuple(axis + 1 for axis in axes), arrays)
+            else:
+                for index in range(len(data)):
+                    arrays = {name: each.array(index) if isinstance(each, Batch) else each for name, each in given.items()}
+                    self._normalize(out.array(index), data.array(index), axes, arrays)
+        return out
+
+    def _axes(self, call: Call, data: Batch) -> tuple[int, ...]:
+        names = self.value("axis_names")
+        if names is not None:
+            for letter in names:
+                if letter not in data.layout:
+                    raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
+            return tuple(sorted({data.layout.index(letter) for letter in names}))
+        axes = self.value("axes")
+        if axes is not None:
+            for axis in axes:
+                if axis >= data.ndim:
+                    raise call.problem(f"{axis} is not an axis of {data.ndim} dimensions", argument="axes")
+            return tuple(sorted(set(axes)))
+        reduced = np.ones(data.ndim, bool)
+        for name in ("mean", "stddev"):
+            batch = call.batches.get(name)
+            if batch is not None and batch.ndim == data.ndim:
+                reduced &= (batch.shapes == 1).all(axis=0)
+        return tuple(np.flatnonzero(reduced).tolist())
+
+    def _parameter(self, call: Call, name: str, data: Batch) -> Batch | Array:
+        """A given mean or deviation: a number, or a batch with as many dimensions as the input."""
+        batch = call.batches.get(name)
+        if batch is None:
+            return np.array(self.values[name], np.float32)
+        if not batch.ndim:
+            return batch.replaced(shapes=np.ones_like(data.shapes))
+        if batch.ndim != data.ndim:
+            raise call.problem(f"has {batch.ndim} dimensions, the input has {data.ndim}", argument=name)
+        wrong = ((batch.shapes != 1) & (batch.shapes != data.shapes)).any(axis=1)
+        if wrong.any():
+            sample = int(np.argmax(wrong))
+            have, want = tuple(batch.shapes[sample].tolist()), tuple(data.shapes[sample].tolist())
+            raise call.problem(f"shape {have} does not fit that of the input, {want}", argument=name, sample=sample)
+        return batch
+
+    def _normalize(self, out: Array, data: Array, axes: tuple[int, ...], given: dict[str, Any]) -> None:
+        mean = given.get("mean")
+        if mean is None:
+            total = np.add.reduce(data, axis=axes, dtype=np.float64, keepdims=True)
+            mean = (total / np.float64(_count(data, axes))).astype(np.float32)
+        apart = np.subtract(data, mean, dtype=np.float32, casting="unsafe")
+        if "stddev" in given:
+            inverse = self._inverse_of_given(given["stddev"])
+        else:
+            total = np.add.reduce(apart * apart, axis=axes, dtype=np.float64, keepdims=True)
+            inverse = self._inverse_of_found(total, _count(data, axes))
+        self._finish(out, apart, inverse)
+
+    def _finish(self, out: Array, apart: Array, inverse: Array) -> None:
+        from dali_lab.kernels.cpu.casting import saturate_into
+
+        apart *= (inverse * np.float32(self.value("scale"))).astype(np.float32)
+        if self.value("shift"):
+            apart += np.float32(self.value("shift"))
+        saturate_into(out, apart)
+
+    def _inverse_of_given(self, deviation: Array) -> Array:
+        deviation = np.asarray(deviation, np.float32)
+        epsilon = np.float32(self.value("epsilon"))
+        return 1 / np.sqrt(deviation * deviation + epsilon) if epsilon else np.float32(1) / deviation
+
+    def _inverse_of_found(self, total: Array, count: int) -> Array:
+        divisor = count - self.value("ddof")
+        variance = total / divisor if divisor > 0 else np.zeros_like(total)
+        variance = variance + self.value("epsilon")
+        return np.where(variance > 0, 1 / np.sqrt(variance), 0).astype(np.float32)
+
+    def _of_batch(self, call: Call, data: Batch, axes: tuple[int, ...], given: dict[str, Any]) -> dict[str, Any]:
+        """Mean and deviation over all samples, where they are not given."""
+        kept = [axis for axis in range(data.ndim) if axis not in axes]
+        differs = (data.shapes[:, kept] != data.shapes[:1, kept]).any(axis=1)
+        if differs.any():
+            sample = int(np.argmax(differs))
+            raise call.problem(
+                f"shape {tuple(data.shapes[sample].tolist())} differs from that of sample 0,"
+                f" {tuple(data.shapes[0].tolist())}, in an axis that is not reduced",
+                sample=sample,
+            )
+        count = int(data.shapes[:, list(axes)].prod(axis=1).sum())
+        result = dict(given)
+        if "mean" not in result:
+            total = sum(np.add.reduce(row, axis=axes, dtype=np.float64, keepdims=True) for row in data.arrays())
+            result["mean"] = (total / np.float64(count)).astype(np.float32)
+        if "stddev" not in result:
+            spread: Any = 0
+            for row in data.arrays():
+                apart = np.subtract(row, result["mean"], dtype=np.float32, casting="unsafe")
+                spread = spread + np.add.reduce(apart * apart, axis=axes, dtype=np.float64, keepdims=True)
+            inverse = self._inverse_of_found(np.asarray(spread), count)
+            epsilon = np.float32(self.value("epsilon"))
+            # As a given deviation, which the common path turns back.
+            result["stddev"] = np.where(inverse > 0, np.sqrt(np.maximum(1 / (inverse * inverse) - epsilon, 0)), np.inf)
+        return result
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        close = {"tolerance": 1e-5, "reason": _REASON}
+        data = (samples.tensors([(3, 4), (2, 4), (6, 4)]), "HW")
+        for arguments in (
+            {},
+            {"axes": [0]},
+            {"axes": [1]},
+            {"axes": [0, 1]},
+            {"axis_names": "W"},
+            {"axes": [0], "ddof": 1},
+            {"axes": [0], "epsilon": 0.5},
+            {"mean": 0.25},
+            {"stddev": 2.0},
+            {"mean": 0.5, "stddev": 0.25},
+            {"axes": [0], "mean": 0.5},
+            {"scale": 10, "shift": 3},
+            {"ddof": 24},
+            {"stddev": 0.5, "epsilon": 1},
+            {"axes": [1], "epsilon": 4},
+            {"batch": True},
+            {"batch": True, "axes": [0]},
+            {"batch": True, "mean": 0.5},
+            {"batch": True, "stddev": 2.0, "axes": [0]},
+            {"batch": True, "epsilon": 0.3, "ddof": 1},
+        ):
+            yield Case((data,), arguments, **close)
+        whole = {"tolerance": 1, "reason": "a rounding step of the integer type"}
+        yield Case((data,), {"axes": [0], "dtype": types.UINT8, "scale": 50, "shift": 100}, **whole)
+        yield Case((data,), {"dtype": types.INT32, "scale": 7}, **whole)
+        for dtype in (np.uint8, np.int16, np.int32):
+            yield Case((samples.tensors([(3, 4), (2, 4), (6, 4)], dtype),), {"axes": [0]}, **close)
+        yield Case((samples.pictures(),), {"axis_names": "HW"}, **close)
+        yield Case((samples.pictures(),), {"axis_names": "HWC", "scale": 64, "shift": 128, "dtype": types.UINT8}, **whole)
+        yield Case((samples.pictures(),), {"axis_names": "HW", "batch": True}, **close)
+        mean = PerSample([np.array([[0.1, 0.2, 0.3, 0.4]], np.float32) * factor for factor in (1, 2, 0.5)])
+        spread = PerSample([np.array([[1, 2, 0.5, 4]], np.float32) * factor for factor in (1, 2, 0.5)])
+        column = PerSample([np.full((rows, 1), 0.5, np.float32) for rows in (3, 2, 6)])
+        for arguments in (
+            {"mean": mean},
+            {"stddev": spread},
+            {"mean": mean, "stddev": spread},
+            {"mean": mean, "axes": [0]},
+            {"stddev": column},
+            {"stddev": spread, "epsilon": 3},
+            {"mean": PerSample([np.full((1, 1), value, np.float32) for value in (0.5, 0.25, 0)])},
+        ):
+            yield Case((data,), arguments, **close)
+        yield Case(([np.full((2, 2), 5, np.float32)] * 3,), {"shift": 2})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        data = (samples.tensors([(3, 4), (2, 4), (6, 4)]), "HW")
+        yield ErrorCase((data,), {"axes": [2]}, ("axes", "2"))
+        yield ErrorCase((data,), {"axes": [-1]}, ("axes", "-1"))
+        yield ErrorCase((data,), {"axes": []}, ("axes", "at least one"))
+        yield ErrorCase((data,), {"axes": [0], "axis_names": "H"}, ("axes", "axis_names"))
+        yield ErrorCase((data,), {"axis_names": "Z"}, ("axis_names", "'Z'"))
+        yield ErrorCase((data,), {"batch": True, "axes": [1]}, ("sample 1", "(2, 4)"))
+        yield ErrorCase((data,), {"mean": PerSample([np.zeros(4, np.float32)] * 3)}, ("mean", "1 dimensions"))
+        yield ErrorCase((data,), {"mean": PerSample([np.zeros((1, 3), np.float32)] * 3)}, ("mean", "(1, 3)"))
+        yield ErrorCase((data,), {"batch": True, "mean": PerSample([np.zeros((1, 4), np.float32)] * 3)}, ("batch",))
+
+
+def _count(data: Array, axes: tuple[int, ...]) -> int:
+    return int(np.prod([data.shape[axis] for axis in axes], dtype=np.int64))
