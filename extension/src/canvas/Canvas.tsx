@@ -43,7 +43,7 @@ const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode };
 const edgeTypes = { link: LinkEdge };
 export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
-const VISIBLE_ONLY_FROM = 120;
+const VISIBLE_ONLY_FROM = 60;
 
 function clientPoint(event: MouseEvent | TouchEvent | ReactMouseEvent | DragEvent): Point {
   if ('clientX' in event) return { x: event.clientX, y: event.clientY };
@@ -319,6 +319,7 @@ export function Canvas() {
 
   const endConnection = useCallback(
     (event: MouseEvent | TouchEvent, state: FinalConnectionState, replaces?: Target) => {
+      frame.current?.removeAttribute('data-connecting');
       const facts = editor.facts;
       const { fromNode, fromHandle, toNode, toHandle } = state;
       if (!facts || !fromNode || !fromHandle.id) return;
@@ -444,6 +445,7 @@ export function Canvas() {
           if (event.altKey && node.type === 'operator') copyInPlace(editor, node.id);
         }}
         isValidConnection={isValidConnection}
+        onConnectStart={() => frame.current?.setAttribute('data-connecting', '')}
         onConnectEnd={endConnection}
         onReconnect={() => undefined}
         onReconnectEnd={(event, edge, _, state) => {

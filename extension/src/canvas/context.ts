@@ -32,6 +32,30 @@ export function useResult(node: string): NodeResult | undefined {
   return useSyncExternalStore(subscribe, () => previews.result(node));
 }
 
+export type NodeState = 'ok' | 'error' | 'stale' | 'skipped' | 'empty';
+
+/** How a node is doing, in one word: it changes far less often than the result. */
+export function useNodeState(node: string): NodeState {
+  const editor = useEditor();
+  const subscribe = useCallback(
+    (listener: () => void) => {
+      const stops = [editor.previews.subscribe(node, listener), editor.problems.subscribe(listener)];
+      return () => {
+        for (const stop of stops) stop();
+      };
+    },
+    [editor, node],
+  );
+  return useSyncExternalStore(subscribe, () => {
+    const result = editor.previews.result(node);
+    if (result?.error) return 'error';
+    if (editor.problems.get().some((each) => each.node === node && each.severity === 'error')) return 'error';
+    if (result?.skipped) return 'skipped';
+    if (result?.stale) return 'stale';
+    return result && result.outputs.length > 0 ? 'ok' : 'empty';
+  });
+}
+
 export function useNode(id: string): GraphNode | undefined {
   return useValue(useEditor().document, (document) => document.nodes[id]);
 }

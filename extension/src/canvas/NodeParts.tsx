@@ -1,0 +1,228 @@
+/** The parts of a node's card: title, placement, thumbnails, error, foot; each draws itself again alone. */
+import { useCallback, useState } from 'react';
+import { rename, setDevice } from '../core/actions';
+import type { Operator } from '../core/catalogue';
+import type { Device, GraphNode } from '../core/document';
+import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
+import { useEditor, useResult, useValue } from './context';
+import { Menu } from './Menu';
+import { Thumbs } from './Thumbs';
+
+const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
+
+export function Title({ id, op }: { id: string; op: string }) {
+  const editor = useEditor();
+  const renaming = useValue(editor.renaming, (current) => current === id);
+  const short = op.slice(op.lastIndexOf('.') + 1);
+  const plain = id === op || id.replace(/_\d+$/, '') === short;
+  if (renaming) {
+    return (
+      <input
+        className="title-input nodrag"
+        aria-label="Name"
+        defaultValue={id}
+        autoFocus
+        spellCheck={false}
+        onFocus={(event) => event.target.select()}
+        onBlur={(event) => {
+          if (editor.renaming.get() !== id) return;
+          editor.renaming.set(null);
+          rename(editor, id, event.target.value);
+        }}
+        onKeyDown={(event) => {
+          event.stopPropagation();
+          if (event.key === 'Escape') editor.renaming.set(null);
+          if (event.key === 'Enter' && rename(editor, id, event.currentTarget.value)) {
+            editor.renaming.set(null);
+            editor.canvas?.focus();
+          }
+        }}
+      />
+    );
+  }
+  return (
+    <span
+      className="card-title"
+      title={plain ? `${id} (${op})` : `${id}: ${op}`}
+      onDoubleClick={(event) => {
+        event.stopPropagation();
+        editor.renaming.set(id);
+      }}
+    >
+      {cutMiddle(id, 24)}
+    </span>
+  );
+}
+
+export function DeviceMark({
+  id,
+  node,
+  operator,
+}: {
+  id: string;
+  node: GraphNode;
+  operator: Operator | undefined;
+}) {
+  const editor = useEditor();
+  const [at, setAt] = useState<DOMRect | null>(null);
+  const device = node.device ?? 'cpu';
+  const choices = operator?.devices ?? [device];
+  const words: Record<Device, string> = {
+    cpu: 'Runs on the CPU',
+    gpu: 'Runs on the GPU',
+    mixed: 'Starts on the CPU and ends on the GPU',
+  };
+  return (
+    <>
+      <button
+        type="button"
+        className={`device device-${device} nodrag`}
+        title={words[device]}
+        aria-label={`Placement: ${DEVICE_WORDS[device]}`}
+        aria-haspopup="menu"
+        tabIndex={-1}
+        onClick={(event) => {
+          event.stopPropagation();
+          setAt(event.currentTarget.getBoundingClientRect());
+        }}
+      >
+        {DEVICE_WORDS[device]}
+      </button>
+      {at && (
+        <Menu
+          anchor={at}
+          label="Placement"
+          onClose={() => setAt(null)}
+          items={choices.map((choice) => ({
+            id: choice,
+            label: words[choice],
+            checked: choice === device,
+            run: () => setDevice(editor, [id], choice),
+          }))}
+        />
+      )}
+    </>
+  );
+}
+
+/** The thumbnails; apart from the card, so that a new preview draws nothing else. */
+export function CardBody({ id }: { id: string }) {
+  const editor = useEditor();
+  const result = useResult(id);
+  const samples = useValue(editor.samples);
+  const onSample = useCallback(
+    (sample: number, follow: boolean) => {
+      editor.tray.update((tray) => ({ ...tray, sample, mode: follow ? 'follow' : tray.mode }));
+      if (follow) editor.panels.update((panels) => ({ ...panels, tray: true }));
+    },
+    [editor],
+  );
+  const onHover = useCallback((sample: number | null) => editor.hoverSample.set(sample), [editor]);
+  const outputs = result?.outputs ?? [];
+  const first = outputs.find(({ images }) => images.some(Boolean)) ?? outputs[0];
+  if (!first) return <div className="thumbs empty" />;
+  const rest = outputs
+    .filter((output) => output !== first && (output.values ?? []).some(Boolean))
+    .slice(0, 2);
+  return (
+    <>
+      <Thumbs
+        node={id}
+        output={first}
+        count={samples}
+        stale={result?.stale ?? false}
+        onSample={onSample}
+        onHover={onHover}
+      />
+      {rest.map((output, index) => (
+        <Thumbs
+          key={index}
+          node={id}
+          output={output}
+          count={samples}
+          stale={result?.stale ?? false}
+          onSample={onSample}
+          onHover={onHover}
+        />
+      ))}
+    </>
+  );
+}
+
+export function Foot({ id }: { id: string }) {
+  const editor = useEditor();
+  const result = useResult(id);
+  const rate = useValue(editor.lastRun, (run) => run?.nodes[id]?.images_per_second);
+  const output = result?.outputs[0];
+  if (!result || (!output && result.time === null)) return null;
+  return (
+    <footer className="card-foot">
+      <span className="foot-shape">
+        {output
+          ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}`
+          : ''}
+      </span>
+      {rate !== undefined && (
+        <span className="foot-rate" title="Images per second in the last run">
+          {rate >= 1000 ? `${(rate / 1000).toFixed(1)}k` : Math.round(rate)}/s
+        </span>
+      )}
+      {result.time !== null && (
+        <span
+          className="foot-time"
+          title={result.cached ? 'Time when it was made; now from the cache' : 'Time in this preview'}
+        >
+          {formatTime(result.time)}
+        </span>
+      )}
+    </footer>
+  );
+}
+
+/** One picture: of a node that is far away, or collapsed. */
+export function Glance({ id }: { id: string }) {
+  const outputs = useResult(id)?.outputs ?? [];
+  const first = outputs.find(({ images }) => images.some(Boolean)) ?? outputs[0];
+  const image = first?.images[0];
+  return (
+    <div className="card-glance">
+      {image ? (
+        <img src={image.url} alt="" draggable={false} data-node={id} data-sample={0} />
+      ) : (
+        <span className="thumb-text">{first?.values?.[0] ?? ''}</span>
+      )}
+    </div>
+  );
+}
+
+/** What went wrong, in place, with the way to the argument; or what the node waits for. */
+export function CardMessage({ id }: { id: string }) {
+  const editor = useEditor();
+  const result = useResult(id);
+  const problem = useValue(editor.problems, (problems) =>
+    problems.find((each) => each.node === id && each.severity === 'error'),
+  );
+  const message = result?.error?.message ?? problem?.message;
+  const argument = result?.error?.argument ?? problem?.argument;
+  if (!message) return result?.skipped ? <div className="card-note">{result.skipped.message}</div> : null;
+  return (
+    <div className="card-error" data-testid="node-error">
+      <span>{message}</span>
+      {result?.error?.file && <span className="error-file">{cutMiddle(result.error.file, 40)}</span>}
+      {argument && (
+        <button
+          type="button"
+          className="link-button nodrag"
+          onClick={(event) => {
+            event.stopPropagation();
+            editor.select([id]);
+            editor.panels.update((panels) => ({ ...panels, inspector: true }));
+            editor.attention.set({ node: id, argument });
+          }}
+        >
+          Go to {argument}
+        </button>
+      )}
+    </div>
+  );
+}
