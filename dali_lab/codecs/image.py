@@ -96,17 +96,20 @@ def decode(
             region = None if regions is None else _checked(regions[index], info, adjust_orientation)
             if info.format in _BATCHED:
                 array = None
+                small = info.height * info.width <= _SMALL
                 if (
                     whole_jpeg
-                    and region is None
-                    and (pool is not None or info.height * info.width <= _SMALL)
+                    and (small or (region is None and pool is not None))
                     and _is_plain_jpeg(info, adjust_orientation)
                 ):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
                     name = _jpeg_color(color, info)
                     shape = (info.height, info.width, 1 if name == "GRAY" else 3)
-                    out = None if pool is None else pool(shape, np.dtype(np.uint8))
+                    out = None if pool is None or region is not None else pool(shape, np.dtype(np.uint8))
                     array = turbojpeg.decode(data, name, use_fast_idct, out)
+                    if array is not None and region is not None:
+                        y0, x0, y1, x1 = region
+                        array = np.ascontiguousarray(array[y0:y1, x0:x1])
                 if array is None:
                     later.append((index, data, info, region))
                     continue

@@ -51,14 +51,28 @@ def resample(
     """
     if not (rate > 0 and target_rate > 0):
         raise ValueError(f"sample rates must be positive, not {rate} and {target_rate}")
+    length = resampled_length(len(sound), rate, target_rate)
+    return resample_to(sound, length, float(rate) / float(target_rate), quality)
+
+
+def resample_to(
+    sound: npt.NDArray[np.float32], length: int, step: float, quality: float = 50.0
+) -> npt.NDArray[np.float32]:
+    """Resample each channel to `length` elements, which are `step` elements of the input apart.
+
+    The rest is as in :func:`resample`.
+
+    Raises
+    ------
+    ValueError
+        If `quality` is not between 0 and 100.
+    """
     if not 0 <= quality <= 100:
         raise ValueError(f"quality must be between 0 and 100, not {quality}")
     table = _window(lobes(quality))
-    columns = np.ascontiguousarray(sound, np.float32)
-    if columns.ndim == 1:
-        columns = columns[:, None]
-    out = np.empty((resampled_length(len(columns), rate, target_rate), columns.shape[1]), np.float32)
-    _resample(columns, out, float(rate) / float(target_rate), table, lobes(quality))
+    columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), -1)
+    out = np.empty((length, columns.shape[1]), np.float32)
+    _resample(columns, out, step, table, lobes(quality))
     return out[:, 0] if sound.ndim == 1 else out
 
 

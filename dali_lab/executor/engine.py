@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.memory import keep_freed_memory
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge
@@ -152,6 +153,7 @@ class Engine:
         progress: Callable[[BatchRun, str, int], None] | None = None,
     ) -> None:
         self.plan = plan
+        keep_freed_memory()
         self.threads = max(1, threads)
         self.seeds = dict(seeds)
         self.chunk = chunk
