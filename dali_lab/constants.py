@@ -73,6 +73,12 @@ def constant_node(
     return call_operator(  # type: ignore[no-any-return]
         "constant",
         (),
-        {**arguments, "dtype": dtype, "shape": list(np.atleast_1d(shape)) if np.ndim(shape) else ([] if shape == () else [int(shape)]),
-         "layout": layout, "device": device, **kwargs},
+        {
+            **arguments,
+            "dtype": dtype,
+            "shape": list(np.atleast_1d(shape)) if np.ndim(shape) else ([] if shape == () else [int(shape)]),
+            "layout": layout,
+            "device": device,
+            **kwargs,
+        },
     )

@@ -46,7 +46,9 @@ def flat(batch: Batch) -> Array:
     if not len(filled):
         return np.empty(0, numpy_dtype(batch.dtype))
     first = int(filled[0])
-    return Batch(batch.addresses[first : first + 1], np.array([[total]], np.int64), batch.dtype, "", batch.owners).array(0)
+    return Batch(
+        batch.addresses[first : first + 1], np.array([[total]], np.int64), batch.dtype, "", batch.owners
+    ).array(0)
 
 
 def stacked(batch: Batch) -> Array:

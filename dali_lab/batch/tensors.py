@@ -166,12 +166,16 @@ class TensorCPU:
         shape, layout = self.shape(), self.layout()
         if dim is not None and not -len(shape) <= dim < len(shape):
             raise DaliLabError(f"{dim} is not an axis of {len(shape)} dimensions")
-        removed = [axis for axis, extent in enumerate(shape) if extent == 1 and (dim is None or axis == dim % len(shape))]
+        removed = [
+            axis for axis, extent in enumerate(shape) if extent == 1 and (dim is None or axis == dim % len(shape))
+        ]
         if not removed:
             return False
         kept = [axis for axis in range(len(shape)) if axis not in removed]
         own = self._own()
-        self._replace(own.replaced(shapes=own.shapes[:, kept], layout="".join(layout[axis] for axis in kept) if layout else ""))
+        self._replace(
+            own.replaced(shapes=own.shapes[:, kept], layout="".join(layout[axis] for axis in kept) if layout else "")
+        )
         return True
 
     def _as_gpu(self) -> TensorGPU:
@@ -212,8 +216,10 @@ class TensorListCPU:
 
     _device: ClassVar[str] = "cpu"
     _tensor: ClassVar[type[TensorCPU]] = TensorCPU
+    _batch: Batch
 
     def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
+        batch: Batch
         if isinstance(object, Batch):
             batch = object
         elif isinstance(object, TensorListCPU):
@@ -223,11 +229,14 @@ class TensorListCPU:
         elif is_array_like(object):
             array = array_of(object)
             if not array.ndim:
-                raise DaliLabError("a list of tensors cannot be made from a scalar: the first dimension counts the samples")
+                raise DaliLabError(
+                    "a list of tensors cannot be made from a scalar: the first dimension counts the samples"
+                )
             batch = Batch.dense(array)
         else:
             raise TypeError(
-                f"a list of tensors is made from an array, a list of tensors or a DLPack object, not from {type(object).__name__}"
+                "a list of tensors is made from an array, a list of tensors or a DLPack object,"
+                f" not from {type(object).__name__}"
             )
         if layout is not None:
             batch = batch.replaced(layout=_checked_layout(layout, batch.ndim, "tensor list"))
@@ -262,7 +271,9 @@ class TensorListCPU:
             rows.append(np.from_dlpack(item) if not isinstance(item, np.ndarray) else item)
         for index, row in enumerate(rows):
             if row.ndim != rows[0].ndim:
-                raise DaliLabError(f"the tensor at position {index} has {row.ndim} dimensions, the first has {rows[0].ndim}")
+                raise DaliLabError(
+                    f"the tensor at position {index} has {row.ndim} dimensions, the first has {rows[0].ndim}"
+                )
         batch = _batch_of_tensors(rows)
         return cls(gathered(batch) if contiguous else batch, layout)
 
@@ -466,7 +477,9 @@ def _batch_of_tensors(items: Sequence[Any]) -> Batch:
             raise TypeError(f"the object at position {index} ({type(item).__name__}) is not a tensor")
         first = parts[0] if parts else part
         if part.dtype != first.dtype:
-            raise TypeError(f"the tensor at position {index} has type {part.dtype.name}, the first has {first.dtype.name}")
+            raise TypeError(
+                f"the tensor at position {index} has type {part.dtype.name}, the first has {first.dtype.name}"
+            )
         if part.ndim != first.ndim:
             raise TypeError(f"the tensor at position {index} has {part.ndim} dimensions, the first has {first.ndim}")
         parts.append(part)

@@ -82,8 +82,8 @@ BITS: dict[str, Build] = {
     "rshift": lambda e, a, b: a >> b,
 }
 UNARY_FLOAT = [
-    "sqrt", "rsqrt", "cbrt", "exp", "log", "log2", "log10", "fabs", "floor", "ceil", "sin", "cos", "tan", "asin", "acos",
-    "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "sqrt", "rsqrt", "cbrt", "exp", "log", "log2", "log10", "fabs", "floor", "ceil", "sin", "cos", "tan", "asin",
+    "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
 ]  # fmt: skip
 NO_BOOLS = {"add", "sub", "fdiv", "div", "mod", "pow", "min", "max", "fpow", "atan2"}
 
@@ -227,7 +227,7 @@ def test_constants(dtype: str) -> None:
 def test_constant_arrays() -> None:
     data = [np.arange(6, dtype=np.uint8).reshape(2, 3), np.arange(12, dtype=np.uint8).reshape(4, 3)]
     check(
-        lambda e, a: [a + np.array([1, 2, 3]), a * [1, 2, 3], a - e.types.Constant([1.5, 2, 3]), (a + [7]) * 2],
+        lambda e, a: [a + np.array([1, 2, 3]), a * [1, 2, 3], a - e.types.Constant([1.5, 2, 3]), (a + [7]) * 2],  # noqa: RUF005
         (data, "HW"),
     )
     # NVIDIA DALI leaves an array on the left to numpy, which makes nonsense of it.
@@ -317,7 +317,7 @@ def test_what_fails() -> None:
     check_fails(lambda e, a: a + e.types.Constant(300).uint8(), whole, words="300 does not fit")
     check_fails(lambda e, a: a == None, whole, words="NoneType")  # noqa: E711
     check_fails(lambda e, a: a + "x", whole)
-    check_fails(lambda e, a: a + (a, a), whole)
+    check_fails(lambda e, a: a + (a, a), whole)  # noqa: RUF005
     check_fails(lambda e, a: e.math.max(1, 2), whole)
 
 

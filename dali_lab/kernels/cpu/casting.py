@@ -81,7 +81,8 @@ def _rounded(values: Array) -> Array:
     """Half away from zero."""
     whole = np.trunc(values)
     away = np.abs(values - whole) >= 0.5
-    return whole + np.where(away, np.copysign(values.dtype.type(1), values), values.dtype.type(0))
+    result: Array = whole + np.where(away, np.copysign(values.dtype.type(1), values), values.dtype.type(0))
+    return result
 
 
 def _to_half(out: Array, values: Array) -> None:

@@ -21,7 +21,12 @@ class BbFlip(Operator):
     family = "boxes"
     title = "Flip boxes"
     inputs = (
-        Input("boxes", kind="boxes", doc="Boxes ``[N, 4]`` of FLOAT, from 0 to 1: left, top, width, height.", dtypes=(types.FLOAT,)),
+        Input(
+            "boxes",
+            kind="boxes",
+            doc="Boxes ``[N, 4]`` of FLOAT, from 0 to 1: left, top, width, height.",
+            dtypes=(types.FLOAT,),
+        ),
     )
     outputs = (Output("boxes", kind="boxes"),)
     devices = ("cpu", "gpu")
@@ -34,7 +39,11 @@ class BbFlip(Operator):
     def run(self, call: Call, boxes: Batch) -> Batch:
         if boxes.dtype != types.FLOAT:
             raise call.problem(f"takes FLOAT, got {boxes.dtype.name}")
-        if not boxes.ndim or not (boxes.shapes[:, -1] % 4 == 0).all() or (boxes.ndim > 1 and not (boxes.shapes[:, -1] == 4).all()):
+        if (
+            not boxes.ndim
+            or not (boxes.shapes[:, -1] % 4 == 0).all()
+            or (boxes.ndim > 1 and not (boxes.shapes[:, -1] == 4).all())
+        ):
             sample = tuple(boxes.shapes[0].tolist())
             raise call.problem(f"takes boxes of 4 numbers, [N, 4], got shape {sample}")
         out = call.allocate(boxes.shapes, boxes.dtype, boxes.layout)
@@ -58,7 +67,10 @@ class BbFlip(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        boxes = [np.array([[0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]], np.float32), np.array([[0.5, 0.5, 0.25, 0.25]], np.float32)]
+        boxes = [
+            np.array([[0.1, 0.2, 0.3, 0.4], [0, 0, 1, 1]], np.float32),
+            np.array([[0.5, 0.5, 0.25, 0.25]], np.float32),
+        ]
         boxes.append(np.zeros((0, 4), np.float32))
         more = samples.tensors([(20, 4), (1, 4), (3, 4)])
         for arguments in (

@@ -22,11 +22,23 @@ class CoordFlip(Operator):
     name = "coord_flip"
     family = "boxes"
     title = "Flip points"
-    inputs = (Input("points", kind="tensor", doc="Points of one to three coordinates, ``[N, d]`` of FLOAT.", dtypes=(types.FLOAT,)),)
+    inputs = (
+        Input(
+            "points",
+            kind="tensor",
+            doc="Points of one to three coordinates, ``[N, d]`` of FLOAT.",
+            dtypes=(types.FLOAT,),
+        ),
+    )
     outputs = (Output("points", kind="tensor"),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("layout", "layout", "", "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default."),
+        Arg(
+            "layout",
+            "layout",
+            "",
+            "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default.",
+        ),
         Arg("flip_x", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
         Arg("flip_y", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
         Arg("flip_z", "int", 0, "Mirror front and back.", tensor=True, widget="switch"),
@@ -70,7 +82,10 @@ class CoordFlip(Operator):
             {"center_x": 2},
             {"layout": "yx"},
             {"flip_z": 1},
-            {"flip_x": PerSample([np.int32(0), np.int32(1), np.int32(1)]), "center_x": PerSample([np.float32(1), np.float32(2), np.float32(3)])},
+            {
+                "flip_x": PerSample([np.int32(0), np.int32(1), np.int32(1)]),
+                "center_x": PerSample([np.float32(1), np.float32(2), np.float32(3)]),
+            },
         ):
             yield Case((points,), arguments)
         yield Case((space,))

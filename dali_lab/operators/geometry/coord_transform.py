@@ -121,7 +121,9 @@ class CoordTransform(Operator):
             return result
         batch = call.batches.get(name)
         if batch is not None and batch.ndim != (3 if self._per_frame(call, batch) else 2):
-            raise call.problem(f"must be a matrix or a number in each sample, got {batch.ndim} dimensions", argument=name)
+            raise call.problem(
+                f"must be a matrix or a number in each sample, got {batch.ndim} dimensions", argument=name
+            )
         if length % columns or not length:
             raise call.problem(f"{length} values do not make a matrix of {columns} columns", argument=name)
         if batch is not None and len(batch) and batch.shapes[0, -1] != columns:
@@ -148,7 +150,7 @@ class CoordTransform(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         points = (samples.tensors([(5, 2), (1, 2), (7, 2)]), "XY")
-        close = {"tolerance": 1e-5, "reason": _REASON}
+        close: dict[str, Any] = {"tolerance": 1e-5, "reason": _REASON}
         for arguments in (
             {},
             {"M": [1, 2, 3, 4]},
@@ -165,18 +167,28 @@ class CoordTransform(Operator):
             {"MT": [1, 2, 3]},
         ):
             yield Case((points,), arguments, **close)
-        matrices = PerSample([np.array(rows, np.float32) for rows in ([[1, 2], [3, 4]], [[0, 1], [1, 0]], [[2, 0], [0, 2]])])
+        matrices = PerSample(
+            [np.array(rows, np.float32) for rows in ([[1, 2], [3, 4]], [[0, 1], [1, 0]], [[2, 0], [0, 2]])]
+        )
         yield Case((points,), {"M": matrices}, **close)
-        yield Case((points,), {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])}, **close)
+        yield Case(
+            (points,),
+            {"M": matrices, "T": PerSample([np.array(row, np.float32) for row in ([1, 2], [3, 4], [5, 6])])},
+            **close,
+        )
         yield Case((points,), {"M": PerSample([np.float32(1), np.float32(2), np.float32(3)]), "T": 1}, **close)
         yield Case((points,), {"MT": PerSample([np.ones((3, 3), np.float32) * i for i in range(3)])}, **close)
         colours = {"M": [0.3, 0.6, 0.1, -0.2, -0.3, 0.5, 0.5, -0.4, -0.1], "T": [0, 128, 128]}
         yield Case((samples.pictures(),), {**colours, "dtype": types.UINT8}, tolerance=1, reason="a rounding step")
         yield Case((samples.pictures(),), colours, tolerance=1e-4, reason=f"{_REASON}, at values up to 255")
         yield Case((samples.pictures(dtype=np.float32),), {"M": [0.3, 0.6, 0.1]}, **close)
-        yield Case((samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5}, tolerance=64, reason="a float32 of 2**30")
+        yield Case(
+            (samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5}, tolerance=64, reason="a float32 of 2**30"
+        )
         yield Case((samples.tensors([(0, 2), (2, 2)]),), {"M": 3}, **close)
-        frames = PerSample([np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij")
+        frames = PerSample(
+            [np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij"
+        )
         yield Case((samples.sequences(dtype=np.float32),), {"M": frames}, **close)
 
     @classmethod

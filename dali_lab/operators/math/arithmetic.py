@@ -57,34 +57,92 @@ class Expression:
     sign: str = ""
 
 
-def _unary(name: str, title: str, doc: str, result: str = "float", takes: str = "numbers", sign: str = "") -> Expression:
+def _unary(
+    name: str, title: str, doc: str, result: str = "float", takes: str = "numbers", sign: str = ""
+) -> Expression:
     return Expression(name, title, doc, ("value",), result, takes, sign)
 
 
 TABLE: tuple[Expression, ...] = (
     Expression("add", "Add", "Adds two operands.", sign="+"),
     Expression("sub", "Subtract", "Subtracts the second operand from the first.", sign="-"),
-    Expression("mul", "Multiply", "Multiplies two operands; of two bools it tells whether both are true.", takes="any", sign="*"),
-    Expression("fdiv", "Divide", "Divides the first operand by the second; integers give a float.", result="float", sign="/"),
-    Expression("div", "Divide whole", "Divides and drops the fraction of integers (toward zero); floats keep theirs.", sign="//"),
+    Expression(
+        "mul",
+        "Multiply",
+        "Multiplies two operands; of two bools it tells whether both are true.",
+        takes="any",
+        sign="*",
+    ),
+    Expression(
+        "fdiv", "Divide", "Divides the first operand by the second; integers give a float.", result="float", sign="/"
+    ),
+    Expression(
+        "div",
+        "Divide whole",
+        "Divides and drops the fraction of integers (toward zero); floats keep theirs.",
+        sign="//",
+    ),
     Expression("mod", "Remainder", "Gives the remainder of a division, with the sign of the first operand.", sign="%"),
-    Expression("pow", "Power", "Raises the first operand to the power of the second; an integer to a negative power is 0.", sign="**"),
-    Expression("fpow", "Power as float", "Raises the first operand to the power of the second, in floating point.", result="float"),
-    Expression("atan2", "Angle (atan2)", "Gives the angle whose tangent is the first operand over the second, in radians.", result="float"),
+    Expression(
+        "pow",
+        "Power",
+        "Raises the first operand to the power of the second; an integer to a negative power is 0.",
+        sign="**",
+    ),
+    Expression(
+        "fpow",
+        "Power as float",
+        "Raises the first operand to the power of the second, in floating point.",
+        result="float",
+    ),
+    Expression(
+        "atan2",
+        "Angle (atan2)",
+        "Gives the angle whose tangent is the first operand over the second, in radians.",
+        result="float",
+    ),
     Expression("min", "Minimum", "Takes the smaller of two operands."),
     Expression("max", "Maximum", "Takes the larger of two operands."),
     Expression("clamp", "Clamp", "Keeps the first operand between the two others.", ("value", "low", "high")),
     Expression("bitand", "And", "Combines the bits of two operands by 'and'.", takes="integers", sign="&"),
     Expression("bitor", "Or", "Combines the bits of two operands by 'or'.", takes="integers", sign="|"),
-    Expression("bitxor", "Exclusive or", "Combines the bits of two operands by 'exclusive or'.", takes="integers", sign="^"),
-    Expression("lshift", "Shift left", "Shifts the bits of the first operand left by the second.", takes="integers", sign="<<"),
-    Expression("rshift", "Shift right", "Shifts the bits of the first operand right by the second.", takes="integers", sign=">>"),
+    Expression(
+        "bitxor", "Exclusive or", "Combines the bits of two operands by 'exclusive or'.", takes="integers", sign="^"
+    ),
+    Expression(
+        "lshift", "Shift left", "Shifts the bits of the first operand left by the second.", takes="integers", sign="<<"
+    ),
+    Expression(
+        "rshift",
+        "Shift right",
+        "Shifts the bits of the first operand right by the second.",
+        takes="integers",
+        sign=">>",
+    ),
     Expression("eq", "Equal", "Tells where two operands are equal.", result="bool", takes="any", sign="=="),
     Expression("neq", "Not equal", "Tells where two operands differ.", result="bool", takes="any", sign="!="),
-    Expression("lt", "Less", "Tells where the first operand is less than the second.", result="bool", takes="any", sign="<"),
-    Expression("leq", "At most", "Tells where the first operand is at most the second.", result="bool", takes="any", sign="<="),
-    Expression("gt", "Greater", "Tells where the first operand is greater than the second.", result="bool", takes="any", sign=">"),
-    Expression("geq", "At least", "Tells where the first operand is at least the second.", result="bool", takes="any", sign=">="),
+    Expression(
+        "lt", "Less", "Tells where the first operand is less than the second.", result="bool", takes="any", sign="<"
+    ),
+    Expression(
+        "leq", "At most", "Tells where the first operand is at most the second.", result="bool", takes="any", sign="<="
+    ),
+    Expression(
+        "gt",
+        "Greater",
+        "Tells where the first operand is greater than the second.",
+        result="bool",
+        takes="any",
+        sign=">",
+    ),
+    Expression(
+        "geq",
+        "At least",
+        "Tells where the first operand is at least the second.",
+        result="bool",
+        takes="any",
+        sign=">=",
+    ),
     _unary("plus", "Plus", "Gives the operand unchanged.", "same", "any", "+"),
     _unary("minus", "Negate", "Changes the sign of the operand; unsigned integers wrap.", "same", sign="-"),
     _unary("bitnot", "Not", "Inverts the bits of the operand; of a bool, its truth.", "same", "integers", "~"),
@@ -140,7 +198,8 @@ class Arithmetic(Operator):
         if inputs + len(constants) != wanted:
             names = ", ".join(cls.expression.operands)
             raise GraphError(
-                f"takes {wanted} operands ({names}), got {inputs} inputs and {len(constants)} constants", operator=cls.name
+                f"takes {wanted} operands ({names}), got {inputs} inputs and {len(constants)} constants",
+                operator=cls.name,
             )
         for letter in constants:
             cls._constant(letter, values)
@@ -214,10 +273,18 @@ def _make(expression: Expression) -> type[Arithmetic]:
                 Arg(letter, "number", None, f"Constant in place of the operand '{operand}'.", important=True)
             )
             arguments.append(
-                Arg(f"{letter}_dtype", "dtype", None, f"Type that `{letter}` counts as; by default INT32, FLOAT or BOOL.", advanced=True)
+                Arg(
+                    f"{letter}_dtype",
+                    "dtype",
+                    None,
+                    f"Type that `{letter}` counts as; by default INT32, FLOAT or BOOL.",
+                    advanced=True,
+                )
             )
     signs = {1: f"{expression.sign}x", 2: f"x {expression.sign} y"}
-    written = signs[len(operands)] if expression.sign else f"math.{expression.name}({', '.join('xyz'[: len(operands)])})"
+    written = (
+        signs[len(operands)] if expression.sign else f"math.{expression.name}({', '.join('xyz'[: len(operands)])})"
+    )
     doc = (
         f"{expression.doc}\n\nOperands of different shapes are stretched over each other as numpy does, in each sample;"
         f"\nan operand that is not connected is a constant. Written ``{written}``."

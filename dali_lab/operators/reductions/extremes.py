@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, Reduction
-from dali_lab.schema import Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +24,7 @@ def limit(kind: np.dtype[Any], *, lowest: bool) -> Any:
 
 
 class _Extreme(Reduction):
-    arguments = AXES
+    arguments: ClassVar[tuple[Arg, ...]] = AXES
     differs = "bool, float16 and FLOAT64 are taken too."
     pick: ClassVar[Callable[..., Array]]
     of_nothing_is_lowest: ClassVar[bool]
@@ -39,13 +39,24 @@ class _Extreme(Reduction):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         data = (samples.tensors([(3, 4), (1, 4), (6, 2)], np.int16), "HW")
-        for arguments in ({}, {"axes": 0}, {"axes": [-1], "keep_dims": True}, {"axes": []}, {"axis_names": "W"}, {"keep_dims": True}):
+        for arguments in (
+            {},
+            {"axes": 0},
+            {"axes": [-1], "keep_dims": True},
+            {"axes": []},
+            {"axis_names": "W"},
+            {"keep_dims": True},
+        ):
             yield Case((data,), arguments)
         yield Case((samples.pictures(),), {"axis_names": "HW"})
         for dtype in (np.uint8, np.int8, np.uint16, np.uint32, np.int32, np.uint64, np.int64, np.float32):
             yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1})
-        holes = [np.array([[np.nan, 1], [2, np.nan]], np.float32), np.array([[np.nan, -np.inf], [np.nan, 5]], np.float32)]
+        holes = [
+            np.array([[np.nan, 1], [2, np.nan]], np.float32),
+            np.array([[np.nan, -np.inf], [np.nan, 5]], np.float32),
+        ]
         yield Case((holes,), {"axes": 0})
         yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.int32),), {"axes": 0})
         yield Case((samples.tensors([(), (), ()]),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,14 @@ from dali_lab.types import DALIDataType
 Array = npt.NDArray[Any]
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
-    Arg("axes", "int", None, "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.", vector=True, important=True),
+    Arg(
+        "axes",
+        "int",
+        None,
+        "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.",
+        vector=True,
+        important=True,
+    ),
     Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
     Arg("keep_dims", "bool", False, "Keep reduced axes with one element."),
 )
@@ -26,7 +33,7 @@ class Reduction(Operator):
     """Base of the reductions."""
 
     family = "reductions"
-    inputs = (DATA,)
+    inputs: ClassVar[tuple[Input, ...]] = (DATA,)
     outputs = (Output("output", kind="tensor"),)
     devices = ("cpu", "gpu")
 
@@ -57,7 +64,9 @@ class Reduction(Operator):
                     raise call.problem(f"{axis} is not an axis of {data.ndim} dimensions", argument="axes")
                 axes.append(axis % data.ndim)
         if len(set(axes)) != len(axes):
-            raise call.problem(f"an axis is given twice: {axes}", argument="axis_names" if names is not None else "axes")
+            raise call.problem(
+                f"an axis is given twice: {axes}", argument="axis_names" if names is not None else "axes"
+            )
         return tuple(sorted(axes))
 
     def reduced(
@@ -85,7 +94,9 @@ class Reduction(Operator):
             return out
         batches = (data, *others)
         with np.errstate(all="ignore"):
-            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_contiguous(full):
+            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_contiguous(
+                full
+            ):
                 inner = tuple(axis + 1 for axis in axes)
                 function(stacked(full), stacked(data), inner, *(stacked(other) for other in others))
             else:

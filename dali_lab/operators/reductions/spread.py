@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ class _Spread(Reduction):
         DATA,
         Input("mean", kind="tensor", doc="The mean: a scalar, or of the shape that is left after the reduction."),
     )
-    arguments = (
+    arguments: ClassVar[tuple[Arg, ...]] = (
         *AXES,
         Arg("ddof", "int", 0, "Subtracted from the number of elements in the divisor; 1 gives an unbiased variance."),
     )
@@ -56,6 +56,7 @@ class _Spread(Reduction):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         data = samples.tensors([(3, 4), (1, 4), (6, 2)])
         columns = samples.tensors([(4,), (4,), (2,)])
         for arguments in ({"axes": 0}, {"axes": 0, "ddof": 1}, {"axes": [0], "keep_dims": True}, {"axis_names": "H"}):
@@ -64,7 +65,9 @@ class _Spread(Reduction):
         for arguments in ({}, {"axes": [0, 1]}, {"ddof": -1}, {"keep_dims": True}):
             yield Case(((data, "HW"), numbers), arguments, tolerance=1e-6, reason=_REASON)
         whole = samples.tensors([(3, 4), (2, 4), (6, 2)], np.uint8)
-        yield Case((whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0}, tolerance=2e-3, reason=_REASON)
+        yield Case(
+            (whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0}, tolerance=2e-3, reason=_REASON
+        )
         yield Case((data, [row.copy() for row in data]), {"axes": []}, tolerance=1e-6, reason=_REASON)
         rows = [row.mean(axis=0, keepdims=True) for row in data]
         yield Case((data, rows), {"axes": 0}, tolerance=1e-6, reason=_REASON)

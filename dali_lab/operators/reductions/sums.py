@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,14 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.promotion import is_float, is_signed
 from dali_lab.operators.reductions.reducing import AXES, Reduction
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.types import DALIDataType, numpy_dtype
+from dali_lab.types import DALIDataType
 
 Array = npt.NDArray[Any]
 _REASON = "NVIDIA DALI adds in float32, in another order"
 
 
 def accumulator(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The type in which numbers are added up for a result of this type: float64 for floats, integers wrap in their own."""
+    """The type in which numbers are added up for a result: float64 for floats; integers wrap in their own."""
     kind = np.dtype(dtype)
     return np.dtype(np.float64) if kind.kind == "f" else kind
 
@@ -54,7 +54,8 @@ def divided(out: Array, total: Array, count: int) -> None:
 def squares(data: Array, kind: np.dtype[Any]) -> Array:
     """Squares in the type in which they are added up."""
     wide = data.astype(accumulator(kind), copy=False)
-    return wide * wide
+    result: Array = wide * wide
+    return result
 
 
 def average_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
@@ -73,7 +74,10 @@ def root_mean_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
 
 
 class _Sums(Reduction):
-    arguments = (*AXES, Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."))
+    arguments: ClassVar[tuple[Arg, ...]] = (
+        *AXES,
+        Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."),
+    )
     differs = "All pairs of types are taken, float16 and FLOAT64 among them."
 
     def dtype_of(self, data: Batch) -> DALIDataType:
@@ -86,6 +90,7 @@ class _Sums(Reduction):
     @classmethod
     def axis_cases(cls) -> Iterable[Case]:
         """Cases of the axes, in all reductions the same."""
+        arguments: dict[str, Any]
         data = (samples.tensors([(3, 4), (1, 4), (6, 2)], np.int16), "HW")
         for arguments in (
             {},
@@ -176,10 +181,13 @@ class MeanSquare(_Sums):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
         for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
             yield Case((small,), arguments, tolerance=1e-6, reason=_REASON)
-        yield Case((samples.pictures(),), {"axis_names": "HW"}, tolerance=2e-2, reason=f"{_REASON}: means of 65025 at most")
+        yield Case(
+            (samples.pictures(),), {"axis_names": "HW"}, tolerance=2e-2, reason=f"{_REASON}: means of 65025 at most"
+        )
         yield Case((samples.tensors([(3, 5), (2, 2)], np.uint8),), {"dtype": types.UINT64})
         yield Case((samples.tensors([(3, 5), (2, 2)], np.int8),), {"dtype": types.INT64, "axes": 0})
 
@@ -197,6 +205,7 @@ class RMS(_Sums):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         small = (samples.tensors([(3, 4), (1, 4), (6, 2)]), "HW")
         for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
             yield Case((small,), arguments, tolerance=1e-6, reason=_REASON)

@@ -15,6 +15,6 @@ def with_arrays_as_nodes(kwargs: Mapping[str, Any], names: Iterable[str]) -> dic
     result = dict(kwargs)
     for name in names:
         value = result.get(name)
-        if hasattr(value, "__array__") and np.ndim(value) > 0:
+        if value is not None and hasattr(value, "__array__") and np.ndim(value) > 0:
             result[name] = constant_node(value)
     return result

@@ -43,7 +43,9 @@ class PermuteBatch(Operator):
         wrong = (indices < 0) | (indices >= len(data))
         if wrong.any():
             sample = int(np.argmax(wrong))
-            raise call.problem(f"there is no sample {indices[sample]} in a batch of {len(data)}", argument="indices", sample=sample)
+            raise call.problem(
+                f"there is no sample {indices[sample]} in a batch of {len(data)}", argument="indices", sample=sample
+            )
         return data.take(indices)
 
     @classmethod

@@ -48,7 +48,9 @@ class Cast(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        special = np.array([0.5, 1.5, -0.5, -2.5, 0.49999997, 254.5, 255.5, 1e20, -1e20, np.inf, -np.inf, 127.5, -128.5, 3e9])
+        special = np.array(
+            [0.5, 1.5, -0.5, -2.5, 0.49999997, 254.5, 255.5, 1e20, -1e20, np.inf, -np.inf, 127.5, -128.5, 3e9]
+        )
         for kind in ("float32", "float64", "float16"):
             with np.errstate(over="ignore"):
                 data = [special.astype(kind), special[::-1].astype(kind).copy(), np.array([0.1, -0.9], kind)]

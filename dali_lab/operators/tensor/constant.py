@@ -27,10 +27,17 @@ class Constant(Operator):
     outputs = (Output("output", kind="tensor"),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("fdata", "float", None, "Contents, for floating-point types; excludes `idata`.", vector=True, important=True),
+        Arg(
+            "fdata", "float", None, "Contents, for floating-point types; excludes `idata`.", vector=True, important=True
+        ),
         Arg("idata", "int", None, "Contents, for integer types; excludes `fdata`.", vector=True, important=True),
         Arg("shape", "int", None, "Shape of the output; by default as many numbers as there are.", vector=True),
-        Arg("dtype", "dtype", None, "Type of the elements; by default FLOAT for `fdata` and INT32 for `idata`. Integers saturate."),
+        Arg(
+            "dtype",
+            "dtype",
+            None,
+            "Type of the elements; by default FLOAT for `fdata` and INT32 for `idata`. Integers saturate.",
+        ),
         Arg("layout", "layout", "", "Axis names of the output."),
     )
     differs = "FLOAT64 is allowed."

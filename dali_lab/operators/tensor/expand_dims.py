@@ -21,7 +21,12 @@ class ExpandDims(Operator):
     devices = ("cpu", "gpu")
     arguments = (
         Arg("axes", "int", REQUIRED, "Places of the new axes in the output.", vector=True, minimum=0, important=True),
-        Arg("new_axis_names", "layout", "", "Letters of the new axes, one for each; without them the output has no layout."),
+        Arg(
+            "new_axis_names",
+            "layout",
+            "",
+            "Letters of the new axes, one for each; without them the output has no layout.",
+        ),
     )
 
     def setup(self) -> None:
@@ -40,7 +45,9 @@ class ExpandDims(Operator):
         for index in order:
             axis = axes[index]
             if axis > shapes.shape[1]:
-                raise call.problem(f"there is no place {axis} for a new axis in {data.ndim} dimensions", argument="axes")
+                raise call.problem(
+                    f"there is no place {axis} for a new axis in {data.ndim} dimensions", argument="axes"
+                )
             shapes = np.insert(shapes, axis, 1, axis=1)
             layout = layout[:axis] + names[index] + layout[axis:] if names else layout
         if axes and not names:

@@ -17,7 +17,9 @@ from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 
-_SHAPE = Arg("shape", "int", None, "Shape of the output; a scalar if not given.", vector=True, tensor=True, important=True)
+_SHAPE = Arg(
+    "shape", "int", None, "Shape of the output; a scalar if not given.", vector=True, tensor=True, important=True
+)
 _LAYOUT = Arg("layout", "layout", None, "Axis names of the output.")
 _LIKE = Input("data_like", kind="tensor", doc="Tensors whose shape, type and layout are taken.")
 
@@ -145,7 +147,15 @@ class Full(Operator):
     inputs = (Input("fill_value", kind="tensor", doc="The value, of each sample."),)
     outputs = (Output("output", kind="tensor"),)
     arguments = (
-        Arg("shape", "int", None, "Shape of the output; by default that of the value.", vector=True, tensor=True, important=True),
+        Arg(
+            "shape",
+            "int",
+            None,
+            "Shape of the output; by default that of the value.",
+            vector=True,
+            tensor=True,
+            important=True,
+        ),
         _LAYOUT,
     )
     differs = "A value that does not fit the shape is an error."

@@ -27,7 +27,8 @@ class _Joining(Operator):
         for index, batch in enumerate(batches):
             if (batch.dtype, batch.ndim) != (first.dtype, first.ndim):
                 raise call.problem(
-                    f"input {index} holds {batch.dtype.name} of {batch.ndim} dimensions, input 0 {first.dtype.name} of {first.ndim}"
+                    f"input {index} holds {batch.dtype.name} of {batch.ndim} dimensions,"
+                    f" input 0 {first.dtype.name} of {first.ndim}"
                 )
 
     @staticmethod
@@ -41,7 +42,13 @@ class _Joining(Operator):
             return out
         from dali_lab.kernels.cpu.joining import join
 
-        join([batch.addresses for batch in batches], out.addresses, [batch.shapes for batch in batches], axis, first.itemsize)
+        join(
+            [batch.addresses for batch in batches],
+            out.addresses,
+            [batch.shapes for batch in batches],
+            axis,
+            first.itemsize,
+        )
         return out
 
 
@@ -52,7 +59,13 @@ class Cat(_Joining):
     name = "cat"
     title = "Concatenate"
     arguments = (
-        Arg("axis", "int", 0, "Axis along which the inputs are joined; negative ones count from the end.", important=True),
+        Arg(
+            "axis",
+            "int",
+            0,
+            "Axis along which the inputs are joined; negative ones count from the end.",
+            important=True,
+        ),
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
 
@@ -82,7 +95,8 @@ class Cat(_Joining):
                 sample = int(np.argmax(differs))
                 have, want = tuple(batch.shapes[sample].tolist()), tuple(batches[0].shapes[sample].tolist())
                 raise call.problem(
-                    f"input {index} has shape {have}, input 0 {want}: they may differ only in axis {axis}", sample=sample
+                    f"input {index} has shape {have}, input 0 {want}: they may differ only in axis {axis}",
+                    sample=sample,
                 )
         if len(batches) == 1:
             return batches[0]
@@ -155,7 +169,14 @@ class Stack(_Joining):
     def cases(cls) -> Iterable[Case]:
         data = (samples.tensors([(2, 3), (1, 3), (4, 0)], np.uint8), "HW")
         numbers = samples.tensors([(), (), ()])
-        for arguments in ({}, {"axis_name": "C"}, {"axis": 2, "axis_name": "C"}, {"axis": -1, "axis_name": "C"}, {"axis": -2}, {"axis": 1}):
+        for arguments in (
+            {},
+            {"axis_name": "C"},
+            {"axis": 2, "axis_name": "C"},
+            {"axis": -1, "axis_name": "C"},
+            {"axis": -2},
+            {"axis": 1},
+        ):
             yield Case((data, data), arguments)
         yield Case((data,), {"axis": 1})
         yield Case((numbers, numbers, numbers))

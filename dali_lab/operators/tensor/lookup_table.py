@@ -29,7 +29,16 @@ class LookupTable(Operator):
     outputs = (Output("output"),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("keys", "int", (), "Input values in the table; of equal ones the last counts.", vector=True, minimum=0, maximum=MAX_KEY, important=True),
+        Arg(
+            "keys",
+            "int",
+            (),
+            "Input values in the table; of equal ones the last counts.",
+            vector=True,
+            minimum=0,
+            maximum=MAX_KEY,
+            important=True,
+        ),
         Arg("values", "float", (), "Output value of each key.", vector=True, important=True),
         Arg("default_value", "float", 0.0, "Output value of all other inputs."),
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
@@ -66,7 +75,10 @@ class LookupTable(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        rows = ([np.array([1, 4, 1, 0, 100, 2, 3, 4], np.uint8), np.array([0], np.uint8), np.array([255, 5], np.uint8)], "X")
+        rows = (
+            [np.array([1, 4, 1, 0, 100, 2, 3, 4], np.uint8), np.array([0], np.uint8), np.array([255, 5], np.uint8)],
+            "X",
+        )
         keys = {"keys": [0, 2, 3, 4, 5, 3], "values": [0.2, 0.4, 0.5, 0.6, 0.7, 0.1]}
         yield Case((rows,), {**keys, "default_value": 0.99})
         yield Case((rows,), {"keys": [1, 2], "values": [3, 4]})
@@ -74,7 +86,10 @@ class LookupTable(Operator):
         yield Case((rows,), {"keys": [1, 4], "values": [2.5, -2.5], "dtype": types.INT32})
         yield Case((rows,), {"keys": [65535], "values": [3]})
         yield Case((rows,), {"keys": [1], "values": [3.5], "dtype": types.FLOAT64})
-        yield Case((samples.pictures(),), {"keys": list(range(256)), "values": [255 - i for i in range(256)], "dtype": types.UINT8})
+        yield Case(
+            (samples.pictures(),),
+            {"keys": list(range(256)), "values": [255 - i for i in range(256)], "dtype": types.UINT8},
+        )
         yield Case((samples.sequences(),), {"keys": [7], "values": [1]})
         for dtype in (np.int8, np.uint16, np.int16, np.int32, np.uint32):
             limits = np.iinfo(dtype)

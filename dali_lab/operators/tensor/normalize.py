@@ -38,8 +38,22 @@ class Normalize(Operator):
     arguments = (
         Arg("batch", "bool", False, "Find mean and deviation over the whole batch; the axes that are left must agree."),
         Arg("mean", "float", None, "The mean, if it is known; otherwise it is found.", tensor=True, important=True),
-        Arg("stddev", "float", None, "The standard deviation, if it is known; otherwise it is found.", tensor=True, important=True),
-        Arg("axes", "int", None, "Axes along which mean and deviation are found; all by default.", vector=True, minimum=0),
+        Arg(
+            "stddev",
+            "float",
+            None,
+            "The standard deviation, if it is known; otherwise it is found.",
+            tensor=True,
+            important=True,
+        ),
+        Arg(
+            "axes",
+            "int",
+            None,
+            "Axes along which mean and deviation are found; all by default.",
+            vector=True,
+            minimum=0,
+        ),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
         Arg("shift", "float", 0.0, "The value that the mean becomes."),
         Arg("scale", "float", 1.0, "Factor of the result, for integer types."),
@@ -73,12 +87,16 @@ class Normalize(Operator):
             if self.value("batch"):
                 given = self._of_batch(call, data, axes, given)
             batches = [data, *(each for each in given.values() if isinstance(each, Batch))]
-            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_small(data):
+            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_small(
+                data
+            ):
                 arrays = {name: stacked(each) if isinstance(each, Batch) else each for name, each in given.items()}
                 self._normalize(stacked(out), stacked(data), tuple(axis + 1 for axis in axes), arrays)
             else:
                 for index in range(len(data)):
-                    arrays = {name: each.array(index) if isinstance(each, Batch) else each for name, each in given.items()}
+                    arrays = {
+                        name: each.array(index) if isinstance(each, Batch) else each for name, each in given.items()
+                    }
                     self._normalize(out.array(index), data.array(index), axes, arrays)
         return out
 
@@ -179,9 +197,9 @@ class Normalize(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        close = {"tolerance": 1e-5, "reason": _REASON}
+        close: dict[str, Any] = {"tolerance": 1e-5, "reason": _REASON}
         data = (samples.tensors([(3, 4), (2, 4), (6, 4)]), "HW")
-        for arguments in (
+        plain: tuple[dict[str, Any], ...] = (
             {},
             {"axes": [0]},
             {"axes": [1]},
@@ -202,20 +220,23 @@ class Normalize(Operator):
             {"batch": True, "mean": 0.5},
             {"batch": True, "stddev": 2.0, "axes": [0]},
             {"batch": True, "epsilon": 0.3, "ddof": 1},
-        ):
+        )
+        for arguments in plain:
             yield Case((data,), arguments, **close)
-        whole = {"tolerance": 1, "reason": "a rounding step of the integer type"}
+        whole: dict[str, Any] = {"tolerance": 1, "reason": "a rounding step of the integer type"}
         yield Case((data,), {"axes": [0], "dtype": types.UINT8, "scale": 50, "shift": 100}, **whole)
         yield Case((data,), {"dtype": types.INT32, "scale": 7}, **whole)
         for dtype in (np.uint8, np.int16, np.int32):
             yield Case((samples.tensors([(3, 4), (2, 4), (6, 4)], dtype),), {"axes": [0]}, **close)
         yield Case((samples.pictures(),), {"axis_names": "HW"}, **close)
-        yield Case((samples.pictures(),), {"axis_names": "HWC", "scale": 64, "shift": 128, "dtype": types.UINT8}, **whole)
+        yield Case(
+            (samples.pictures(),), {"axis_names": "HWC", "scale": 64, "shift": 128, "dtype": types.UINT8}, **whole
+        )
         yield Case((samples.pictures(),), {"axis_names": "HW", "batch": True}, **close)
         mean = PerSample([np.array([[0.1, 0.2, 0.3, 0.4]], np.float32) * factor for factor in (1, 2, 0.5)])
         spread = PerSample([np.array([[1, 2, 0.5, 4]], np.float32) * factor for factor in (1, 2, 0.5)])
         column = PerSample([np.full((rows, 1), 0.5, np.float32) for rows in (3, 2, 6)])
-        for arguments in (
+        connected: tuple[dict[str, Any], ...] = (
             {"mean": mean},
             {"stddev": spread},
             {"mean": mean, "stddev": spread},
@@ -223,7 +244,8 @@ class Normalize(Operator):
             {"stddev": column},
             {"stddev": spread, "epsilon": 3},
             {"mean": PerSample([np.full((1, 1), value, np.float32) for value in (0.5, 0.25, 0)])},
-        ):
+        )
+        for arguments in connected:
             yield Case((data,), arguments, **close)
         yield Case(([np.full((2, 2), 5, np.float32)] * 3,), {"shift": 2})
 

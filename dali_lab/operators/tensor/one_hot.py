@@ -43,6 +43,8 @@ class OneHot(Operator):
         name = self.value("axis_name")
         if name is not None and len(name) != 1:
             raise self.fail(f"must be one letter, got {name!r}", "axis_name")
+        # Only the rule about scalars looks at the whole batch.
+        object.__setattr__(self, "whole_batch", "axis" not in self.given)
         kind = numpy_dtype(self.value("dtype"))
         self._on, self._off = (_converted(self.value(key), kind) for key in ("on_value", "off_value"))
         self._classes = np.arange(self.value("num_classes"), dtype=np.int64)
@@ -79,6 +81,7 @@ class OneHot(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         numbers = [np.int32(1), np.int32(3), np.int32(0)]
         rows = ([np.array([1, 0], np.int32), np.array([3, 9, -1], np.int32), np.array([2], np.int32)], "X")
         for arguments in (
@@ -91,13 +94,23 @@ class OneHot(Operator):
             {"num_classes": 3, "axis": 0, "axis_name": "C"},
         ):
             yield Case((numbers,), arguments)
-        for arguments in ({}, {"axis": 0}, {"axis": 1}, {"axis": -1}, {"axis_name": "C"}, {"axis": 0, "axis_name": "C"}):
+        for arguments in (
+            {},
+            {"axis": 0},
+            {"axis": 1},
+            {"axis": -1},
+            {"axis_name": "C"},
+            {"axis": 0, "axis_name": "C"},
+        ):
             yield Case((rows,), {"num_classes": 4, **arguments})
         single = ([np.array([[1]], np.int64), np.array([[2]], np.int64), np.array([[0]], np.int64)], "XY")
         yield Case((single,), {"num_classes": 3})
         yield Case((single,), {"num_classes": 3, "axis": 0})
         yield Case((single,), {"num_classes": 3, "axis_name": "C"})
-        yield Case((samples.tensors([(2, 3), (1, 2), (4, 4)], np.uint8),), {"num_classes": 256, "axis": 1, "dtype": types.UINT8})
+        yield Case(
+            (samples.tensors([(2, 3), (1, 2), (4, 4)], np.uint8),),
+            {"num_classes": 256, "axis": 1, "dtype": types.UINT8},
+        )
         yield Case(([np.float32(1.7), np.float32(-0.5), np.float32(2)],), {"num_classes": 3})
 
     @classmethod

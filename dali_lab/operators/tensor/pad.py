@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,10 +31,10 @@ class Pad(Operator):
     devices = ("cpu", "gpu")
     differs = "FLOAT64 is allowed."
     arguments = (
-        Arg("fill_value", "float", 0.0, "Value of the padding; its fraction is dropped for integer types.", tensor=True, important=True),
-        Arg("axes", "int", None, "Axes to pad; all by default. Negative ones count from the end.", vector=True, tensor=True),
+        Arg("fill_value", "float", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
+        Arg("axes", "int", None, "Axes to pad, all by default; −1 is the last.", vector=True, tensor=True),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
-        Arg("align", "int", None, "The extents become multiples of these; one number counts for all axes.", vector=True, tensor=True),
+        Arg("align", "int", None, "Extents become multiples of these, or of the one.", vector=True, tensor=True),
         Arg(
             "shape", "int", None,
             "Least extents of the chosen axes; -1 takes that of the largest sample, 1 leaves the axis as it is.",
@@ -44,6 +45,9 @@ class Pad(Operator):
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):
             raise self.fail("excludes 'axis_names'; give one of them", "axes")
+        shape = None if "shape" in self.connected else self.values["shape"]
+        # Samples are compared with each other only where an extent is not given.
+        object.__setattr__(self, "whole_batch", not shape or any(extent < 0 for extent in shape))
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)
@@ -89,7 +93,11 @@ class Pad(Operator):
             row = []
         else:
             row = list(self.values["axes"] or range(data.ndim))
-        table = integer_table(call, batch, "axes") if batch is not None else np.tile(np.array(row, np.int64), (len(data), 1))
+        table = (
+            integer_table(call, batch, "axes")
+            if batch is not None
+            else np.tile(np.array(row, np.int64), (len(data), 1))
+        )
         wrong = (table < -data.ndim) | (table >= data.ndim)
         if wrong.any():
             sample, place = np.argwhere(wrong)[0]
@@ -103,8 +111,8 @@ class Pad(Operator):
     @staticmethod
     def _largest(data: Batch, axes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The largest extent in the batch of each axis of `axes`."""
-        most = data.shapes.max(axis=0, initial=0)
-        return most[axes]
+        most: npt.NDArray[np.int64] = np.asarray(data.shapes.max(axis=0, initial=0), np.int64)
+        return np.asarray(most[axes], np.int64)
 
     def _table(self, call: Call, name: str, count: int) -> npt.NDArray[np.int64] | None:
         batch = call.batches.get(name)
@@ -124,6 +132,7 @@ class Pad(Operator):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
+        arguments: dict[str, Any]
         rows = samples.tensors([(5,), (2,), (3,)], np.int16)
         table = (samples.tensors([(5, 2), (2, 7), (3, 3)]), "HW")
         for arguments in (
@@ -151,8 +160,17 @@ class Pad(Operator):
         yield Case((samples.pictures(),), {"axis_names": "C", "shape": 4, "fill_value": 255})
         yield Case((samples.sequences(),), {"axes": [0]})
         yield Case((table,), {"fill_value": PerSample([np.float32(1), np.float32(2.5), np.float32(-1)])})
-        yield Case((table,), {"shape": PerSample([np.array([6, 7], np.int32), np.array([9, -1], np.int32), np.array([1, 1], np.int32)])})
-        yield Case((table,), {"axes": [0], "align": PerSample([np.array([2], np.int32), np.array([3], np.int32), np.array([4], np.int32)])})
+        yield Case(
+            (table,),
+            {"shape": PerSample([np.array([6, 7], np.int32), np.array([9, -1], np.int32), np.array([1, 1], np.int32)])},
+        )
+        yield Case(
+            (table,),
+            {
+                "axes": [0],
+                "align": PerSample([np.array([2], np.int32), np.array([3], np.int32), np.array([4], np.int32)]),
+            },
+        )
         yield Case((samples.tensors([(0, 2), (3, 1), (2, 2)], np.uint8),), {"fill_value": 9})
         for dtype in (np.uint8, np.int32, np.int64, np.float16, bool):
             yield Case((samples.tensors([(2, 2), (1, 3), (3, 1)], dtype),), {"fill_value": 2.5})

@@ -20,7 +20,12 @@ from dali_lab.types import numpy_dtype
 
 _INPUTS = (
     Input("data", kind="tensor", doc="Tensors to reshape."),
-    Input("shape_input", kind="tensor", doc="The wanted shapes, one-dimensional integers; excludes `shape`.", optional=True),
+    Input(
+        "shape_input",
+        kind="tensor",
+        doc="The wanted shapes, one-dimensional integers; excludes `shape`.",
+        optional=True,
+    ),
 )
 _ARGUMENTS = (
     Arg(
@@ -30,7 +35,7 @@ _ARGUMENTS = (
     ),
     Arg(
         "rel_shape", "float", None,
-        "Wanted shape relative to that of the input; one factor may be negative and takes what is left. Excludes `shape`.",
+        "Wanted shape relative to the input's; one factor may be negative and takes what is left. Excludes `shape`.",
         vector=True, tensor=True,
     ),
     Arg(
@@ -93,7 +98,9 @@ class _Reshaping(Operator):
         if wrong.any():
             sample, place = np.argwhere(wrong)[0]
             raise call.problem(
-                f"{dims[sample, place]} is neither an axis of {data.ndim} nor -1", argument="src_dims", sample=int(sample)
+                f"{dims[sample, place]} is neither an axis of {data.ndim} nor -1",
+                argument="src_dims",
+                sample=int(sample),
             )
         if not data.ndim:
             return np.ones_like(dims)
@@ -112,14 +119,16 @@ class _Reshaping(Operator):
         scaled = np.floor(factors * source[:, : factors.shape[1]].astype(np.float32) + np.float32(0.5)).astype(np.int64)
         return np.where(factors < 0, -1, scaled)
 
-    def _last_axis_adapted(self, call: Call, wanted: npt.NDArray[np.int64], old: int, new: int) -> npt.NDArray[np.int64]:
+    def _last_axis_adapted(
+        self, call: Call, wanted: npt.NDArray[np.int64], old: int, new: int
+    ) -> npt.NDArray[np.int64]:
         if not wanted.shape[1]:
             raise call.problem("a scalar cannot become elements of another size", argument="dtype")
         last = wanted[:, -1] * old
         if (last % new).any():
             sample = int(np.argmax(last % new != 0))
             raise call.problem(
-                f"{wanted[sample, -1]} elements of {old} bytes in the last axis do not divide into elements of {new} bytes",
+                f"{wanted[sample, -1]} elements of {old} bytes in the last axis do not divide into {new} bytes each",
                 argument="dtype",
                 sample=sample,
             )
@@ -158,7 +167,9 @@ class Reshape(_Reshaping):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         given = {*connected, *values}
         if inputs == 1 and not given & {"shape", "rel_shape", "src_dims", "layout"}:
-            raise ArgumentError("must be given, or 'rel_shape', 'src_dims' or 'layout'", argument="shape", operator=cls.name)
+            raise ArgumentError(
+                "must be given, or 'rel_shape', 'src_dims' or 'layout'", argument="shape", operator=cls.name
+            )
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         return self._reshaped(call, inputs, inputs[0].dtype)
@@ -215,7 +226,9 @@ class Reinterpret(_Reshaping):
     name = "reinterpret"
     title = "Reinterpret"
     arguments = (
-        Arg("dtype", "dtype", None, "Type of the output; the last axis adapts where no shape is given.", important=True),
+        Arg(
+            "dtype", "dtype", None, "Type of the output; the last axis adapts where no shape is given.", important=True
+        ),
         *_ARGUMENTS,
     )
 
@@ -231,7 +244,10 @@ class Reinterpret(_Reshaping):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        data = ([np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((1, 4), np.float32), np.zeros((2, 4), np.float32)], "HW")
+        data = (
+            [np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((1, 4), np.float32), np.zeros((2, 4), np.float32)],
+            "HW",
+        )
         for arguments in (
             {"dtype": types.INT32},
             {"dtype": types.UINT8},

@@ -31,7 +31,15 @@ class ElementExtract(Operator):
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("element_map", "int", REQUIRED, "Indices of the elements; one output for each.", vector=True, minimum=0, important=True),
+        Arg(
+            "element_map",
+            "int",
+            REQUIRED,
+            "Indices of the elements; one output for each.",
+            vector=True,
+            minimum=0,
+            important=True,
+        ),
     )
 
     @classmethod
@@ -53,10 +61,19 @@ class ElementExtract(Operator):
             if short.any():
                 sample = int(np.argmax(short))
                 raise call.problem(
-                    f"there is no element {index} in a sequence of {sequences.shapes[sample, 0]}", argument="element_map", sample=sample
+                    f"there is no element {index} in a sequence of {sequences.shapes[sample, 0]}",
+                    argument="element_map",
+                    sample=sample,
                 )
             results.append(
-                Batch(sequences.addresses + step * index, inner, sequences.dtype, sequences.layout[1:], sequences.owners, sequences.sources)
+                Batch(
+                    sequences.addresses + step * index,
+                    inner,
+                    sequences.dtype,
+                    sequences.layout[1:],
+                    sequences.owners,
+                    sequences.sources,
+                )
             )
         return tuple(results)
 
@@ -88,7 +105,15 @@ class SequenceRearrange(Operator):
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("new_order", "int", REQUIRED, "Index in the input of each element of the output.", vector=True, tensor=True, important=True),
+        Arg(
+            "new_order",
+            "int",
+            REQUIRED,
+            "Index in the input of each element of the output.",
+            vector=True,
+            tensor=True,
+            important=True,
+        ),
     )
 
     def setup(self) -> None:
@@ -108,7 +133,9 @@ class SequenceRearrange(Operator):
             place = int(np.argmax(wrong))
             sample = int(np.searchsorted(np.cumsum(counts), place, side="right"))
             raise call.problem(
-                f"there is no element {picked[place]} in a sequence of {length[place]}", argument="new_order", sample=sample
+                f"there is no element {picked[place]} in a sequence of {length[place]}",
+                argument="new_order",
+                sample=sample,
             )
         shapes = sequences.shapes.copy()
         shapes[:, 0] = counts
@@ -128,7 +155,14 @@ class SequenceRearrange(Operator):
         for order in ([1, 0], [0, 0, 3], 3, [3, 2, 1, 0]):
             yield Case(((rows, "FX"),), {"new_order": order})
         yield Case((rows,), {"new_order": [1]})
-        yield Case((rows,), {"new_order": PerSample([np.array([1, 2], np.int32), np.array([4], np.int32), np.array([0, 0, 1], np.int32)])})
+        yield Case(
+            (rows,),
+            {
+                "new_order": PerSample(
+                    [np.array([1, 2], np.int32), np.array([4], np.int32), np.array([0, 0, 1], np.int32)]
+                )
+            },
+        )
         yield Case((samples.sequences(frames=(2, 3, 2)),), {"new_order": [1, 0, 1]})
 
     @classmethod
@@ -152,9 +186,7 @@ class PerFrame(Operator):
     title = "Per frame"
     inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
     devices = ("cpu", "gpu")
-    arguments = (
-        Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),
-    )
+    arguments = (Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),)
 
     def run(self, call: Call, data: Batch) -> Batch:
         if not data.ndim:

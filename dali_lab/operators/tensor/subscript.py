@@ -45,7 +45,11 @@ class TensorSubscript(Operator):
         ndim = data.ndim
         if not ndim:
             raise call.problem("a scalar cannot be indexed")
-        used = [axis for axis in range(MAX_SUBSCRIPTS) if any(self.has(f"{key}_{axis}") for key in ("at", "lo", "hi", "step"))]
+        used = [
+            axis
+            for axis in range(MAX_SUBSCRIPTS)
+            if any(self.has(f"{key}_{axis}") for key in ("at", "lo", "hi", "step"))
+        ]
         count = max(int(self.value("num_subscripts") or 0), *(axis + 1 for axis in used), 0)
         if count > ndim:
             raise call.problem(f"{count} indices for a tensor of {ndim} dimensions")
@@ -65,7 +69,9 @@ class TensorSubscript(Operator):
         layout = "".join(data.layout[axis] for axis in kept) if data.layout else ""
         shapes = sizes[:, kept]
         if self._is_view(data, starts, steps, sizes):
-            strides = np.cumprod(np.concatenate([np.ones((len(data), 1), np.int64), data.shapes[:, :0:-1]], 1), axis=1)[:, ::-1]
+            strides = np.cumprod(np.concatenate([np.ones((len(data), 1), np.int64), data.shapes[:, :0:-1]], 1), axis=1)[
+                :, ::-1
+            ]
             offsets = (starts * strides).sum(axis=1) * data.itemsize
             return Batch(data.addresses + offsets, shapes, data.dtype, layout, data.owners, data.sources)
         out = call.allocate(shapes, data.dtype, layout)
@@ -75,7 +81,9 @@ class TensorSubscript(Operator):
         return out
 
     @staticmethod
-    def _is_view(data: Batch, starts: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> bool:
+    def _is_view(
+        data: Batch, starts: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
+    ) -> bool:
         """Whether what is taken lies in one piece in each sample."""
         if (steps != 1).any():
             return False
@@ -139,7 +147,10 @@ class TensorSubscript(Operator):
             {"lo_0": 5, "hi_0": 2},
             {"lo_0": 10, "hi_0": 2, "step_0": -3, "at_1": 0},
             {"at_1": PerSample([np.int32(1), np.int32(-2), np.int32(7)]), "num_subscripts": 2},
-            {"lo_0": PerSample([np.uint8(1), np.uint8(3), np.uint8(0)]), "hi_0": PerSample([np.int64(-1), np.int64(4), np.int64(9)])},
+            {
+                "lo_0": PerSample([np.uint8(1), np.uint8(3), np.uint8(0)]),
+                "hi_0": PerSample([np.int64(-1), np.int64(4), np.int64(9)]),
+            },
             {"step_1": PerSample([np.int32(-1), np.int32(2), np.int32(-4)]), "num_subscripts": 3},
         ):
             yield Case((data,), arguments)

@@ -20,7 +20,14 @@ class Transpose(Operator):
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
     arguments = (
-        Arg("perm", "int", None, "The input axis of each output axis; by default the axes are reversed.", vector=True, important=True),
+        Arg(
+            "perm",
+            "int",
+            None,
+            "The input axis of each output axis; by default the axes are reversed.",
+            vector=True,
+            important=True,
+        ),
         Arg("transpose_layout", "bool", True, "Reorder the layout too; otherwise it is kept."),
         Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
     )
@@ -37,7 +44,11 @@ class Transpose(Operator):
             raise call.problem(f"orders {len(order)} axes, the input has {data.ndim}", argument="perm")
         layout = self.value("output_layout")
         if layout is None:
-            layout = "".join(data.layout[axis] for axis in order) if data.layout and self.value("transpose_layout") else data.layout
+            layout = (
+                "".join(data.layout[axis] for axis in order)
+                if data.layout and self.value("transpose_layout")
+                else data.layout
+            )
         elif len(layout) != data.ndim:
             raise call.problem(f"'{layout}' has {len(layout)} letters for {data.ndim} axes", argument="output_layout")
         shapes = np.ascontiguousarray(data.shapes[:, list(order)])
@@ -52,7 +63,14 @@ class Transpose(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         for dtype in (np.uint8, np.int16, np.float32, np.float64):
-            yield Case((samples.pictures(dtype=dtype) if dtype != np.int16 else (samples.tensors([(5, 4, 3)] * 3, dtype), "HWC"),), {"perm": [2, 0, 1]})
+            yield Case(
+                (
+                    samples.pictures(dtype=dtype)
+                    if dtype != np.int16
+                    else (samples.tensors([(5, 4, 3)] * 3, dtype), "HWC"),
+                ),
+                {"perm": [2, 0, 1]},
+            )
         yield Case((samples.pictures(),))
         yield Case((samples.pictures(),), {"perm": [1, 0, 2], "transpose_layout": False})
         yield Case((samples.pictures(),), {"perm": [1, 0, 2], "output_layout": "ABC"})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -10,8 +11,11 @@ from dali_lab.operators.transforms.simple import MATRIX, per_sample
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, about, identities
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
 
-_CLOSE = {"tolerance": 2e-6, "reason": "sine, cosine and tangent of float32 differ in the last place between libraries"}
-_WIDER = {"tolerance": 1e-5, "reason": "the same, multiplied by numbers up to 6"}
+_CLOSE: dict[str, Any] = {
+    "tolerance": 2e-6,
+    "reason": "sine, cosine and tangent of float32 differ in the last place between libraries",
+}
+_WIDER: dict[str, Any] = {"tolerance": 1e-5, "reason": "the same, multiplied by numbers up to 6"}
 
 
 @register
@@ -24,9 +28,37 @@ class Rotation(Transforming):
     name = "transforms.rotation"
     title = "Rotation"
     arguments = (
-        Arg("angle", "float", REQUIRED, "Angle.", tensor=True, per_frame=True, unit="deg", soft_minimum=-180, soft_maximum=180, important=True),
-        Arg("axis", "float", None, "Axis of a rotation in space, of any length but zero.", vector=True, length=3, tensor=True, per_frame=True),
-        Arg("center", "float", None, "The point that stays where it is; the origin by default.", vector=True, tensor=True, per_frame=True),
+        Arg(
+            "angle",
+            "float",
+            REQUIRED,
+            "Angle.",
+            tensor=True,
+            per_frame=True,
+            unit="deg",
+            soft_minimum=-180,
+            soft_maximum=180,
+            important=True,
+        ),
+        Arg(
+            "axis",
+            "float",
+            None,
+            "Axis of a rotation in space, of any length but zero.",
+            vector=True,
+            length=3,
+            tensor=True,
+            per_frame=True,
+        ),
+        Arg(
+            "center",
+            "float",
+            None,
+            "The point that stays where it is; the origin by default.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+        ),
         REVERSE,
     )
 
@@ -91,12 +123,18 @@ class Shear(Transforming):
     name = "transforms.shear"
     title = "Shear"
     arguments = (
-        Arg("shear", "float", None, "The factors; excludes `angles`.", vector=True, tensor=True, per_frame=True, important=True),
+        Arg(
+            "shear", "float", None, "The factors; excludes `angles`.",
+            vector=True, tensor=True, per_frame=True, important=True,
+        ),
         Arg(
             "angles", "float", None, "Angles whose tangents are the factors; excludes `shear`.",
             vector=True, tensor=True, per_frame=True, minimum=-90, maximum=90, unit="deg",
         ),
-        Arg("center", "float", None, "The point that stays where it is; the origin by default.", vector=True, tensor=True, per_frame=True),
+        Arg(
+            "center", "float", None, "The point that stays where it is; the origin by default.",
+            vector=True, tensor=True, per_frame=True,
+        ),
         REVERSE,
     )  # fmt: skip
 
@@ -120,7 +158,9 @@ class Shear(Transforming):
             beyond = ~(np.abs(angles) <= 90)
             if beyond.any():
                 sample = int(np.argmax(beyond.any(axis=1)))
-                raise call.problem(f"{angles[sample].tolist()} are not in [-90, 90] deg", argument="angles", sample=sample)
+                raise call.problem(
+                    f"{angles[sample].tolist()} are not in [-90, 90] deg", argument="angles", sample=sample
+                )
             factors = np.tan(np.deg2rad(angles)).astype(np.float32)
         linear = identities(call.count, ndim)
         places = [(row, column) for row in range(ndim) for column in range(ndim) if row != column]

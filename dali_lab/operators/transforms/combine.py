@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import stacked
 from dali_lab.operators.transforms.simple import MATRIX
 from dali_lab.operators.transforms.transforming import LAYOUT, Transforming, combined
-from dali_lab.batch.dense import stacked
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register
 
 
@@ -35,7 +35,9 @@ class Combine(Transforming):
                 same = np.repeat(np.arange(call.count), frames)
                 batch = batch.unfolded() if batch.layout.startswith("F") else batch.take(same)
             if len(batch) and batch.shapes[0, 0] != inputs[0].shapes[0, -2]:
-                raise call.problem(f"input {index} transforms {batch.shapes[0, 0]} dimensions, input 0 {inputs[0].shapes[0, -2]}")
+                raise call.problem(
+                    f"input {index} transforms {batch.shapes[0, 0]} dimensions, input 0 {inputs[0].shapes[0, -2]}"
+                )
             parts.append(stacked(batch))
         if self.value("reverse_order"):
             parts.reverse()

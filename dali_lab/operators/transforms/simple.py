@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,11 @@ from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transf
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
 from dali_lab.schema.operator import PerSample
 
-MATRIX = [np.array([[1, 2, 3], [4, 5, 6]], np.float32), np.array([[0, 1, 2], [3, 0, 1]], np.float32), np.eye(2, 3, dtype=np.float32)]
+MATRIX = [
+    np.array([[1, 2, 3], [4, 5, 6]], np.float32),
+    np.array([[0, 1, 2], [3, 0, 1]], np.float32),
+    np.eye(2, 3, dtype=np.float32),
+]
 _REASON = "NVIDIA DALI adds three products in another order"
 
 
@@ -26,7 +31,16 @@ class Translation(Transforming):
     name = "transforms.translation"
     title = "Translation"
     arguments = (
-        Arg("offset", "float", REQUIRED, "How far to move along each axis.", vector=True, tensor=True, per_frame=True, important=True),
+        Arg(
+            "offset",
+            "float",
+            REQUIRED,
+            "How far to move along each axis.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            important=True,
+        ),
         REVERSE,
     )
     sized_by = ("offset",)
@@ -67,8 +81,25 @@ class Scale(Transforming):
     name = "transforms.scale"
     title = "Scale"
     arguments = (
-        Arg("scale", "float", REQUIRED, "Factor for each axis; a single one counts for all.", vector=True, tensor=True, per_frame=True, important=True),
-        Arg("center", "float", None, "The point that stays where it is; the origin by default.", vector=True, tensor=True, per_frame=True),
+        Arg(
+            "scale",
+            "float",
+            REQUIRED,
+            "Factor for each axis; a single one counts for all.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            important=True,
+        ),
+        Arg(
+            "center",
+            "float",
+            None,
+            "The point that stays where it is; the origin by default.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+        ),
         Arg("ndim", "int", None, "Number of dimensions, where a single factor does not tell it.", minimum=1),
         REVERSE,
     )
@@ -99,7 +130,13 @@ class Scale(Transforming):
         yield Case((MATRIX,), {"scale": [2, 3], "center": [1, 2], "reverse_order": True})
         yield Case((), {"scale": per_sample([1, 2], [3, 4], [-1, 0.5]), "center": [1, 0.25]})
         yield Case((), {"scale": per_sample(1, 2, 3), "ndim": 2})
-        yield Case((MATRIX,), {"scale": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"), "center": per_sample([1, 2], [0, 1], [5, 5])})
+        yield Case(
+            (MATRIX,),
+            {
+                "scale": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"),
+                "center": per_sample([1, 2], [0, 1], [5, 5]),
+            },
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -144,7 +181,7 @@ class Crop(Transforming):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        close = {"tolerance": 1e-5, "reason": "NVIDIA DALI contracts a product and a sum"}
+        close: dict[str, Any] = {"tolerance": 1e-5, "reason": "NVIDIA DALI contracts a product and a sum"}
         for arguments in (
             {},
             {"from_start": [1, 2], "from_end": [3, 5]},
@@ -159,7 +196,11 @@ class Crop(Transforming):
         yield Case((MATRIX,), {"to_end": [2, 2]}, **close)
         yield Case((MATRIX,), {"from_start": [3, 5], "from_end": [1, 2], "reverse_order": True}, **close)
         yield Case((), {"from_start": per_sample([1, 2], [3, 4], [-1, 0.5]), "from_end": [8, 9]}, **close)
-        yield Case((), {"from_start": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"), "from_end": [18, 9]}, **close)
+        yield Case(
+            (),
+            {"from_start": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*"), "from_end": [18, 9]},
+            **close,
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -16,7 +16,10 @@ Matrices = npt.NDArray[np.float32]
 LAYOUT = "**"
 INPUT = Input("transforms", kind="tensor", doc="Transforms that come before (``[d, d + 1]``, FLOAT).", optional=True)
 REVERSE = Arg(
-    "reverse_order", "bool", False, "Apply the transforms of the input after this one, instead of before it. Without an input it has no effect."
+    "reverse_order",
+    "bool",
+    False,
+    "Apply the transforms of the input after this one, instead of before it. Without an input it has no effect.",
 )
 
 
@@ -24,8 +27,15 @@ class Transforming(Operator):
     """Base of the operators that make one affine transform for each sample, or for each frame."""
 
     family = "transforms"
-    inputs = (INPUT,)
-    outputs = (Output("transforms", kind="tensor", doc="Matrices ``[d, d + 1]`` of FLOAT: a linear part and an offset.", layout=LAYOUT),)
+    inputs: ClassVar[tuple[Input, ...]] = (INPUT,)
+    outputs = (
+        Output(
+            "transforms",
+            kind="tensor",
+            doc="Matrices ``[d, d + 1]`` of FLOAT: a linear part and an offset.",
+            layout=LAYOUT,
+        ),
+    )
     sized_by: ClassVar[tuple[str, ...]] = ()
     """Arguments whose number of elements tells the number of dimensions."""
 
@@ -37,9 +47,15 @@ class Transforming(Operator):
             before = self._checked(call, before)
         if frames is not None:
             if before is not None:
-                before = before.unfolded() if before.layout.startswith("F") else before.take(np.repeat(np.arange(samples), frames))
+                before = (
+                    before.unfolded()
+                    if before.layout.startswith("F")
+                    else before.take(np.repeat(np.arange(samples), frames))
+                )
             call.repeat, call.count = frames, int(frames.sum())
-        ndim = self.dimensions(call, None if before is None else int(before.ndim and before.shapes[0, 0]) if len(before) else None)
+        ndim = self.dimensions(
+            call, None if before is None else int(before.ndim and before.shapes[0, 0]) if len(before) else None
+        )
         matrices = self.matrices(call, ndim)
         if before is not None and len(before):
             earlier = stacked(before)
@@ -109,7 +125,7 @@ class Transforming(Operator):
 def combined(first: Matrices, second: Matrices) -> Matrices:
     """The transforms that do `first`, and then `second`."""
     linear = second[:, :, :-1]
-    result = np.matmul(linear, first)
+    result: Matrices = np.matmul(linear, first)
     result[:, :, -1] += second[:, :, -1]
     return result
 

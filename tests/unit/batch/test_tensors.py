@@ -37,7 +37,20 @@ def both(make: Callable[[Any], Any]) -> tuple[Any, Any]:
 @pytest.mark.parametrize("dtype", ["uint8", "int64", "float32", "float16", "float64", "bool"])
 @pytest.mark.parametrize(
     "shape",
-    [(3,), (1, 1), (2, 0), (4, 2, 3), (2, 50, 60), (6, 3), (7, 40, 5), (30,), (17, 2), (21, 1, 1, 1, 1), (8, 20, 20, 3), (1, 2, 3, 4, 5)],
+    [
+        (3,),
+        (1, 1),
+        (2, 0),
+        (4, 2, 3),
+        (2, 50, 60),
+        (6, 3),
+        (7, 40, 5),
+        (30,),
+        (17, 2),
+        (21, 1, 1, 1, 1),
+        (8, 20, 20, 3),
+        (1, 2, 3, 4, 5),
+    ],
 )
 @pytest.mark.parametrize("layout", ["", "letters"])
 def test_printed_form_of_dense_lists(shape: tuple[int, ...], dtype: str, layout: str) -> None:
@@ -83,7 +96,9 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "item_layout": lambda tensors: tensors[0].layout(),
     "items": lambda tensors: [np.array(tensor).tolist() for tensor in tensors],
     "as_cpu": lambda tensors: tensors.as_cpu().shape(),
-    "reshaped": lambda tensors: np.array(tensors.as_reshaped_tensor([3, -(-sum(map(np.prod, tensors.shape())) // 3)])).tolist(),
+    "reshaped": lambda tensors: np.array(
+        tensors.as_reshaped_tensor([3, -(-sum(map(np.prod, tensors.shape())) // 3)])
+    ).tolist(),
 }
 
 
