@@ -14,9 +14,13 @@ __all__ = ["DaliLabError", "DataNode", "Pipeline", "fn", "newaxis", "pipeline_de
 
 _ON_DEMAND = ("auto_aug", "backend", "compat", "experimental", "math", "ops", "pickling", "plugin", "tensors")
 
+_IN_NOTEBOOKS = {"edit": "widget", "preview": "showing", "show": "showing"}
+
 
 def __getattr__(name: str) -> Any:
     """Import the modules that not every program needs when they are first used."""
     if name in _ON_DEMAND:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _IN_NOTEBOOKS:
+        return getattr(importlib.import_module(f"{__name__}.studio.{_IN_NOTEBOOKS[name]}"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

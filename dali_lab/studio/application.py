@@ -34,6 +34,17 @@ def start_session(graph: str | None = None, data: str | None = None, recovery: R
     """
     kept = recovery or Recovery()
     folder = data_folder(data) if data is not None else None
+    session = Session(samples=sample_starts(folder), recovery=kept, root=Path.cwd())
+    try:
+        _open_first(session, kept, graph, folder)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def sample_starts(folder: Path | None) -> list[Sample]:
+    """Graphs to begin with: over the person's folder, if there is one, and over the sample photographs."""
     samples = [
         Sample(
             "photographs",
@@ -43,15 +54,9 @@ def start_session(graph: str | None = None, data: str | None = None, recovery: R
         )
     ]
     if folder is not None:
-        chosen = folder
-        samples.insert(0, Sample("folder", chosen.name or str(chosen), f"The same steps over {chosen}.", lambda: first_pipeline(chosen)))
-    session = Session(samples=samples, recovery=kept, root=Path.cwd())
-    try:
-        _open_first(session, kept, graph, folder)
-    except BaseException:
-        session.close()
-        raise
-    return session
+        title = folder.name or str(folder)
+        samples.insert(0, Sample("folder", title, f"The same steps over {folder}.", lambda: first_pipeline(folder)))
+    return samples
 
 
 def _open_first(session: Session, recovery: Recovery, graph: str | None, folder: Path | None) -> None:

@@ -6,13 +6,14 @@ A document is never altered in place: whoever holds one may go on reading it whi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.errors import DaliLabError, FormatError, GraphError
 from dali_lab.formats import json_file
 from dali_lab.formats.json_file import FORMAT, VERSION
+from dali_lab.formats.values import PythonReference, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -277,15 +278,44 @@ class Draft:
     off: dict[str, str] = field(default_factory=dict)
 
 
-def draft(document: Json) -> Draft:
-    """The graph in a document that may be unfinished; never fails on what a person can draw."""
+def live_objects(graph: Graph) -> dict[str, Any]:
+    """Python objects among a graph's arguments, by how its document names them: a document cannot hold them itself."""
+    found = {}
+    for node in graph.nodes.values():
+        for value in node.arguments.values():
+            raw = encode(value)
+            if isinstance(raw, dict) and "$python" in raw:
+                found[repr(PythonReference(raw["$python"], raw.get("text", "")))] = value
+    return found
+
+
+def _with_objects(node: Node, objects: Mapping[str, Any]) -> Node:
+    """The node with its references to known objects replaced by these."""
+    named = {
+        key: objects[repr(value)]
+        for key, value in node.arguments.items()
+        if isinstance(value, PythonReference) and repr(value) in objects
+    }
+    return node.replaced(arguments={**node.arguments, **named}) if named else node
+
+
+def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
+    """The graph in a document that may be unfinished; never fails on what a person can draw.
+
+    Parameters
+    ----------
+    document
+        A document.
+    objects
+        Python objects that it names, as :func:`live_objects` gives them.
+    """
     effective, off = without_bypassed(document)
     nodes: dict[str, Node] = {}
     unfinished: dict[str, tuple[str, int | None]] = {}
     for name, entry in effective["nodes"].items():
         single = {**effective, "nodes": {name: _connected_first(entry)}, "outputs": [], "view": {}}
         try:
-            node = json_file.from_document(single).nodes[name]
+            node = _with_objects(json_file.from_document(single).nodes[name], objects or {})
         except FormatError as error:
             unfinished[name] = (sentence(error.message), None)
             continue

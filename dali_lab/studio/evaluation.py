@@ -25,6 +25,7 @@ from dali_lab.studio.cache import Cache
 MOST_SOURCES = 16
 MOST_DRAWS = 64
 _FOLDERS_LOOKED_AT = 2000
+_POLL = 0.05
 
 
 @dataclass(frozen=True)
@@ -145,11 +146,6 @@ class Evaluator:
         self._pool = ThreadPool(self.threads, "dali-lab-preview")
         self._lock = threading.Lock()
 
-    @property
-    def pool(self) -> ThreadPool:
-        """The worker threads, for other work on what was evaluated."""
-        return self._pool
-
     def close(self) -> None:
         """End the threads and forget everything."""
         self._pool.close()
@@ -231,6 +227,7 @@ class _Run:
         self.before = iteration * self.batch_size
         self.operators: dict[str, Operator] = {}
         self.borrowed: set[str] = set()
+        self.abandoned: BatchRun | None = None
         self.done_steps = 0
         self.total_steps = 0
 
@@ -239,10 +236,18 @@ class _Run:
             self._sources()
             self._others()
         finally:
-            for name, operator in self.operators.items():
-                if name not in self.borrowed:
-                    operator.close()
+            if self.abandoned is None or self.abandoned.finished.is_set():
+                self._close_operators()
         return self.evaluation
+
+    def _run_ended(self, run: BatchRun) -> None:
+        if run is self.abandoned:
+            self._close_operators()
+
+    def _close_operators(self) -> None:
+        for name, operator in self.operators.items():
+            if name not in self.borrowed:
+                operator.close()
 
     def _sources(self) -> None:
         """Sources first: which files they read decides whether what follows is known."""
@@ -411,9 +416,13 @@ class _Run:
             )
             for name in self.order:
                 engine.drawn[name] = self.before
-            run = engine.submit(self.iteration, self.size, draws, known, missing=missing)
+            run = engine.submit(self.iteration, self.size, draws, known, self._run_ended, missing)
             self.token.watch(run)
-            run.wait()
+            while not run.wait(_POLL):
+                if self.token.reason is not None:
+                    # A kernel that is being compiled cannot be stopped; whoever asks next does not wait for it.
+                    self.abandoned = run
+                    self.token.check()
             self.token.check()
             return run
 

@@ -85,19 +85,23 @@ class Delivered:
 
 
 class Renderer:
-    """Makes pictures on the evaluator's threads, and remembers them."""
+    """Makes pictures on threads of its own, and remembers them.
 
-    def __init__(self, evaluator: Evaluator, memory: int = 128 << 20) -> None:
-        self._evaluator = evaluator
+    Parameters
+    ----------
+    threads
+        How many; the evaluator's may be held up by a compiler.
+    memory
+        Bytes of pictures to remember.
+    """
+
+    def __init__(self, threads: int, memory: int = 128 << 20) -> None:
+        self.pool = ThreadPool(threads, "dali-lab-pictures")
         self._cache: Cache[Rendered] = Cache(memory)
 
-    @property
-    def pool(self) -> ThreadPool:
-        """The threads that encode."""
-        return self._evaluator.pool
-
-    def clear(self) -> None:
-        """Forget all pictures."""
+    def close(self) -> None:
+        """End the threads and forget all pictures."""
+        self.pool.close()
         self._cache.clear()
 
     def rendered(

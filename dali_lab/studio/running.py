@@ -11,7 +11,8 @@ from dali_lab.pipeline import Pipeline
 from dali_lab.studio.documents import DocumentError
 from dali_lab.studio.evaluation import Evaluator, Token
 from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds, picture_entries
-from dali_lab.studio.validation import check
+from dali_lab.studio.store import Store
+from dali_lab.studio.validation import Checked, check
 
 Json = dict[str, Any]
 Tell = Callable[[str, Json], None]
@@ -78,13 +79,12 @@ def _next(pipeline: Pipeline) -> Any:
         return None
 
 
-def run_events(document: Json, seed: int, params: Json, token: Token, tell: Tell) -> None:
+def run_events(checked: Checked, seed: int, params: Json, token: Token, tell: Tell) -> None:
     """A run from a page, with its progress, up to ``run.done``."""
     run = int(params["run"])
     batches = max(1, min(100_000, int(params.get("batches", 20))))
     empty = {"batches": 0, "samples": 0, "seconds": 0.0, "images_per_second": 0.0, "nodes": {}}
     try:
-        checked = check(document)
         graph = checked.runnable
         if not graph.outputs:
             raise DocumentError(_no_outputs(checked.problems))
@@ -117,7 +117,9 @@ def _no_outputs(problems: list[Any]) -> str:
     return f"No output can be computed. {place}{first.message}"
 
 
-def sweep(document: Json, seed: int, iteration: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token) -> tuple[Json, list[bytes]]:
+def sweep(
+    store: Store, document: Json, seed: int, iteration: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token
+) -> tuple[Json, list[bytes]]:
     """One sample at one node, with an argument set to each of several values.
 
     Raises
@@ -141,7 +143,7 @@ def sweep(document: Json, seed: int, iteration: int, params: Json, evaluator: Ev
         connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key != argument}
         changed = {**entry, "arguments": {**(entry.get("arguments") or {}), argument: value}, "connections": connections}
         variant = {**document, "nodes": {**document["nodes"], name: changed}}
-        image, error = _one_picture(variant, seed, iteration, name, output, sample, size, evaluator, renderer, token)
+        image, error = _one_picture(check(variant, store.objects), seed, iteration, name, output, sample, size, evaluator, renderer, token)
         pictures.append(image)
         errors.append(error)
     buffers: list[bytes] = []
@@ -150,7 +152,7 @@ def sweep(document: Json, seed: int, iteration: int, params: Json, evaluator: Ev
 
 
 def _one_picture(
-    document: Json,
+    checked: Checked,
     seed: int,
     iteration: int,
     name: str,
@@ -161,7 +163,6 @@ def _one_picture(
     renderer: Renderer,
     token: Token,
 ) -> tuple[Any, str | None]:
-    checked = check(document)
     if name in checked.blocked:
         return None, checked.blocked[name].message
     if name not in checked.runnable.nodes:
@@ -185,7 +186,9 @@ def _one_picture(
     return rendered.pictures[sample], None
 
 
-def compare(document: Json, seed: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token) -> tuple[Json, list[bytes]]:
+def compare(
+    checked: Checked, seed: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token
+) -> tuple[Json, list[bytes]]:
     """The same samples through another document.
 
     Raises
@@ -193,7 +196,6 @@ def compare(document: Json, seed: int, params: Json, evaluator: Evaluator, rende
     Cancelled
         If the token was used.
     """
-    checked = check(document)
     taps = [(str(tap["node"]), int(tap.get("output", 0))) for tap in params.get("nodes") or ()][:16]
     size = max(32, min(4096, int(params.get("size", 512))))
     evaluation = evaluator.evaluate(

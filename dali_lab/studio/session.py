@@ -13,7 +13,7 @@ import time
 import uuid
 import weakref
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from dali_lab.studio.files import Recovery, listing
 from dali_lab.studio.preview import PreviewRequest, Renderer, error_entry, run_preview
 from dali_lab.studio.running import compare, run_events, sweep
 from dali_lab.studio.store import UNTITLED, Sample, Store
-from dali_lab.studio.validation import problem_entry
+from dali_lab.studio.validation import check, problem_entry
 
 Json = dict[str, Any]
 Answer = tuple[Json, list[bytes]]
@@ -56,9 +56,11 @@ class Session:
     threads
         Threads for previews; by default one for each core.
     on_change
-        Called with the document after each edit, on the session's own thread.
+        Called with the session after each edit, on its own thread.
     on_select
         Called with the names of the selected nodes.
+    objects
+        Python objects that the document names.
     """
 
     def __init__(
@@ -73,13 +75,14 @@ class Session:
         recovery: Recovery | None = None,
         read_only: bool = False,
         threads: int | None = None,
-        on_change: Callable[[Json], None] | None = None,
+        on_change: Callable[[Session], None] | None = None,
         on_select: Callable[[list[str]], None] | None = None,
+        objects: Mapping[str, Any] | None = None,
     ) -> None:
         self.id = uuid.uuid4().hex
-        self.store = Store(document, title=title, file=file, root=root, recovery=recovery, read_only=read_only)
+        self.store = Store(document, title=title, file=file, root=root, recovery=recovery, read_only=read_only, objects=objects)
         self.evaluator = Evaluator(threads=threads)
-        self.renderer = Renderer(self.evaluator)
+        self.renderer = Renderer(self.evaluator.threads)
         self.notices: list[Json] = []
         self._samples = {sample.name: sample for sample in samples}
         self._gallery = {sample.name: sample for sample in gallery}
@@ -159,6 +162,7 @@ class Session:
             if thread is not None and thread is not threading.current_thread():
                 thread.join(10)
         self.store.keep()
+        self.renderer.close()
         self.evaluator.close()
 
     def broadcast(self, event: str, params: Json, besides: Port | None = None) -> None:
@@ -271,7 +275,7 @@ class Session:
         with self._lock:
             was_dirty, seed = self.store.dirty, self.store.seed
             meaning = self.store.edit(changes)
-            revision, document = self.store.revision, self.store.document
+            revision = self.store.revision
             now_seed = self.store.seed
         self.broadcast("changed", {"revision": revision, "changes": changes, "client": editor.name}, besides=port)
         state: Json = {}
@@ -286,7 +290,7 @@ class Session:
         if meaning:
             self._problems_due = True
         if self._on_change is not None:
-            self._on_change(document)
+            self._on_change(self)
         return {"revision": revision}
 
     def _open(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
@@ -325,7 +329,7 @@ class Session:
         self._problems_due = True
         self._tell_document(port)
         if self._on_change is not None:
-            self._on_change(self.store.document)
+            self._on_change(self)
         return self.store.opened(warnings)
 
     def _tell_document(self, besides: Port) -> None:
@@ -408,7 +412,7 @@ class Session:
         run = int(params["run"])
         token = self._tokens[run] = Token()
         with self._lock:
-            document, seed = self.store.document, self.store.seed
+            found, seed = self.store.checked(), self.store.seed
 
         def tell(event: str, event_params: Json) -> None:
             if not port.open:
@@ -417,7 +421,7 @@ class Session:
 
         def work() -> None:
             try:
-                run_events(document, seed, params, token, tell)
+                run_events(found, seed, params, token, tell)
             finally:
                 self._tokens.pop(run, None)
 
@@ -431,13 +435,13 @@ class Session:
             document, seed = self.store.document, self.store.seed
         iteration = max(0, int(params.get("iteration", 0)))
         return self._later(
-            port, params, message, lambda token: sweep(document, seed, iteration, params, self.evaluator, self.renderer, token)
+            port, params, message, lambda token: sweep(self.store, document, seed, iteration, params, self.evaluator, self.renderer, token)
         )
 
     def _compare(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         document = checked(params.get("document"))
         seed = self.store.seed_of(document)
-        return self._later(port, params, message, lambda token: compare(document, seed, params, self.evaluator, self.renderer, token))
+        return self._later(port, params, message, lambda token: compare(check(document, self.store.objects), seed, params, self.evaluator, self.renderer, token))
 
     def _later(self, port: Port, params: Json, message: Json, function: Callable[[Token], Answer]) -> Json:
         """Answer from the preview thread: it takes long, and can be cancelled."""

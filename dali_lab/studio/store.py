@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,8 @@ class Store:
         The folder that relative paths start from.
     recovery
         Keeps unsaved work; `None` keeps none.
+    objects
+        Python objects that the document names.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class Store:
         root: Path | None = None,
         recovery: Recovery | None = None,
         read_only: bool = False,
+        objects: Mapping[str, Any] | None = None,
     ) -> None:
+        self.objects = dict(objects or {})
         self.root = (root or Path.cwd()).absolute()
         self.recovery = recovery
         self.read_only = read_only
@@ -105,7 +109,7 @@ class Store:
             before, passed, found = self._checked
             if bypassed == passed and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
                 return found
-        found = check(document)
+        found = check(document, self.objects)
         self._checked = document, bypassed, found
         return found
 

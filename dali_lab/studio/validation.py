@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,9 +44,9 @@ class Checked:
         return bool(self.runnable.outputs) and not any(problem.severity == "error" for problem in self.problems)
 
 
-def check(document: Json) -> Checked:
-    """Look at a document; never fails on what a person can draw."""
-    found = draft(document)
+def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
+    """Look at a document; never fails on what a person can draw. `objects` are Python objects that it names."""
+    found = draft(document, objects)
     graph = found.graph
     blocked: dict[str, Problem] = {}
     listed: list[Problem] = []

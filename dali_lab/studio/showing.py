@@ -1,0 +1,250 @@
+"""Batches in a notebook: a grid of pictures at their own range and layout, and a slider through a pipeline's batches."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError
+from dali_lab.pipeline import Pipeline
+from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes, summary
+
+Array = npt.NDArray[Any]
+_BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
+
+
+class Shown:
+    """Pictures of a batch, for the end of a notebook cell.
+
+    Attributes
+    ----------
+    pictures
+        One for each sample, `None` where a sample is no picture.
+    captions
+        The text under each of them.
+    title
+        What the batch is: shape, type, layout, range.
+    """
+
+    def __init__(self, pictures: list[Picture | None], captions: list[str], title: str) -> None:
+        self.pictures = pictures
+        self.captions = captions
+        self.title = title
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def _repr_html_(self) -> str:
+        cells = []
+        for item, caption in zip(self.pictures, self.captions, strict=True):
+            if item is None:
+                body = ""
+            else:
+                data = base64.b64encode(item.data).decode("ascii")
+                body = f'<img src="data:{item.mime};base64,{data}" style="max-width:100%;display:block" alt="">'
+            text = html.escape(caption)
+            cells.append(f'<figure style="margin:0">{body}<figcaption style="font-size:12px;opacity:.75">{text}</figcaption></figure>')
+        widest = max((item.width for item in self.pictures if item is not None), default=160)
+        grid = f"display:grid;gap:8px;grid-template-columns:repeat(auto-fill,minmax({min(widest, 320)}px,max-content))"
+        return f'<div><div style="font-size:12px;opacity:.75;margin-bottom:4px">{html.escape(self.title)}</div><div style="{grid}">{"".join(cells)}</div></div>'
+
+
+def show(
+    batch: Any,
+    *,
+    labels: Any = None,
+    boxes: Any = None,
+    masks: Any = None,
+    names: Sequence[str] | None = None,
+    size: int = 224,
+    limit: int = 64,
+) -> Shown:
+    """Show a batch as a grid of pictures.
+
+    Parameters
+    ----------
+    batch
+        A list of tensors, as a pipeline returns it; an array whose first dimension counts the samples; a list of arrays.
+    labels
+        One number or text for each sample.
+    boxes
+        For each sample ``[count, 4]``: left, top, right, bottom, in pixels, or as parts of the size where none is over 1.
+    masks
+        For each sample class numbers of the size of the picture.
+    names
+        The label's name, by its number.
+    size
+        Longer side of a picture in pixels.
+    limit
+        Samples shown at most.
+
+    Returns
+    -------
+    Shown
+        Displayed by a notebook as it is.
+
+    Raises
+    ------
+    DaliLabError
+        If what is given is no batch, or belongs to another number of samples.
+    """
+    own = as_batch(batch)
+    count = min(len(own), limit)
+    described = summary(own, count, (), "any")
+    extras = {"labels": labels, "boxes": boxes, "masks": masks}
+    rows = {name: None if given is None else _rows(given, len(own), name) for name, given in extras.items()}
+    pictures: list[Picture | None] = []
+    captions = []
+    for index in range(count):
+        array = own.array(index)
+        if described.kind == "image" and (rows["boxes"] is not None or rows["masks"] is not None):
+            frame = eight_bits(planes(array, own.layout)[0], described.scale)
+            mask = None if rows["masks"] is None else np.asarray(rows["masks"][index])
+            found = None if rows["boxes"] is None else np.asarray(rows["boxes"][index], np.float64)
+            pictures.append(encode(fitted(_marked(frame, found, mask), size)))
+        else:
+            pictures.append(picture(array, own.layout, described.kind, described.scale, size))
+        captions.append(_caption(index, array, rows["labels"], names, described.fields.get("values")))
+    shapes = {tuple(shape) for shape in own.shapes.tolist()}
+    shape = "×".join(map(str, next(iter(shapes)))) if len(shapes) == 1 else "different shapes"
+    low_high = described.fields["range"]
+    title = f"{len(own)} × {shape}, {own.dtype.name} {own.layout}".rstrip()
+    return Shown(pictures, captions, title if low_high is None else f"{title}, {low_high[0]} to {low_high[1]}")
+
+
+def as_batch(given: Any) -> Batch:
+    """A batch over what people hold.
+
+    Raises
+    ------
+    DaliLabError
+        If it is none.
+    """
+    if isinstance(given, Batch):
+        return given
+    if isinstance(given, tuple) and len(given) == 1:
+        return as_batch(given[0])
+    own = getattr(given, "_batch", None)
+    if isinstance(own, Batch):
+        return own
+    layout = given.layout() if callable(getattr(given, "layout", None)) else ""
+    try:
+        if hasattr(given, "detach"):
+            given = given.detach().cpu().numpy()
+        if isinstance(given, np.ndarray) and given.ndim >= 1:
+            return Batch.dense(given, _guessed(given.shape[1:]))
+        rows = [np.asarray(row) for row in given]
+        return Batch.of(rows, layout or (_guessed(rows[0].shape) if rows else ""))
+    except (TypeError, ValueError) as error:
+        raise DaliLabError(f"this cannot be shown as a batch: {error}") from error
+
+
+def _guessed(shape: tuple[int, ...]) -> str:
+    """The layout of pictures without one, by where their channels are."""
+    if len(shape) == 3:
+        return "CHW" if shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4) else "HWC"
+    return "HW" if len(shape) == 2 else ""
+
+
+def _rows(given: Any, count: int, name: str) -> list[Any]:
+    own = getattr(given, "_batch", None)
+    rows = own.arrays() if isinstance(own, Batch) else list(given)
+    if len(rows) != count:
+        raise DaliLabError(f"there are {len(rows)} {name} for {count} samples", argument=name)
+    return rows
+
+
+def _caption(index: int, array: Array, labels: list[Any] | None, names: Sequence[str] | None, values: Any) -> str:
+    parts = [str(index)]
+    if labels is not None:
+        label = labels[index]
+        flat = np.asarray(label).reshape(-1)
+        number = flat[0].item() if flat.size == 1 and flat.dtype.kind in "iu" else None
+        if number is not None and names is not None and 0 <= number < len(names):
+            parts.append(str(names[number]))
+        else:
+            parts.append(str(flat[0]) if flat.size == 1 else str(label))
+    if values:
+        parts.append(str(values[index]))
+    parts.append("×".join(map(str, array.shape)))
+    return " · ".join(parts)
+
+
+def _marked(frame: Array, boxes: Array | None, mask: Array | None) -> Array:
+    """The picture with boxes drawn, and masks laid over it."""
+    import cv2
+
+    from dali_lab.studio.pictures import coloured_labels
+
+    height, width = frame.shape[:2]
+    result = np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame[..., :3]).copy()
+    if mask is not None:
+        flat = mask.reshape(mask.shape[0], -1)[:height, :width] if mask.ndim == 2 else mask.squeeze()
+        colours = coloured_labels(flat)
+        where = flat > 0
+        result[where] = (0.55 * result[where] + 0.45 * colours[where]).astype(np.uint8)
+    if boxes is not None and boxes.size:
+        corners = boxes.reshape(-1, 4)
+        scale = [width, height] * 2 if corners.max() <= 1.0 else [1] * 4
+        for number, box in enumerate(corners * scale):
+            left, top, right, bottom = (round(value) for value in box.tolist())
+            colour = _BOX_COLORS[number % len(_BOX_COLORS)]
+            cv2.rectangle(result, (left, top), (right - 1, bottom - 1), colour, max(1, round(max(height, width) / 160)))
+    return result
+
+
+def preview(pipeline: Pipeline, node: str | None = None, *, samples: int = 8, size: int = 192) -> Any:
+    """Step through a pipeline's batches at one of its nodes, with a slider.
+
+    Parameters
+    ----------
+    pipeline
+        A pipeline; it is not run itself, so its next batch stays the next one.
+    node
+        Name of a node, or ``"node:1"`` for its second output; by default the first output of the pipeline.
+    samples, size
+        How many samples, and the longer side of a picture in pixels.
+
+    Returns
+    -------
+    ipywidgets.Widget
+        A slider with pictures under it.
+
+    Raises
+    ------
+    DaliLabError
+        If there is no such node.
+    """
+    import ipywidgets
+
+    from dali_lab.graph.graph import Edge
+    from dali_lab.studio.evaluation import Evaluator
+
+    graph = pipeline.graph
+    edge = graph.outputs[0] if node is None else Edge.parse(node)
+    graph[edge.node]
+    evaluator = Evaluator(memory=256 << 20)
+    slider = ipywidgets.IntSlider(0, 0, 63, description="batch", continuous_update=False)
+    place = ipywidgets.HTML()
+
+    def draw(change: Any = None) -> None:
+        evaluation = evaluator.evaluate(
+            graph, pipeline.seed, iteration=slider.value, samples=samples, nodes=[edge.node]
+        )
+        result = evaluation.results.get(edge.node)
+        batch = result.outputs[edge.output] if result is not None and edge.output < len(result.outputs) else None
+        if batch is None:
+            failed = [item for found in evaluation.results.values() for item in found.failures]
+            place.value = f"<pre>{html.escape(str(failed[0].error) if failed else 'There is nothing to show.')}</pre>"
+        else:
+            place.value = show(batch, size=size)._repr_html_()
+
+    slider.observe(draw, "value")
+    draw()
+    return ipywidgets.VBox([slider, place])
