@@ -6,6 +6,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import multiprocessing.spawn
 import runpy
 import sys
 from collections.abc import Sequence
@@ -18,8 +19,13 @@ _replaced: dict[str, ModuleType] = {}
 _made_namespace = False
 
 
+# Modules that have no file of this name here.
+_ELSEWHERE = {"dali_lab.pipeline.experimental": "dali_lab._pipeline.experimental"}
+
+
 def _own_name(name: str) -> str:
-    return PACKAGE + name[len(ALIAS) :]
+    own = PACKAGE + name[len(ALIAS) :]
+    return _ELSEWHERE.get(own, own)
 
 
 def _is_alias(name: str) -> bool:
@@ -55,7 +61,20 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.__spec__ = module.__spec__.loader_state
 
 
+class _InstallOnArrival:
+    """Installs the alias in the process in which it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return install, ()
+
+
+def _preparation_data(name: str) -> dict[str, Any]:
+    """What a process that starts afresh is told, and before it imports the main program: to answer to the alias."""
+    return {**_original_preparation(name), "dali_lab": _InstallOnArrival()}
+
+
 _finder = _Finder()
+_original_preparation = multiprocessing.spawn.get_preparation_data
 
 
 def is_installed() -> bool:
@@ -74,6 +93,7 @@ def install() -> None:
     for name in [name for name in sys.modules if _is_alias(name)]:
         _replaced[name] = sys.modules.pop(name)
     sys.meta_path.insert(0, _finder)
+    multiprocessing.spawn.get_preparation_data = _preparation_data
     if "nvidia" not in sys.modules:
         try:
             importlib.import_module("nvidia")
@@ -91,6 +111,7 @@ def uninstall() -> None:
     if not is_installed():
         return
     sys.meta_path.remove(_finder)
+    multiprocessing.spawn.get_preparation_data = _original_preparation
     for name in [name for name in sys.modules if _is_alias(name)]:
         del sys.modules[name]
     sys.modules.update(_replaced)
@@ -124,7 +145,7 @@ def run_script(path: str, arguments: Sequence[str] = ()) -> int:
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return int(end.code or 0)
-        print(end.code, file=sys.stderr)
+        sys.stderr.write(f"{end.code}\n")
         return 1
     finally:
         sys.argv = before

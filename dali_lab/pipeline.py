@@ -5,16 +5,16 @@ from __future__ import annotations
 import inspect
 import secrets
 import threading
-import warnings
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from dali_lab import types
+from dali_lab._pipeline import experimental
 from dali_lab._pipeline.definition import as_outputs, do_not_convert, pipeline_def
 from dali_lab._pipeline.files import PipelineFiles
 from dali_lab._pipeline.report import PipelineReport
-from dali_lab.batch.tensors import TensorList
+from dali_lab.batch.tensors import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
 from dali_lab.data_node import DataNode
 from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
@@ -27,6 +27,8 @@ from dali_lab.graph.tracing import build_graph, user_line
 from dali_lab.graph.verification import verify
 
 _local = threading.local()
+# NVIDIA DALI has a module ``pipeline.experimental``; this lets it be imported by name.
+__path__: list[str] = []
 
 
 class Pipeline(PipelineReport, PipelineFiles):
@@ -104,6 +106,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._sinks: list[DataNode] = []
         self._graph: Graph | None = None
         self._runner: Runner | None = None
+        self._outputs_on_gpu: list[bool] = []
         self._fill_queue = True
         self._closed = False
         self._api_type: types.PipelineAPIType | None = None
@@ -132,7 +135,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         """Undo the last :meth:`push_current`."""
         _local.stack.pop()
 
-    def __enter__(self) -> Pipeline:
+    def __enter__(self) -> Self:
         Pipeline.push_current(self)
         return self
 
@@ -223,6 +226,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
         verify(graph)
         check_placement(graph, self._settings.gpu)
+        self._outputs_on_gpu = [(edge.device or graph.nodes[edge.node].device) != "cpu" for edge in graph.outputs]
         self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed))
         self._fill_queue = True
 
@@ -291,7 +295,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         """
         runner = self._built()
         with self._check_api_type_scope(types.PipelineAPIType.SCHEDULED):
-            return tuple(TensorList(batch) for batch in runner.take())
+            kinds = (TensorListGPU if on_gpu else TensorListCPU for on_gpu in self._outputs_on_gpu)
+            return tuple(kind(batch) for kind, batch in zip(kinds, runner.take(), strict=True))
 
     def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """Release the batch taken before, and take the oldest in flight."""
@@ -306,7 +311,11 @@ class Pipeline(PipelineReport, PipelineFiles):
         """For subclasses: feed the inputs of the next batch, or raise :class:`StopIteration`."""
 
     def feed_input(
-        self, data_node: DataNode | str, data: Any, layout: str | None = None, cuda_stream: Any = None,
+        self,
+        data_node: DataNode | str,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
         use_copy_kernel: bool = False,
     ) -> None:
         """Hand a batch to an external source that has no source of its own.
@@ -380,6 +389,4 @@ class Pipeline(PipelineReport, PipelineFiles):
             runner.close(timeout=1.0)
 
 
-
-
-__all__ = ["DataNode", "Pipeline", "TensorList", "do_not_convert", "pipeline_def"]
+__all__ = ["DataNode", "Pipeline", "TensorList", "do_not_convert", "experimental", "pipeline_def"]

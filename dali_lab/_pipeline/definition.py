@@ -83,7 +83,7 @@ def pipeline_def(
         Let ``if``, ``and``, ``or`` and ``not`` decide for each sample when the pipeline runs.
     """
     if fn is None:
-        return lambda defined: pipeline_def(defined, enable_conditionals=enable_conditionals, **pipeline_kwargs)  # type: ignore[call-overload]
+        return lambda defined: pipeline_def(defined, enable_conditionals=enable_conditionals, **pipeline_kwargs)
     if getattr(fn, "_dali_lab_do_not_convert", False):
         raise ValueError(f"{fn.__name__} defines a pipeline and cannot be marked with @do_not_convert")
     function = fn

@@ -76,6 +76,7 @@ class PipelineFiles:
         if filename is not None:
             with open(filename, "rb") as file:
                 serialized_pipeline = file.read()
+        assert serialized_pipeline is not None
         kind: Any = cls if issubclass(cls, Pipeline) else Pipeline
         pipeline: Pipeline = kind.from_graph(dali_proto.loads(serialized_pipeline), **kwargs)
         pipeline.build()

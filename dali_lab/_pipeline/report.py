@@ -194,7 +194,9 @@ class PipelineReport:
         if name is None:
             return found
         if name not in found:
-            raise GraphError(f"there is no reader '{name}'{nearest(name, found)}; readers: {', '.join(found) or 'none'}")
+            raise GraphError(
+                f"there is no reader '{name}'{nearest(name, found)}; readers: {', '.join(found) or 'none'}"
+            )
         return found[name]
 
     def epoch_size(self, name: str | None = None) -> Any:
@@ -210,8 +212,8 @@ class PipelineReport:
         -------
         dict
             By node: ``seconds`` (summed over threads) and ``samples``; with `enable_memory_stats` also
-            ``real_memory_size`` and ``reserved_memory_size`` (bytes of the largest batch, one entry for each output) and
-            ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the largest sample).
+            ``real_memory_size`` and ``reserved_memory_size`` (bytes of the largest batch, one entry for each output)
+            and ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the largest sample).
         """
         engine = self._built().engine
         table: dict[str, dict[str, Any]] = {}

@@ -106,7 +106,9 @@ def incoming_batch(
     else:
         array = to_array(data)
         if array.ndim < 1:
-            raise OperatorError("takes a batch: an array whose first dimension counts the samples, or a list of arrays; got a scalar")
+            raise OperatorError(
+                "takes a batch: an array whose first dimension counts the samples, or a list of arrays; got a scalar"
+            )
         batch = Batch.dense(np.array(array, order="C") if copy else array)
         copy = False
     if limit is not None and len(batch) > limit:
@@ -128,10 +130,13 @@ def _from_samples(data: Sequence[Any]) -> Batch:
     layout = _layout_of(data[0]) if data and not isinstance(data[0], np.ndarray) else ""
     for index, row in enumerate(rows):
         if row.dtype != rows[0].dtype:
-            raise OperatorError(f"the samples of a batch must agree: sample {index} is {row.dtype}, sample 0 is {rows[0].dtype}")
+            raise OperatorError(
+                f"the samples of a batch must agree: sample {index} is {row.dtype}, sample 0 is {rows[0].dtype}"
+            )
         if row.ndim != rows[0].ndim:
             raise OperatorError(
-                f"the samples of a batch must agree: sample {index} has {row.ndim} dimensions, sample 0 has {rows[0].ndim}"
+                f"the samples of a batch must agree: sample {index} has {row.ndim} dimensions,"
+                f" sample 0 has {rows[0].ndim}"
             )
     return Batch.of(rows, layout if rows and len(layout) == rows[0].ndim else "")
 

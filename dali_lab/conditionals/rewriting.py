@@ -17,7 +17,22 @@ from dali_lab.conditionals.returns import move_returns_last
 from dali_lab.conditionals.transformation import RUNTIME, rewrite_function
 
 _LEFT_ALONE = frozenset(
-    {"dali_lab", "nvidia", "numpy", "torch", "torchvision", "cupy", "cv2", "numba", "scipy", "PIL", "jax", "pytest", "_pytest", "IPython"}
+    {
+        "dali_lab",
+        "nvidia",
+        "numpy",
+        "torch",
+        "torchvision",
+        "cupy",
+        "cv2",
+        "numba",
+        "scipy",
+        "PIL",
+        "jax",
+        "pytest",
+        "_pytest",
+        "IPython",
+    }
     | set(sys.stdlib_module_names) - {"__main__"}
 )
 _REWRITTEN_OF_OURS = "dali_lab.auto_aug"
@@ -54,7 +69,7 @@ def converted_callable(function: Any) -> Any:
         return functools.partial(converted_callable(function.func), *function.args, **function.keywords)
     if isinstance(function, (type, types.BuiltinFunctionType, types.ModuleType)):
         return function
-    method = getattr(type(function), "__call__", None)
+    method = inspect.getattr_static(type(function), "__call__", None)
     if isinstance(method, types.FunctionType) and _is_users(method):
         return types.MethodType(_convert(method), function)
     return function
@@ -65,7 +80,7 @@ def _is_rewritten(function: types.FunctionType) -> bool:
 
 
 def _is_users(function: types.FunctionType) -> bool:
-    """Whether conditions in this function may be about nodes: it is no library's, and nobody asked to leave it alone."""
+    """Whether conditions in this function may be about nodes: it is no library's, and nobody forbade it."""
     if function.__dict__.get("_dali_lab_do_not_convert") or function.__dict__.get("_is_pipeline_def"):
         return False
     if _is_rewritten(function) or RUNTIME in function.__code__.co_freevars:

@@ -84,7 +84,9 @@ def _stack() -> ConditionStack:
     pipeline = Pipeline.current()
     stack = pipeline._condition_stack if pipeline is not None else None
     if stack is None:
-        raise GraphError("a condition on a node was met outside of a pipeline with enable_conditionals=True", origin=user_line())
+        raise GraphError(
+            "a condition on a node was met outside of a pipeline with enable_conditionals=True", origin=user_line()
+        )
     return stack
 
 
@@ -174,8 +176,8 @@ def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, na
     """Join the values that both branches gave to a variable."""
     if _shape(true) != _shape(false):
         raise GraphError(
-            f"the two branches give '{name}' different structures: {_shape(true)} in the `if` branch and {_shape(false)}"
-            " in the `else` branch; they must nest in the same way",
+            f"the two branches give '{name}' different structures: {_shape(true)} in the `if` branch and"
+            f" {_shape(false)} in the `else` branch; they must nest in the same way",
             origin=user_line(),
         )
     if isinstance(true, DataNode):
@@ -186,10 +188,15 @@ def _merge(stack: ConditionStack, predicate: DataNode, true: Any, false: Any, na
     if isinstance(true, dict):
         return type(true)((key, _merge(stack, predicate, true[key], false[key], f"{name}[{key!r}]")) for key in true)
     if isinstance(true, (list, tuple)):
-        items = [_merge(stack, predicate, a, b, f"{name}[{i}]") for i, (a, b) in enumerate(zip(true, false, strict=True))]
+        items = [
+            _merge(stack, predicate, a, b, f"{name}[{i}]") for i, (a, b) in enumerate(zip(true, false, strict=True))
+        ]
         return type(true)(*items) if hasattr(true, "_fields") else type(true)(items)
     if true is not nothing and true != false:
-        raise GraphError(f"the two branches give '{name}' the values {true!r} and {false!r}, which cannot be joined", origin=user_line())
+        raise GraphError(
+            f"the two branches give '{name}' the values {true!r} and {false!r}, which cannot be joined",
+            origin=user_line(),
+        )
     return true
 
 
@@ -235,7 +242,8 @@ def _logical(value: Any, name: str, side: str) -> DataNode:
     node = value if isinstance(value, DataNode) else constant_node(value)
     if node.device == "gpu":
         raise GraphError(
-            f"the {side} side of '{name}' is on the GPU; logical expressions take scalars of bool on the CPU", origin=user_line()
+            f"the {side} side of '{name}' is on the GPU; logical expressions take scalars of bool on the CPU",
+            origin=user_line(),
         )
     result = call_operator("_conditional.validate_logical", (node,), {"expression_name": name, "expression_side": side})
     assert isinstance(result, DataNode)
@@ -247,7 +255,9 @@ def and_(left: Any, right: Branch) -> Any:
     if not isinstance(left, DataNode):
         return left and right()
     checked = _logical(left, "and", "left")
-    return if_statement(checked, lambda: _logical(right(), "and", "right"), lambda: checked, tuple, lambda s: None, (), 0)
+    return if_statement(
+        checked, lambda: _logical(right(), "and", "right"), lambda: checked, tuple, lambda s: None, (), 0
+    )
 
 
 def or_(left: Any, right: Branch) -> Any:
@@ -255,4 +265,6 @@ def or_(left: Any, right: Branch) -> Any:
     if not isinstance(left, DataNode):
         return left or right()
     checked = _logical(left, "or", "left")
-    return if_statement(checked, lambda: checked, lambda: _logical(right(), "or", "right"), tuple, lambda s: None, (), 0)
+    return if_statement(
+        checked, lambda: checked, lambda: _logical(right(), "or", "right"), tuple, lambda s: None, (), 0
+    )

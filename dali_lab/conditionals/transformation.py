@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from dali_lab.conditionals.liveness import Liveness, own_nodes, writes
 from dali_lab.conditionals.returns import move_returns_last
+
+N = TypeVar("N", bound=ast.AST)
 
 RUNTIME = "__dali_lab_conditionals__"
 _LEAVES = (ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
@@ -39,7 +41,7 @@ def _function(name: str, parameter: str | None, body: list[ast.stmt], like: ast.
     return _located(made, like)
 
 
-def _located(node: Any, like: ast.AST) -> Any:
+def _located(node: N, like: ast.AST) -> N:
     for found in ast.walk(node):
         if "lineno" in getattr(found, "_attributes", ()) and not hasattr(found, "lineno"):
             ast.copy_location(found, like)
@@ -75,7 +77,9 @@ class _FunctionRewriter(ast.NodeTransformer):
             loader = _CheckedReads(set(self._unsure))
             self._function.body = [loader.visit(statement) for statement in self._function.body]
             start = [
-                _located(ast.Assign([ast.Name(name, ast.Store())], _runtime("undefined", ast.Constant(name))), self._function)
+                _located(
+                    ast.Assign([ast.Name(name, ast.Store())], _runtime("undefined", ast.Constant(name))), self._function
+                )
                 for name in self._unsure
             ]
             body = self._function.body
@@ -134,7 +138,7 @@ class _FunctionRewriter(ast.NodeTransformer):
             "if_statement",
             test,
             *(ast.Name(f"__{part}_{number}__", ast.Load()) for part in ("if", "else", "get", "set")),
-            ast.Constant(tuple(names)),
+            ast.Tuple([ast.Constant(name) for name in names], ast.Load()),
             ast.Constant(len(outputs)),
         )
         end: ast.stmt = ast.Return(call if self._inside else _runtime("final", call)) if last else ast.Expr(call)
@@ -183,7 +187,9 @@ class _FunctionRewriter(ast.NodeTransformer):
         for found in own_nodes(node):
             if isinstance(found, ast.Return):
                 return True
-            if isinstance(found, _LEAVES) and not (isinstance(found, (ast.Break, ast.Continue)) and id(found) in inside):
+            if isinstance(found, _LEAVES) and not (
+                isinstance(found, (ast.Break, ast.Continue)) and id(found) in inside
+            ):
                 return True
         return False
 
@@ -230,7 +236,9 @@ def _put_back(name: str, value: ast.expr) -> list[ast.stmt]:
     target.ctx = ast.Store()
     gone: Any = ast.parse(name, mode="eval").body
     gone.ctx = ast.Del()
-    errors = ast.Tuple([ast.Name(error, ast.Load()) for error in ("KeyError", "IndexError", "AttributeError")], ast.Load())
+    errors = ast.Tuple(
+        [ast.Name(error, ast.Load()) for error in ("KeyError", "IndexError", "AttributeError")], ast.Load()
+    )
     remove = ast.Try([ast.Delete([gone])], [ast.ExceptHandler(errors, None, [ast.Pass()])], [], [])
     return [ast.If(_runtime("defined", value), [ast.Assign([target], value)], [remove])]
 

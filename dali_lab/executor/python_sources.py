@@ -38,7 +38,7 @@ def _is_generator_function(item: Any) -> bool:
         return True
     if inspect.isfunction(item) or inspect.ismethod(item) or isinstance(item, type):
         return False
-    return inspect.isgeneratorfunction(getattr(type(item), "__call__", None))
+    return inspect.isgeneratorfunction(inspect.getattr_static(type(item), "__call__", None))
 
 
 def kind_of(source: Any) -> Kind:

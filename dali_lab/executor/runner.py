@@ -78,9 +78,12 @@ class Runner:
 
     def _start_workers(self) -> None:
         """Start processes for parallel sources, before there are threads that a fork would leave behind."""
-        parallel = [step.operator for step in self.sources if getattr(step.operator, "wants_workers", False)]
-        if parallel:
+        if any(getattr(step.operator, "wants_workers", False) for step in self.sources):
             from dali_lab.executor.workers import WorkerPool
+            from dali_lab.operators.readers.external_source import ExternalSource
+
+            found = [step.operator for step in self.sources if isinstance(step.operator, ExternalSource)]
+            parallel = [operator for operator in found if operator.wants_workers]
 
             settings = self.settings
             WorkerPool(

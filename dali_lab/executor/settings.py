@@ -121,7 +121,7 @@ def _described(name: str, value: Any, kind: type) -> Any:
     for item in value if isinstance(value, (list, tuple)) else (value,):
         if item is not None and (not isinstance(item, kind) or isinstance(item, bool)):
             raise ArgumentTypeError(f"takes {kind.__name__}, a list of it, or None; got {item!r}", argument=name)
-        if item is DALIDataType.NO_TYPE or (kind is int and item is not None and item < 0):
+        if item is DALIDataType.NO_TYPE or (kind is int and isinstance(item, int) and item < 0):
             raise ArgumentError(f"cannot be {item!r}", argument=name)
     return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
@@ -134,7 +134,7 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     ArgumentError
         With the name of the argument and the user's line.
     """
-    values = dict(given)
+    values: dict[str, Any] = dict(given)
     if values.pop("experimental_exec_dynamic", None) is not None:
         warnings.warn("'experimental_exec_dynamic' is now called 'exec_dynamic'", DeprecationWarning, stacklevel=4)
         values["exec_dynamic"] = given["experimental_exec_dynamic"]
@@ -146,11 +146,11 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
             values.pop(name, None)
     for name in ("batch_size", "num_threads"):
         values[name] = _count(name, values[name])
-    seed = values["seed"]
+    seed: Any = values["seed"]
     if seed is not None and not isinstance(seed, int):
         raise ArgumentTypeError(f"takes an int or None, got {seed!r}", argument="seed", origin=user_line())
     values["seed"] = None if seed is None or seed < 0 else int(seed)
-    device = values["device_id"]
+    device: Any = values["device_id"]
     values["device_id"] = None if device is None or device < 0 else int(device)
     values["prefetch_queue_depth"] = _depth(values["prefetch_queue_depth"], values["exec_async"])
     checkpoint = values["checkpoint"]

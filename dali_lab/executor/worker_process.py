@@ -86,7 +86,7 @@ class Answer:
     dropped: list[int] = field(default_factory=list)
 
 
-class RemoteTraceback(Exception):  # noqa: N818  (it is shown as the cause of the error, not raised)
+class RemoteTraceback(Exception):
     """The traceback of an error in a worker process, as text."""
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class _Failure:
         return _WithTraceback(error, text)
 
 
-class _WithTraceback(Exception):  # noqa: N818  (it turns into the error itself when it arrives)
+class _WithTraceback(Exception):
     """Carries an error and its traceback through a pipe."""
 
     def __init__(self, error: BaseException, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import mmap
 import multiprocessing
@@ -230,7 +231,9 @@ def _packed(sources: list[WorkerSource], pickler: Any) -> tuple[bytes, Any]:
     """Sources as bytes for a fresh interpreter, with the function that reads them there."""
     from dali_lab import pickling
 
-    module, dump_options, load_options = pickling, {}, {}
+    module: Any = pickling
+    dump_options: dict[str, Any] = {}
+    load_options: dict[str, Any] = {}
     if isinstance(pickler, tuple):
         module = pickler[0]
         dump_options = pickler[1] if len(pickler) > 1 else {}
@@ -252,10 +255,8 @@ def _end(workers: list[_Worker], pid: int) -> None:
     if os.getpid() != pid:
         return
     for worker in workers:
-        try:
+        with contextlib.suppress(OSError, ValueError):  # it may have ended already
             worker.connection.send(None)
-        except (OSError, ValueError):
-            pass  # it has ended already
     for worker in workers:
         worker.process.join(1)
         if worker.process.is_alive():

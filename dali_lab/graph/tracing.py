@@ -108,8 +108,9 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
             raise GraphError(f"{node.name} belongs to another pipeline; a node can be used only where it was made")
     conditions = pipeline._condition_stack if pipeline is not None else None
     if conditions is not None and conditions.depth:
-        if "_scope" in operator.argument_table:
-            connections["_scope"] = conditions.scope()
+        scope = conditions.scope() if "_scope" in operator.argument_table else None
+        if scope is not None:
+            connections["_scope"] = scope
         nodes, connections = conditions.enter(nodes, connections)
     call = OpCall(
         operator.name,

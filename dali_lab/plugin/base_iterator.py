@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import warnings
@@ -127,7 +128,7 @@ class _DaliBaseIterator:
         else:
             self._size = self._whole_batches(math.ceil(self._size_no_pad / self._shards_num))
         bounds = [math.floor(shard * self._size_no_pad / self._shards_num) for shard in range(self._shards_num + 1)]
-        self._initial_sizes: Counts = np.diff(np.array(bounds, np.int64))
+        self._initial_sizes: Counts = np.array([end - start for start, end in itertools.pairwise(bounds)], np.int64)
         # Samples of each shard in this epoch, and how many of them were read at the end of the last one already.
         self._shard_sizes_per_gpu: Counts = self._initial_sizes.copy()
         self._counter_per_gpu: Counts = np.zeros(self._shards_num, np.int64)
@@ -174,7 +175,8 @@ class _DaliBaseIterator:
         except StopIteration:
             if all(not pipeline.is_restored_from_checkpoint for pipeline in self._pipes):
                 raise RuntimeError(
-                    "there is no data in the pipeline: with last_batch_policy PARTIAL the shard may be smaller than a batch"
+                    "there is no data in the pipeline: with last_batch_policy PARTIAL the shard may be smaller than a"
+                    " batch"
                 ) from None
             # Restored at the end of an epoch: whoever goes on from there meets the end first.
             self._end_is_due = self._auto_reset
@@ -261,7 +263,9 @@ class _DaliBaseIterator:
             if not (left < self.batch_size).any():
                 return batches
             # A shard that ended before gives an empty batch; its slice end must not count from the back.
-            return [self._cut(batch, max(0, min(int(n), self.batch_size))) for batch, n in zip(batches, left, strict=True)]
+            return [
+                self._cut(batch, max(0, min(int(n), self.batch_size))) for batch, n in zip(batches, left, strict=True)
+            ]
         if not 0 < self._size < self._counter:
             return batches
         samples = self._num_gpus * self.batch_size - (self._counter - self._size)
@@ -287,7 +291,7 @@ class _DaliBaseIterator:
                 self._take()
                 self._schedule_runs()
                 self._advance(may_end=False)
-        if 0 < self._size and self._counter < self._size:
+        if self._size > 0 and self._counter < self._size:
             warnings.warn("the iterator was not reset: its epoch is not finished", UserWarning, stacklevel=2)
             return
         if not self._wraps:

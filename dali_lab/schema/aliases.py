@@ -1,4 +1,4 @@
-"""Names of operators from older releases of NVIDIA DALI, each with its successor: one table for ``fn``, ``ops`` and files."""
+"""Names of operators from older releases of NVIDIA DALI and their successors: one table for ``fn``, ``ops``, files."""
 
 from __future__ import annotations
 

@@ -42,13 +42,17 @@ def test_the_usual_imports(installed: None) -> None:
     import nvidia.dali.types
     from nvidia.dali import Pipeline, fn, ops, pipeline_def, types
     from nvidia.dali.pipeline import Pipeline as Other
-    from nvidia.dali.pipeline import do_not_convert, pipeline_def as definition
+    from nvidia.dali.pipeline import do_not_convert
+    from nvidia.dali.pipeline import pipeline_def as definition
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy
 
     assert nvidia.dali is dali_lab and functions is fn is dali_lab.fn and objects is ops
     assert Pipeline is Other is dali_lab.Pipeline and pipeline_def is definition
     assert nvidia.dali.types is types is dali_lab.types
     assert LastBatchPolicy.DROP.value == 1 and callable(do_not_convert)
+    from nvidia.dali.pipeline.experimental import pipeline_def as experimental_definition
+
+    assert nvidia.dali.pipeline.experimental.pipeline_def is experimental_definition
 
 
 def test_what_is_missing_is_named(installed: None) -> None:
@@ -89,7 +93,52 @@ if __name__ == "__main__":
 """
     )
     done = subprocess.run(
-        [sys.executable, "-m", "dali_lab", "run", str(script), "--epochs", "3"], capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "dali_lab", "run", str(script), "--epochs", "3"],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.stdout.split("\n")[0] == "dali_lab 72 ['--epochs', '3']", done.stderr
     assert done.returncode == 5
+
+
+def test_scripts_with_processes_that_start_afresh(tmp_path: Path) -> None:
+    """The worker imports the script again, and has to find the alias there."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import numpy as np
+import nvidia.dali as dali
+from nvidia.dali import pipeline_def, fn, types
+
+assert dali.__name__ == "dali_lab"
+
+
+class Source:
+    def __init__(self, size):
+        self.size = size
+
+    def __call__(self, sample_info: types.SampleInfo):
+        if sample_info.idx_in_epoch >= self.size:
+            raise StopIteration
+        return np.full((2, 2), sample_info.idx_in_epoch, np.int32)
+
+
+@pipeline_def(batch_size=4, num_threads=1, device_id=0, py_num_workers=2, py_start_method="spawn")
+def program():
+    return fn.external_source(source=Source(10), batch=False, parallel=True)
+
+
+if __name__ == "__main__":
+    pipe = program()
+    print([[int(pipe_out[0, 0]) for pipe_out in map(np.asarray, pipe.run()[0])] for _ in range(2)])
+    try:
+        pipe.run()
+    except StopIteration:
+        print("end")
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "dali_lab", "run", str(script)], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[:2] == ["[[0, 1, 2, 3], [4, 5, 6, 7]]", "end"], done.stderr

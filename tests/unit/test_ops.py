@@ -15,7 +15,9 @@ from dali_lab.schema.registry import all_operators, has_operator
 
 
 def images() -> Any:
-    return fn.external_source(source=lambda i: np.arange(2 * 6 * 8 * 3, dtype=np.uint8).reshape(2, 6, 8, 3), layout="HWC")
+    return fn.external_source(
+        source=lambda i: np.arange(2 * 6 * 8 * 3, dtype=np.uint8).reshape(2, 6, 8, 3), layout="HWC"
+    )
 
 
 def run(define: Any) -> list[Any]:

@@ -23,9 +23,20 @@ class FunctionOperator(Operator):
     arguments = (
         Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
         Arg("num_outputs", "int", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
-        Arg("batch_processing", "bool", False, "Call the function once with the whole batch, a list of samples for each input."),
+        Arg(
+            "batch_processing",
+            "bool",
+            False,
+            "Call the function once with the whole batch, a list of samples for each input.",
+        ),
         Arg("output_layouts", "layout", None, "Layouts of the outputs.", vector=True),
-        Arg("synchronize_stream", "bool", True, "No effect here: data is complete when the function is called.", advanced=True),
+        Arg(
+            "synchronize_stream",
+            "bool",
+            True,
+            "No effect here: data is complete when the function is called.",
+            advanced=True,
+        ),
     )
     devices = ("cpu", "gpu")
     whole_batch = True
@@ -79,7 +90,9 @@ class FunctionOperator(Operator):
             layout = layouts[index] if index < len(layouts) else None
             batch = incoming_batch(column if isinstance(column, list) else np.asarray(column), layout=layout)
             if len(batch) != call.count:
-                raise OperatorError(f"the function gave {len(batch)} samples for output {index}, the batch has {call.count}")
+                raise OperatorError(
+                    f"the function gave {len(batch)} samples for output {index}, the batch has {call.count}"
+                )
             results.append(batch)
         return tuple(results)
 

@@ -285,8 +285,8 @@ class ExternalSource(Operator):
         if not self._warned:
             self._warned = True
             warnings.warn(
-                f"the state of the source of '{self.node}' is not part of checkpoints: only a callable that takes an argument"
-                " can be asked for a certain batch again. After restoring, put the source where it was yourself.",
+                f"the state of the source of '{self.node}' is not part of checkpoints: only a callable that takes an"
+                " argument can be asked for a batch again. After restoring, put the source where it was yourself.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -1,4 +1,4 @@
-"""Pipelines in PyTorch: iterators, functions on tensors, and the proxy for ``DataLoader`` (:mod:`experimental.proxy`)."""
+"""Pipelines in PyTorch: iterators, functions on tensors, the proxy for ``DataLoader`` (:mod:`experimental.proxy`)."""
 
 from dali_lab.plugin.base_iterator import LastBatchPolicy
 from dali_lab.plugin.pytorch import fn

@@ -64,7 +64,14 @@ class DALIGenericIterator(_DaliBaseIterator):
         if len(set(self.output_map)) != len(self.output_map):
             raise ArgumentError(f"the names must differ, got {self.output_map}", argument="output_map")
         super().__init__(
-            pipelines, size, reader_name, auto_reset, fill_last_batch, last_batch_padded, last_batch_policy, prepare_first_batch
+            pipelines,
+            size,
+            reader_name,
+            auto_reset,
+            fill_last_batch,
+            last_batch_padded,
+            last_batch_policy,
+            prepare_first_batch,
         )
         for pipeline in self._pipes:
             if pipeline.num_outputs != len(self.output_map):
@@ -166,7 +173,10 @@ class DALIRaggedIterator(DALIGenericIterator):
         return result
 
     def _cut(self, batch: dict[str, Any], count: int) -> dict[str, Any]:
-        return {name: _cut_sparse(value, count) if getattr(value, "is_sparse", False) else value[:count] for name, value in batch.items()}
+        return {
+            name: _cut_sparse(value, count) if getattr(value, "is_sparse", False) else value[:count]
+            for name, value in batch.items()
+        }
 
 
 def _sparse(tensors: list[torch.Tensor]) -> torch.Tensor:

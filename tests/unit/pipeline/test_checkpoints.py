@@ -1,3 +1,4 @@
+# ruff: noqa: PT012  (what is raised comes out of loops and of definitions)
 """A pipeline that is restored goes on with exactly the batches of the run that was not interrupted."""
 
 from __future__ import annotations
@@ -162,7 +163,14 @@ def test_wrong_checkpoints(folder: str) -> None:
             pipeline.set_outputs(fn.random.uniform())
         pipeline.checkpoint()
     good = ending().checkpoint()
-    for garbage in (b"", b"\x80\x04N.", b"[]", b'{"format": "other"}', good[:-5], good.replace(b'"version":1', b'"version":9')):
+    for garbage in (
+        b"",
+        b"\x80\x04N.",
+        b"[]",
+        b'{"format": "other"}',
+        good[:-5],
+        good.replace(b'"version":1', b'"version":9'),
+    ):
         with pytest.raises(dali_lab.DaliLabError, match="checkpoint"):
             ending(garbage).run()
     with pytest.raises(dali_lab.DaliLabError, match="another pipeline"):

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF059, RET503  (the programs under test are like users write them)
 """Per-sample ``if``, ``and``, ``or`` and ``not`` give what NVIDIA DALI gives, and the same errors."""
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import dali_lab
 try:
     import nvidia.dali as oracle
     import nvidia.dali.fn
-    import nvidia.dali.types
+    import nvidia.dali.types  # noqa: F401
 except ImportError:
     oracle = None
 
@@ -243,10 +244,14 @@ PROGRAMS = [
 
 
 def results(e: Any, program: Callable[[Any], Any], threads: int = 2) -> list[Any]:
-    pipeline = e.pipeline_def(enable_conditionals=True)(program)(e, batch_size=SIZE, num_threads=threads, device_id=None)
+    pipeline = e.pipeline_def(enable_conditionals=True)(program)(
+        e, batch_size=SIZE, num_threads=threads, device_id=None
+    )
     rows = []
     for _ in range(4):
-        rows.append([(out.dtype.name, out.layout(), [np.array(out.at(i)) for i in range(len(out))]) for out in pipeline.run()])
+        rows.append(
+            [(out.dtype.name, out.layout(), [np.array(out.at(i)) for i in range(len(out))]) for out in pipeline.run()]
+        )
     return rows
 
 

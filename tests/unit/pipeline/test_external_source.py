@@ -1,3 +1,4 @@
+# ruff: noqa: PT012  (what is raised comes out of loops and of definitions)
 """External sources in all their modes give what NVIDIA DALI gives, or fail with words that help."""
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ import dali_lab
 try:
     import nvidia.dali as oracle
     import nvidia.dali.fn
-    import nvidia.dali.types
+    import nvidia.dali.types  # noqa: F401
 except ImportError:
     oracle = None
 
 needs_dali = pytest.mark.skipif(oracle is None, reason="NVIDIA DALI is the oracle of these tests")
 
 
-def epochs(engine: Any, make: Callable[[Any], dict[str, Any]], count: int, batch_size: int = 2, **settings: Any) -> list[Any]:
+def epochs(
+    engine: Any, make: Callable[[Any], dict[str, Any]], count: int, batch_size: int = 2, **settings: Any
+) -> list[Any]:
     """Results of `count` runs: the samples, or what was raised; the pipeline is reset at each end."""
     pipeline = engine.Pipeline(batch_size, 2, None, **settings)
     with pipeline:
@@ -33,7 +36,12 @@ def epochs(engine: Any, make: Callable[[Any], dict[str, Any]], count: int, batch
     rows: list[Any] = []
     for _ in range(count):
         try:
-            rows.append([(out.dtype.name, out.layout(), [np.array(out.at(i)).tolist() for i in range(len(out))]) for out in pipeline.run()])
+            rows.append(
+                [
+                    (out.dtype.name, out.layout(), [np.array(out.at(i)).tolist() for i in range(len(out))])
+                    for out in pipeline.run()
+                ]
+            )
         except StopIteration:
             rows.append("end")
             pipeline.reset()
@@ -81,10 +89,17 @@ MODES: dict[str, Callable[[Any], dict[str, Any]]] = {
     "generator-quiet": lambda e: {"source": generator, "cycle": "quiet"},
     "no-argument": lambda e: {"source": lambda: np.zeros((2, 2, 2)), "layout": "HW"},
     "index": lambda e: {"source": by_index},
-    "batch-info": lambda e: {"source": lambda info: np.full((2, 1), info.iteration + 10 * info.epoch_idx), "batch_info": True},
+    "batch-info": lambda e: {
+        "source": lambda info: np.full((2, 1), info.iteration + 10 * info.epoch_idx),
+        "batch_info": True,
+    },
     "samples": lambda e: {"source": by_sample, "batch": False},
     "samples-outputs": lambda e: {"source": two_outputs, "batch": False, "num_outputs": 2},
-    "outputs": lambda e: {"source": lambda i: ([np.zeros(3), np.ones(2)], np.full((2, 1), i)), "num_outputs": 2, "layout": ["W", "C"]},
+    "outputs": lambda e: {
+        "source": lambda i: ([np.zeros(3), np.ones(2)], np.full((2, 1), i)),
+        "num_outputs": 2,
+        "layout": ["W", "C"],
+    },
     "one-output": lambda e: {"source": lambda i: (np.full((2, 1), i),), "num_outputs": 1},
     "samples-no-argument": lambda e: {"source": lambda: np.float32(3), "batch": False},
     "short-batch": lambda e: {"source": lambda i: np.zeros((1 + i % 2, 2))},
@@ -206,7 +221,10 @@ def test_wrong_definitions(options: dict[str, Any], words: str) -> None:
     ("options", "words"),
     [
         ({"source": lambda: np.zeros((3, 1))}, "got a batch of 3 samples; the largest batch of this pipeline has 2"),
-        ({"source": lambda: np.zeros((2, 1)), "dtype": dali_lab.types.UINT8}, "expects data of type DALIDataType.UINT8"),
+        (
+            {"source": lambda: np.zeros((2, 1)), "dtype": dali_lab.types.UINT8},
+            "expects data of type DALIDataType.UINT8",
+        ),
         ({"source": lambda: np.zeros((2, 1)), "ndim": 2}, "expects data with 2 dimensions, got 1"),
         ({"source": lambda: np.zeros((2, 1)), "layout": "HWC"}, "layout 'HWC' cannot describe"),
         ({"source": lambda: [np.zeros(2), np.zeros((1, 2))]}, "sample 1 has 2 dimensions"),

@@ -1,3 +1,4 @@
+# ruff: noqa: PT012, PT017, PT031  (what is raised comes out of loops and of definitions)
 """The pipeline's arguments and methods mean what they mean in NVIDIA DALI."""
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dali_lab import Pipeline, fn, pipeline_def, types
 
 try:
     import nvidia.dali as oracle
-    import nvidia.dali.fn
+    import nvidia.dali.fn  # noqa: F401
 except ImportError:
     oracle = None
 
@@ -38,7 +39,17 @@ def number(outputs: Any) -> int:
     return int(outputs[0].at(0)[0])
 
 
-@pytest.mark.parametrize("settings", [{}, {"prefetch_queue_depth": 4}, {"exec_pipelined": False}, {"prefetch_queue_depth": {"cpu_size": 3, "gpu_size": 1}}, {"exec_async": False, "exec_pipelined": False}, {"exec_dynamic": False}])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"prefetch_queue_depth": 4},
+        {"exec_pipelined": False},
+        {"prefetch_queue_depth": {"cpu_size": 3, "gpu_size": 1}},
+        {"exec_async": False, "exec_pipelined": False},
+        {"exec_dynamic": False},
+    ],
+)
 def test_as_many_batches_are_kept_ahead_as_in_dali(settings: dict[str, Any]) -> None:
     rows = []
     for engine in [dali_lab] if oracle is None else [dali_lab, oracle]:
@@ -219,7 +230,9 @@ def test_unknown_inputs_and_readers() -> None:
 def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
     pipeline = Pipeline(2, 2, None)
     with pipeline:
-        source = fn.external_source(source=lambda i: [np.full((4, 4, 3), i, np.uint8)] * 2 if i != 2 else np.zeros((2, 1)))
+        source = fn.external_source(
+            source=lambda i: [np.full((4, 4, 3), i, np.uint8)] * 2 if i != 2 else np.zeros((2, 1))
+        )
         pipeline.set_outputs(fn.flip(source))
     seen: list[Any] = []
     for _ in range(5):

@@ -237,7 +237,9 @@ for training in (True, False):
 
 
 def test_imagenet_today(folder: Path, tmp_path: Path) -> None:
-    assert run(MODERN_IMAGENET, folder, tmp_path) == [f"{flag} {epoch} 21 10 6" for flag in (True, False) for epoch in (0, 1)]
+    assert run(MODERN_IMAGENET, folder, tmp_path) == [
+        f"{flag} {epoch} 21 10 6" for flag in (True, False) for epoch in (0, 1)
+    ]
 
 
 CONDITIONAL = """

@@ -13,7 +13,7 @@ from dali_lab import Pipeline, fn, ops
 try:
     import nvidia.dali as oracle
     import nvidia.dali.fn
-    import nvidia.dali.ops
+    import nvidia.dali.ops  # noqa: F401
 except ImportError:
     oracle = None
 
@@ -32,7 +32,10 @@ def run(engine: Any, define: Any, count: int = 3, **settings: Any) -> list[Any]:
         nodes = define(engine, images)
         pipeline.set_outputs(*(nodes if isinstance(nodes, (list, tuple)) else (nodes,)))
     return [
-        [(out.dtype.name, out.layout(), [np.array(out.at(s)).tolist() for s in range(len(out))]) for out in pipeline.run()]
+        [
+            (out.dtype.name, out.layout(), [np.array(out.at(s)).tolist() for s in range(len(out))])
+            for out in pipeline.run()
+        ]
         for _ in range(count)
     ]
 
@@ -46,7 +49,7 @@ CASES: dict[str, Any] = {
     "layout": lambda e, x: e.fn.python_function(x, function=lambda a: a[..., None].copy(), output_layouts="HWC"),
     "no input": lambda e, x: [x, e.fn.python_function(function=lambda: np.float64([1.5, 2]))],
     "object": lambda e, x: e.ops.PythonFunction(function=lambda a: a + 1, num_outputs=1)(x),
-    "dlpack": lambda e, x: e.fn.dl_tensor_python_function(x, function=lambda a: [v for v in a]),
+    "dlpack": lambda e, x: e.fn.dl_tensor_python_function(x, function=list),
 }
 
 

@@ -26,7 +26,7 @@ from dali_lab.plugin.pytorch import (  # noqa: E402
 try:
     import nvidia.dali as oracle
     import nvidia.dali.fn
-    import nvidia.dali.types
+    import nvidia.dali.types  # noqa: F401
 except ImportError:
     oracle = None
 
@@ -98,10 +98,14 @@ def run(engine: Any, pipelines: list[Any], count: int = 4, **options: Any) -> li
 @pytest.mark.parametrize("shards", [1, 2, 3])
 @pytest.mark.parametrize("stick", [False, True])
 @pytest.mark.parametrize("batch_size", [2, 4])
-def test_readers(folder: Path, policy: str, pad: bool, auto_reset: bool, shards: int, stick: bool, batch_size: int) -> None:
+def test_readers(
+    folder: Path, policy: str, pad: bool, auto_reset: bool, shards: int, stick: bool, batch_size: int
+) -> None:
     def rows(engine: Any) -> Any:
         pipelines = [
-            reading(engine, folder, batch_size, shard_id=shard, num_shards=shards, pad_last_batch=pad, stick_to_shard=stick)
+            reading(
+                engine, folder, batch_size, shard_id=shard, num_shards=shards, pad_last_batch=pad, stick_to_shard=stick
+            )
             for shard in range(shards)
         ]
         return run(engine, pipelines, reader_name="Reader", policy=policy, auto_reset=auto_reset)

@@ -1,11 +1,15 @@
 """DALI proxy: the workers of a ``DataLoader`` send samples to one pipeline in the main process.
 
-A :class:`DALIServer` runs the pipeline; its :attr:`~DALIServer.proxy` stands where a dataset has a transform, and gives a
-reference for each sample. Collating references sends their inputs to the server, and
+A :class:`DALIServer` runs the pipeline; its :attr:`~DALIServer.proxy` stands where a dataset has a transform, and gives
+a reference for each sample. Collating references sends their inputs to the server, and
 :meth:`~DALIServer.produce_data`, or :class:`DataLoader` by itself, puts the outputs in place of the references.
 """
 
-from dali_lab.plugin.pytorch.experimental.proxy.client import DALIOutputBatchRef, DALIOutputSampleRef, DALIPipelineRunRef
+from dali_lab.plugin.pytorch.experimental.proxy.client import (
+    DALIOutputBatchRef,
+    DALIOutputSampleRef,
+    DALIPipelineRunRef,
+)
 from dali_lab.plugin.pytorch.experimental.proxy.loader import DataLoader
 from dali_lab.plugin.pytorch.experimental.proxy.server import DALIServer
 

@@ -128,7 +128,9 @@ class Proxy:
         try:
             bound = self.__signature__.bind(*args, **kwargs)
         except TypeError as error:
-            given = ", ".join([*(type(item).__name__ for item in args), *(f"{k}={type(v).__name__}" for k, v in kwargs.items())])
+            given = ", ".join(
+                [*(type(item).__name__ for item in args), *(f"{k}={type(v).__name__}" for k, v in kwargs.items())]
+            )
             raise ValueError(f"the proxy is called as {self.__signature__}, got ({given}): {error}") from None
         here = self._state()
         if here.run is None or here.run.is_complete:

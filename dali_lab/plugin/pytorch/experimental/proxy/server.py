@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
 import queue
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import Client, Connection, Listener
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from dali_lab.errors import ArgumentTypeError, GraphError
 from dali_lab.operators.readers.external_source import ExternalSource
@@ -61,7 +62,9 @@ class _Board:
         with self.changed:
             while batch not in self.outputs:
                 if not self.running:
-                    raise RuntimeError("the DALI server is not running: use it in a 'with' block, or call start_thread()")
+                    raise RuntimeError(
+                        "the DALI server is not running: use it in a 'with' block, or call start_thread()"
+                    )
                 if batch[:2] in self.gone and batch not in self.expected:
                     raise RuntimeError(f"the worker process {batch[0]} ended before its batch reached the DALI server")
                 self.changed.wait(1.0)
@@ -100,7 +103,9 @@ class DALIServer:
         self._pipe = pipeline
         # Named as the person named them; nodes without a name have one in the graph.
         names = [
-            name for name, node in pipeline.graph.nodes.items() if node.op == "external_source" and node.arguments.get("source") is None
+            name
+            for name, node in pipeline.graph.nodes.items()
+            if node.op == "external_source" and node.arguments.get("source") is None
         ]
         if not names:
             raise GraphError("the pipeline has no inputs: it needs an external_source without a source")
@@ -111,7 +116,9 @@ class DALIServer:
         self._proxy = Proxy(names, pipeline.num_outputs, self._listener.address, self._key, deterministic)
         self._proxy._submit = self._board.request
         self._pid = os.getpid()
-        self._finalizer = weakref.finalize(self, _close, self._board, self._listener, self._key, self._threads, self._pid)
+        self._finalizer = weakref.finalize(
+            self, _close, self._board, self._listener, self._key, self._threads, self._pid
+        )
 
     @property
     def proxy(self) -> Proxy:
@@ -138,11 +145,13 @@ class DALIServer:
     def _is_thread_running(self) -> bool:
         return self._board.running
 
-    def __enter__(self) -> DALIServer:
+    def __enter__(self) -> Self:
         self.start_thread()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.stop_thread()
 
     def produce_data(self, obj: Any) -> Any:
@@ -283,10 +292,8 @@ def _stop(board: _Board, listener: Listener, key: bytes, threads: list[threading
         board.running = False
         board.changed.notify_all()
     board.requests.put(None)
-    try:
-        Client(listener.address, authkey=key).close()  # wakes the thread that accepts
-    except (OSError, EOFError):
-        pass  # it has ended already
+    with contextlib.suppress(OSError, EOFError):
+        Client(listener.address, authkey=key).close()  # wakes the thread that accepts, if it has not ended already
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(5)
