@@ -147,3 +147,17 @@ def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:
     sides = np.concatenate([np.zeros_like(values[..., :1]), np.cumsum(values, axis=-1, dtype=np.float32)], axis=-1)
     total = np.take_along_axis(sides, radius[..., None], axis=-1) * np.float32(2) + np.float32(1)
     return values * (np.float32(1) / total), length
+
+
+@kernel
+def _add(src: Array, dst: Array, sizes: Array, item: Array) -> None:
+    for i in range(src.shape[0]):
+        source = array_at(src[i], (sizes[i],), item)
+        target = array_at(dst[i], (sizes[i],), item)
+        for j in range(sizes[i]):
+            target[j] += source[j]
+
+
+def add(src: Array, dst: Array, sizes: Array) -> None:
+    """Add float32 samples of ``sizes[n]`` elements to those at `dst`, in place."""
+    _add(rows(src), rows(dst), rows(sizes), like(np.float32))

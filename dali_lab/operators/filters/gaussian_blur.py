@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import BOOL, FLOAT, INT16, numpy_dtype
@@ -76,37 +77,20 @@ class GaussianBlur(Operator):
             raise call.problem("takes numbers, got BOOL")
         if dtype not in (data.dtype, FLOAT):
             raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
-        outer, spatial = self._axes(call, data)
+        outer, spatial = spatial_axes(call, data)
         windows, lengths = self._windows(call, len(spatial))
         out = call.allocate(data.shapes, dtype, data.layout)
-        shapes = np.ones((len(data), 4), np.int64)
-        for place, axis in zip(range(3 - len(spatial), 3), spatial, strict=True):
-            shapes[:, place] = data.shapes[:, axis]
-        if spatial[-1] + 1 < data.ndim:
-            shapes[:, 3] = data.shapes[:, spatial[-1] + 1 :].prod(axis=1)
-        planes = data.shapes[:, outer].prod(axis=1) if outer else np.ones(len(data), np.int64)
-        source = _planes(data.addresses, planes, shapes, data.itemsize)
-        target = _planes(out.addresses, planes, shapes, out.itemsize)
+        shapes, counts = volumes(data, outer, spatial)
         convolve.separable_convolution(
-            source,
-            target,
-            np.repeat(shapes, planes, axis=0),
-            np.repeat(windows, planes, axis=0),
-            np.repeat(lengths, planes, axis=0),
+            places(data, shapes, counts),
+            places(out, shapes, counts),
+            np.repeat(shapes, counts, axis=0),
+            np.repeat(windows, counts, axis=0),
+            np.repeat(lengths, counts, axis=0),
             numpy_dtype(data.dtype),
             numpy_dtype(dtype),
         )
         return out
-
-    def _axes(self, call: Call, data: Batch) -> tuple[list[int], list[int]]:
-        """Axes that only repeat the blur, and the axes that are blurred, which follow each other."""
-        layout = data.layout or "?" * data.ndim
-        spatial = [index for index, letter in enumerate(layout) if letter not in "CF"]
-        if not 1 <= len(spatial) <= 3:
-            raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
-        if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
-            raise call.problem(f"the axes of layout {data.layout!r} that are blurred must follow each other")
-        return list(range(spatial[0])), spatial
 
     def _windows(self, call: Call, axes: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         from dali_lab.kernels.cpu import convolve
@@ -161,13 +145,3 @@ class GaussianBlur(Operator):
         yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=("window_size", "odd", "4"))
         yield ErrorCase((samples.pictures(),), {"sigma": (-1.0,)}, words=("sigma", "-1"))
         yield ErrorCase((samples.pictures(),), {"sigma": (1.0,), "dtype": INT16}, words=("dtype", "INT16"))
-
-
-def _planes(
-    addresses: npt.NDArray[np.int64], planes: npt.NDArray[np.int64], shapes: npt.NDArray[np.int64], itemsize: int
-) -> npt.NDArray[np.int64]:
-    """Address of each plane of each sample."""
-    first = np.repeat(np.cumsum(planes) - planes, planes)
-    steps = np.repeat(shapes.prod(axis=1) * itemsize, planes)
-    offsets = steps * (np.arange(len(first), dtype=np.int64) - first)
-    return np.asarray(np.repeat(addresses, planes) + offsets, np.int64)

@@ -1,0 +1,102 @@
+"""Equalises histograms locally, with limited contrast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import UINT8
+
+
+def _tiles(name: str, direction: str) -> Arg:
+    return Arg(
+        name, "int", REQUIRED, f"Number of tiles across the {direction}.", minimum=1, soft_maximum=16, important=True
+    )
+
+
+@register
+class Clahe(Operator):
+    """Equalises the histogram of each tile of an image, with limited contrast (CLAHE).
+
+    A level that is more frequent in a tile than `clip_limit` times the mean gives the rest to all levels, which
+    keeps noise from being amplified; between the middles of tiles their tables are interpolated. With `luma_only`
+    the lightness of RGB images is equalised (in CIELAB), else each channel.
+    """
+
+    name = "clahe"
+    family = "color"
+    title = "CLAHE"
+    inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel, or three: red, green, blue."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        _tiles("tiles_x", "width"),
+        _tiles("tiles_y", "height"),
+        Arg(
+            "clip_limit",
+            "float",
+            REQUIRED,
+            "How many times as frequent as the mean a level may be; 0 sets no limit.",
+            soft_minimum=0.0,
+            soft_maximum=10.0,
+            step=0.1,
+            important=True,
+        ),
+        Arg("bins", "int", 256, "Kept for programs that set it: there are 256 levels.", minimum=1, advanced=True),
+        Arg("luma_only", "bool", True, "Equalise the lightness of RGB images rather than their channels."),
+    )
+    example = """
+    >>> fn.clahe(images, tiles_x=8, tiles_y=8, clip_limit=2.0)
+    """
+    differs = "Sequences are taken as well."
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.codecs.opencv import module
+
+        if data.dtype != UINT8:
+            raise call.problem(f"takes UINT8, got {data.dtype.name}")
+        wrong = ~np.isin(data.shapes[:, 2], (1, 3))
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"takes 1 or 3 channels, got {data.shapes[index, 2]}", sample=index)
+        cv2 = module()
+        tiles = (self.value("tiles_x"), self.value("tiles_y"))
+        clahe = cv2.createCLAHE(self.value("clip_limit"), tiles)
+        out = call.allocate(data.shapes, UINT8, data.layout)
+        for index in np.flatnonzero(data.sizes).tolist():
+            if call.cancelled():
+                break
+            source, target = data.array(index), out.array(index)
+            if source.shape[2] == 1 or not self.value("luma_only"):
+                for channel in range(source.shape[2]):
+                    target[..., channel] = clahe.apply(np.ascontiguousarray(source[..., channel]))
+            else:
+                lab = cv2.cvtColor(source, cv2.COLOR_RGB2LAB)
+                lab[..., 0] = clahe.apply(np.ascontiguousarray(lab[..., 0]))
+                target[...] = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures, gray = samples.pictures(), samples.pictures(channels=1)
+        some = {"tiles_x": 4, "tiles_y": 3, "clip_limit": 2.0}
+        for change in ({}, {"clip_limit": 40.0}, {"clip_limit": 1.0}, {"tiles_x": 1, "tiles_y": 1}, {"tiles_x": 50}):
+            yield Case((pictures,), {**some, **change})
+            yield Case((gray,), {**some, **change})
+            yield Case((pictures,), {**some, **change, "luma_only": False})
+        yield Case((gray,), {**some, "clip_limit": 0.0})
+        yield Case((gray,), {**some, "bins": 128})
+        yield Case((samples.pictures(((1, 1), (1, 9), (17, 2))),), some)
+        yield Case((([samples.noise((33, 47, 3), seed=seed) for seed in range(3)], "HWC"),), some)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        some = {"tiles_x": 4, "tiles_y": 4, "clip_limit": 2.0}
+        yield ErrorCase((samples.pictures(),), {"tiles_x": 4, "tiles_y": 4}, words=("clip_limit", "must be given"))
+        yield ErrorCase((samples.pictures(),), {**some, "tiles_x": 0}, words=("tiles_x", "0", "at least 1"))
+        yield ErrorCase((samples.pictures(channels=2),), some, words=("1 or 3 channels", "2"))
+        yield ErrorCase((samples.pictures(dtype=np.float32),), some, words=("FLOAT", "UINT8"))

@@ -1,0 +1,82 @@
+"""Shows what JPEG compression does to an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import UINT8
+
+
+@register
+class JpegCompressionDistortion(Operator):
+    """Encodes RGB images as JPEG and decodes them again, for the artefacts that leaves.
+
+    Colours are kept at half the resolution; each block of 8 × 8 pixels loses the more detail the lower the quality.
+    """
+
+    name = "jpeg_compression_distortion"
+    family = "color"
+    title = "JPEG compression"
+    inputs = (Input("data", layouts=("HWC",), doc="RGB images or sequences of UINT8."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "quality",
+            "int",
+            50,
+            "Quality from 1 to 100; values beyond that are clamped.",
+            tensor=True,
+            soft_minimum=1,
+            soft_maximum=100,
+            important=True,
+        ),
+    )
+    example = """
+    >>> fn.jpeg_compression_distortion(images, quality=fn.random.uniform(range=(5, 80), dtype=types.INT32))
+    """
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.codecs.image import CodecError, jpeg_round_trip
+
+        if data.dtype != UINT8:
+            raise call.problem(f"takes UINT8, got {data.dtype.name}")
+        wrong = (data.shapes[:, 2] != 3) | (data.sizes == 0)
+        if wrong.any():
+            index = int(wrong.argmax())
+            shape = " x ".join(map(str, data.shapes[index]))
+            raise call.problem(f"takes RGB images that are not empty, got {shape}", sample=index)
+        out = call.allocate(data.shapes, UINT8, data.layout)
+        quality = np.clip(call.numbers("quality", np.int64), 1, 100)
+        for index, level in enumerate(quality.tolist()):
+            if call.cancelled():
+                break
+            try:
+                out.array(index)[...] = jpeg_round_trip(data.array(index), level)
+            except CodecError as error:
+                raise call.problem(str(error), sample=index) from None
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        for quality in (None, 1, 7, 25, 75, 90, 100, -5, 200):
+            yield Case((pictures,), {} if quality is None else {"quality": quality})
+        yield Case((pictures,), {"quality": PerSample([np.int32(v) for v in (2, 50, 99)])})
+        yield Case((samples.sequences(),), {"quality": 20})
+        yield Case((samples.sequences(),), {"quality": PerSample([np.int32(v) for v in (2, 50, 99)])})
+        yield Case((samples.pictures(((1, 1), (1, 9), (17, 2))),), {"quality": 30})
+        yield Case((([samples.noise((33, 47, 3), seed=seed) for seed in range(3)], "HWC"),), {"quality": 10})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(channels=1),), words=("RGB", "31 x 40 x 1"))
+        yield ErrorCase((samples.pictures(dtype=np.float32),), words=("FLOAT", "UINT8"))
+        yield ErrorCase((samples.planar(),), words=("CHW",))
+        yield ErrorCase((samples.pictures(),), {"quality": 3.5}, words=("quality", "3.5"))

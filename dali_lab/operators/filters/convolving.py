@@ -1,0 +1,57 @@
+"""What operators that convolve along the axes of an image share: which axes those are, and the planes to go through."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Call
+
+Table = npt.NDArray[np.int64]
+
+
+def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
+    """Axes that only repeat the operation, and the axes of the image, which follow each other.
+
+    Raises
+    ------
+    OperatorError
+        If there are none or more than three, or others stand between them.
+    """
+    layout = data.layout or "?" * data.ndim
+    spatial = [index for index, letter in enumerate(layout) if letter not in "CF"]
+    if not 1 <= len(spatial) <= 3:
+        raise call.problem(f"takes 1 to 3 axes besides F and C, got {len(spatial)} (layout {data.layout!r})")
+    if spatial[-1] - spatial[0] != len(spatial) - 1 or spatial[-1] < data.ndim - 2:
+        raise call.problem(f"the axes of layout {data.layout!r} that are filtered must follow each other")
+    return list(range(spatial[0])), spatial
+
+
+def volumes(data: Batch, outer: Sequence[int], spatial: Sequence[int]) -> tuple[Table, Table]:
+    """Samples as volumes.
+
+    Returns
+    -------
+    shapes
+        ``int64[N, 4]``: depth, height, width and channels of a volume of each sample; missing axes have extent 1.
+    counts
+        ``int64[N]``: how many such volumes a sample holds, one after the other.
+    """
+    shapes = np.ones((len(data), 4), np.int64)
+    for place, axis in zip(range(3 - len(spatial), 3), spatial, strict=True):
+        shapes[:, place] = data.shapes[:, axis]
+    if spatial[-1] + 1 < data.ndim:
+        shapes[:, 3] = data.shapes[:, spatial[-1] + 1 :].prod(axis=1)
+    counts = data.shapes[:, list(outer)].prod(axis=1) if outer else np.ones(len(data), np.int64)
+    return shapes, counts
+
+
+def places(data: Batch, shapes: Table, counts: Table) -> Table:
+    """Address of each volume of each sample; see :func:`volumes`."""
+    first = np.repeat(np.cumsum(counts) - counts, counts)
+    steps = np.repeat(shapes.prod(axis=1) * data.itemsize, counts)
+    offsets = steps * (np.arange(len(first), dtype=np.int64) - first)
+    return np.asarray(np.repeat(data.addresses, counts) + offsets, np.int64)

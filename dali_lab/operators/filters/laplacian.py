@@ -1,0 +1,222 @@
+"""Finds edges by second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import BOOL, FLOAT, FLOAT64, INT16, numpy_dtype
+
+LEVEL = "sums of float32 products in another order, so a value half-way between two levels may round to either"
+SUMS = "float32 products are summed in another order"
+LARGEST = 31
+
+
+@register
+class Laplacian(Operator):
+    """Sums the second derivatives of an image along each of its axes.
+
+    A derivative is approximated by a separable convolution: a derivative window along its own axis and smoothing
+    windows along the others, both made of binomial coefficients. Axes other than F and C are taken; beyond the edge
+    the image is reflected about its first and last element.
+    """
+
+    name = "laplacian"
+    family = "filters"
+    title = "Laplacian"
+    inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "window_size",
+            "int",
+            (3,),
+            "Length of the derivative window, an odd number, one for all axes or one for each.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            unit="px",
+            minimum=3,
+            maximum=LARGEST,
+            soft_maximum=15,
+            step=2,
+            important=True,
+        ),
+        Arg(
+            "smoothing_size",
+            "int",
+            None,
+            "Length of the smoothing windows, an odd number, one for all axes or one for each; that of the derivative"
+            " window if not given. With 1 nothing is smoothed.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            unit="px",
+            minimum=1,
+            maximum=LARGEST,
+            soft_maximum=15,
+            step=2,
+            important=True,
+        ),
+        Arg(
+            "scale",
+            "float",
+            (1.0,),
+            "Factor of the derivatives, one for all axes or one for each.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+        ),
+        Arg(
+            "normalized_kernel",
+            "bool",
+            False,
+            "Scale each derivative by ``2^(n + 2 − s)``, n the number of axes and s the sum of its windows' lengths."
+            " It excludes `scale`.",
+        ),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    )
+    example = """
+    >>> fn.laplacian(images, window_size=5, normalized_kernel=True, dtype=types.FLOAT)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        if values.get("normalized_kernel") and ("scale" in values or "scale" in set(connected)):
+            raise ArgumentError("excludes 'normalized_kernel'", argument="scale", operator=cls.name)
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import convert, convolve
+
+        dtype = self.value("dtype")
+        dtype = data.dtype if dtype is None else dtype
+        if data.dtype in (BOOL, FLOAT64):
+            raise call.problem(f"takes whole numbers, FLOAT16 and FLOAT, got {data.dtype.name}")
+        if dtype not in (data.dtype, FLOAT):
+            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        outer, spatial = spatial_axes(call, data)
+        axes = len(spatial)
+        derivative = self._sizes(call, "window_size", axes)
+        smoothing = self._sizes(call, "smoothing_size", axes) if self.has("smoothing_size") else None
+        scales = call.vectors("scale", axes)
+        shapes, counts = volumes(data, outer, spatial)
+        every = np.repeat(shapes, counts, axis=0)
+        source = places(data, shapes, counts)
+        out = call.allocate(data.shapes, dtype, data.layout)
+        total = out if dtype == FLOAT else Batch.allocate(data.shapes, FLOAT)
+        part = total
+        for axis in range(axes):
+            lengths = np.repeat(derivative[:, axis : axis + 1], axes, axis=1) if smoothing is None else smoothing.copy()
+            lengths[:, axis] = derivative[:, axis]
+            scale = scales[:, axis]
+            if self.value("normalized_kernel"):
+                scale = np.exp2(axes + 2 - lengths.sum(axis=1)).astype(np.float32)
+            full, full_lengths = _windows(lengths, axis, scale)
+            if axis == 1:
+                part = Batch.allocate(data.shapes, FLOAT)
+            convolve.separable_convolution(
+                source,
+                places(part, shapes, counts),
+                every,
+                np.repeat(full, counts, axis=0),
+                np.repeat(full_lengths, counts, axis=0),
+                numpy_dtype(data.dtype),
+                np.float32,
+            )
+            if axis:
+                convolve.add(part.addresses, total.addresses, data.sizes)
+        if total is not out:
+            convert.cast(total.addresses, out.addresses, data.sizes, np.float32, numpy_dtype(dtype))
+        return out
+
+    def _sizes(self, call: Call, name: str, axes: int) -> npt.NDArray[np.int64]:
+        sizes = call.vectors(name, axes, np.int64)
+        least = 3 if name == "window_size" else 1
+        wrong = (sizes < least) | (sizes > LARGEST) | (sizes % 2 == 0)
+        if wrong.any():
+            index = int(wrong.any(axis=1).argmax())
+            raise call.problem(
+                f"must be odd, from {least} to {LARGEST}, got {sizes[index].tolist()}", argument=name, sample=index
+            )
+        return sizes
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        sizes = PerSample([np.int32(v) for v in (3, 5, 9)])
+        for arguments in (
+            {},
+            {"window_size": (5,)},
+            {"window_size": (3, 7)},
+            {"window_size": (3, 7), "smoothing_size": (1,)},
+            {"window_size": (5,), "smoothing_size": (1, 3), "normalized_kernel": True},
+            {"scale": (0.3,)},
+            {"scale": (0.25, 2.0)},
+            {"window_size": sizes, "normalized_kernel": True},
+            {"smoothing_size": sizes},
+            {"scale": PerSample([np.float32(v) for v in (0.1, 2, -1)])},
+        ):
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
+        for arguments in ({"window_size": (3, 7)}, {"window_size": (23,), "normalized_kernel": True}):
+            yield Case((pictures,), {**arguments, "dtype": FLOAT}, tolerance=1e-2, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32),), {}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.int16),), {}, tolerance=1, reason=LEVEL)
+        yield Case((samples.pictures(dtype=np.float16),), {}, tolerance=1e-2, reason="one rounding in float16")
+        yield Case((samples.planar(),), {"window_size": (3, 5)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"window_size": sizes}, tolerance=1, reason=LEVEL)
+        frames = PerSample([np.array(rows, np.int32)[:, None] for rows in ((3, 5), (3, 7, 9), (5,))], "F*")
+        yield Case((samples.sequences(),), {"window_size": frames}, tolerance=1, reason=LEVEL)
+        volumes_of = samples.volumes()
+        in_depth: tuple[dict[str, Any], ...] = (
+            {},
+            {"window_size": (3, 5, 7)},
+            {"smoothing_size": (1, 3, 5), "scale": (1.0, 0.5, 2.0)},
+        )
+        for options in in_depth:
+            yield Case((volumes_of,), options, tolerance=1, reason=LEVEL)
+        yield Case((samples.tensors(((30,), (41,), (5,))),), {"window_size": (5,)}, tolerance=1e-4, reason=SUMS)
+        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"window_size": (7,)}, tolerance=1, reason=LEVEL)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"window_size": (4,)}, words=("window_size", "odd", "4"))
+        yield ErrorCase((samples.pictures(),), {"window_size": (1,)}, words=("window_size", "1", "3"))
+        yield ErrorCase((samples.pictures(),), {"smoothing_size": (2,)}, words=("smoothing_size", "odd"))
+        yield ErrorCase((samples.pictures(),), {"scale": (1.0, 2.0, 3.0)}, words=("scale", "2 values"))
+        yield ErrorCase((samples.pictures(),), {"scale": 2.0, "normalized_kernel": True}, words=("scale",))
+        yield ErrorCase((samples.pictures(),), {"dtype": INT16}, words=("dtype", "INT16"))
+
+
+def _windows(
+    lengths: npt.NDArray[np.int64], axis: int, scale: npt.NDArray[np.float32]
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Windows of the scaled derivative along `axis`, for a kernel of three axes: ``[N, 3, L]`` and ``[N, 3]``."""
+    axes = lengths.shape[1]
+    full = np.zeros((len(lengths), 3, int(lengths.max(initial=1))), np.float32)
+    full[:, :, 0] = 1
+    full_lengths = np.ones((len(lengths), 3), np.int64)
+    full_lengths[:, 3 - axes :] = lengths
+    for other in range(axes):
+        for length in np.unique(lengths[:, other]):
+            rows = lengths[:, other] == length
+            full[rows, 3 - axes + other, :length] = _binomial(int(length), derivative=other == axis)
+    full[:, 3 - axes + axis] *= scale[:, None]
+    return full, full_lengths
+
+
+def _binomial(length: int, derivative: bool) -> npt.NDArray[np.float64]:
+    """Binomial coefficients, or their second difference."""
+    window = np.ones(1)
+    for _ in range(length - 3 if derivative else length - 1):
+        window = np.convolve(window, [1.0, 1.0])
+    return np.convolve(window, [1.0, -2.0, 1.0]) if derivative else window

@@ -1,0 +1,133 @@
+"""Blanks the squares of a grid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INT16, INT32, UINT8
+
+DTYPES = (UINT8, INT16, INT32, FLOAT)
+
+
+def _shift(name: str, direction: str) -> Arg:
+    return Arg(
+        name, "float", 0.0, f"Shift of the grid along {direction}, after its rotation.", tensor=True, unit="px",
+        soft_minimum=-100.0, soft_maximum=100.0, step=1.0,
+    )  # fmt: skip
+
+
+@register
+class GridMask(Operator):
+    """Sets pixels in the squares of a grid to zero, as in Chen et al., "GridMask data augmentation" (2020).
+
+    Squares repeat with a period of `tile` pixels in both directions, from the first pixel of the image; the grid may
+    be rotated about it and shifted.
+    """
+
+    name = "grid_mask"
+    family = "geometry"
+    title = "Grid mask"
+    inputs = (Input("data", layouts=("HWC", "HW"), doc="Images or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "tile",
+            "int",
+            100,
+            "Period of the grid: width of a square and of the space to the next one.",
+            tensor=True,
+            unit="px",
+            minimum=1,
+            soft_maximum=300,
+            important=True,
+        ),
+        Arg(
+            "ratio",
+            "float",
+            0.5,
+            "Width of a square as a share of the period.",
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+            step=0.01,
+            important=True,
+        ),
+        Arg(
+            "angle",
+            "float",
+            0.0,
+            "Rotation of the grid, in radians.",
+            tensor=True,
+            soft_minimum=-3.15,
+            soft_maximum=3.15,
+            step=0.01,
+        ),
+        _shift("shift_x", "x"),
+        _shift("shift_y", "y"),
+    )
+    example = """
+    >>> fn.grid_mask(images, tile=60, ratio=0.4, angle=fn.random.uniform(range=(-0.3, 0.3)))
+    """
+    differs = "NVIDIA DALI takes the first three axes for height, width and channels, whatever the layout says."
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import grid
+
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
+        tile = call.numbers("tile", np.int64)
+        if (tile <= 0).any():
+            index = int((tile <= 0).argmax())
+            raise call.problem(f"must be at least 1, got {tile[index]}", argument="tile", sample=index)
+        shapes = np.ones((len(data), 3), np.int64)
+        shapes[:, : data.ndim] = data.shapes
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        grid.grid_mask(
+            data.addresses,
+            out.addresses,
+            shapes,
+            tile.astype(np.float32),
+            call.numbers("ratio"),
+            call.numbers("angle"),
+            call.numbers("shift_x"),
+            call.numbers("shift_y"),
+            data.itemsize,
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        angles = PerSample([np.float32(v) for v in (0.1, -1.3, 2.9)])
+        for arguments in (
+            {"tile": 10},
+            {"tile": 7, "ratio": 0.2},
+            {"tile": 9, "ratio": 0.9},
+            {"tile": 10, "shift_x": 3.0},
+            {"tile": 10, "shift_y": -2.5},
+            {"tile": 11, "angle": 0.4, "shift_x": 3.3, "shift_y": -2.5},
+            {"tile": 6, "angle": angles},
+            {"tile": PerSample([np.int32(v) for v in (3, 8, 20)]), "ratio": PerSample(angles.values)},
+            {"tile": 8, "ratio": 0.0},
+            {"tile": 8, "ratio": 1.0},
+            {},
+        ):
+            yield Case((pictures,), arguments)
+        for dtype in (np.int16, np.int32, np.float32):
+            yield Case((samples.pictures(dtype=dtype),), {"tile": 10, "angle": 0.7})
+        yield Case((samples.pictures(channels=1),), {"tile": 10, "angle": 0.7})
+        yield Case((samples.pictures(((1, 1), (1, 9), (17, 2))),), {"tile": 3})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"tile": 0}, words=("tile", "0", "at least 1"))
+        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
+        zero = PerSample([np.int32(v) for v in (3, -8, 20)])
+        yield ErrorCase((samples.pictures(),), {"tile": zero}, words=("tile", "-8", "sample 1"))
