@@ -20,7 +20,11 @@ class Hue(Twisting):
 
     name = "hue"
     title = "Hue"
-    arguments = (HUE, Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."))
+    arguments = (
+        HUE,
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("image_type", "image_type", None, "", removed=True),
+    )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

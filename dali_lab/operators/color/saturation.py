@@ -20,7 +20,11 @@ class Saturation(Twisting):
 
     name = "saturation"
     title = "Saturation"
-    arguments = (SATURATION, Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."))
+    arguments = (
+        SATURATION,
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("image_type", "image_type", None, "", removed=True),
+    )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

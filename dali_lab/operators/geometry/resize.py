@@ -47,6 +47,7 @@ class Resize(Resizing):
         *SIZES,
         *FILTERS,
         Arg("save_attrs", "bool", False, "Add an output with the original size of each sample."),
+        Arg("image_type", "image_type", None, "", removed=True),
     )
     example = """
     >>> fn.resize(images, size=(224, 224))

@@ -21,7 +21,7 @@ def test_data_iterator() -> None:
                 raise StopIteration
             return np.full((2, 3), index + offset, np.float32)
 
-        x = fn.external_source(source=source)
+        x = fn.external_source(source=source, layout="W")
         return x, fn.flip(fn.expand_dims(x, axes=[0, 2], new_axis_names="HC"))
 
     made = iterator(5, batch_size=2)
