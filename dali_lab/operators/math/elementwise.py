@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,6 +14,8 @@ from dali_lab.batch.dense import flat, gathered, is_contiguous, is_small, stacke
 from dali_lab.batch.promotion import widened
 
 Array = npt.NDArray[Any]
+_SHORT = 256
+"""Elements below which an inner loop costs more to begin than to run."""
 Operand = Batch | Array
 """A batch, or a constant that is the same in all samples."""
 
@@ -38,10 +41,39 @@ def apply(function: Callable[..., None], out: Batch, operands: Sequence[Operand]
     with np.errstate(all="ignore"):
         arrays = _together(out, operands, batches)
         if arrays is not None:
-            function(*arrays)
+            _call(function, arrays)
             return
         for index in range(len(out)):
-            function(out.array(index), *(_sample(operand, index) for operand in operands))
+            _call(function, [out.array(index), *(_sample(operand, index) for operand in operands)])
+
+
+def _call(function: Callable[..., None], arrays: Sequence[Array]) -> None:
+    target, *sources = arrays
+    function(target, *(_with_long_rows(source, target.shape) for source in sources))
+
+
+def _with_long_rows(source: Array, shape: tuple[int, ...]) -> Array:
+    """The operand, repeated along a few axes if it is a short vector to be stretched over a large array.
+
+    NumPy's inner loop runs over the last axes that all operands walk in one go: with a vector of 3 channels that
+    would be 3 elements a turn.
+    """
+    ndim = len(shape)
+    if source.size < 2 or source.size * _SHORT > math.prod(shape) or source.shape[-1] == 1:
+        return source
+    extents = [1] * (ndim - source.ndim) + list(source.shape)
+    run = 1
+    for axis in range(ndim - 1, -1, -1):
+        if extents[axis] != shape[axis]:
+            if run * shape[axis] * 4 > math.prod(shape):
+                break
+            extents[axis] = shape[axis]
+        run *= shape[axis]
+        if run >= _SHORT:
+            break
+    if math.prod(extents) == source.size:
+        return source
+    return np.ascontiguousarray(np.broadcast_to(source, extents))
 
 
 def _sample(operand: Operand, index: int) -> Array:
