@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all went well, 2 for what the person can put right, 130 when interrupted.
     """
     parser = make_parser()
-    options = parser.parse_args(arguments)
+    own, script = split_script(list(sys.argv[1:] if arguments is None else arguments))
+    options = parser.parse_args(own)
+    options.script = script
     if options.command is None:
         parser.print_help()
         return 2
@@ -70,8 +72,7 @@ def make_parser() -> argparse.ArgumentParser:
     app.set_defaults(function=_app)
 
     run = commands.add_parser("run", help="run a graph and say how fast it is, or run a script written for NVIDIA DALI")
-    run.add_argument("graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script")
-    run.add_argument("rest", nargs=argparse.REMAINDER, metavar="...", help="arguments of the script")
+    run.add_argument("graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script with its own arguments behind it")
     run.add_argument("--batches", type=_positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)")
     _pipeline_options(run)
     run.set_defaults(function=_run)
@@ -84,7 +85,7 @@ def make_parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="write a graph as Python or in another form")
     export.add_argument("graph", metavar="GRAPH", help="a graph file")
-    export.add_argument("--to", required=True, metavar="FORM", help="python, json, dot, ...")
+    export.add_argument("--to", required=True, metavar="FORM", help="python, pytorch, dali (a program for NVIDIA DALI), json or dot")
     export.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
     export.set_defaults(function=_export)
 
@@ -110,6 +111,15 @@ def make_parser() -> argparse.ArgumentParser:
     warm = commands.add_parser("warm", help="compile all kernels now, so that no first use waits for it")
     warm.set_defaults(function=_warm)
     return parser
+
+
+def split_script(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and behind ``run SCRIPT.py`` what is the script's."""
+    if arguments[:1] == ["run"]:
+        for index, argument in enumerate(arguments):
+            if argument.endswith(".py"):
+                return arguments[: index + 1], arguments[index + 1 :]
+    return arguments, []
 
 
 def _pipeline_options(parser: argparse.ArgumentParser) -> None:
@@ -150,14 +160,20 @@ def one_sentence(error: BaseException) -> str:
 
 
 def _app(options: argparse.Namespace) -> int:
+    import signal
     import threading
 
     from dali_lab.studio.application import start_session
+    from dali_lab.studio.warming import compile_in_background
 
     session = start_session(graph=options.graph, data=options.data)
+    compiler = None
+    # Being told to end is the same as Ctrl-C: what is unsaved is kept.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         # The first preview is computed while the server is imported and the browser opens.
         session.warm()
+        compiler = compile_in_background()
         from dali_lab.studio.panel_app import AppServer, open_browser
 
         server = AppServer(session, options.host, options.port or 0)
@@ -171,6 +187,9 @@ def _app(options: argparse.Namespace) -> int:
         finally:
             server.close()
     finally:
+        if compiler is not None:
+            compiler.kill()
+            compiler.wait()
         _end(session)
     print()
     return 0
@@ -214,9 +233,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.graph.endswith(".py"):
         from dali_lab.compat import run_script
 
-        return int(run_script(options.graph, options.rest) or 0)
-    if options.rest:
-        raise DaliLabError(f"only a script takes arguments of its own, and {options.graph} is a graph: {' '.join(options.rest)}")
+        return run_script(options.graph, options.script)
     result = _measure(_pipeline(options), options.batches, 5.0, summarize=True)
     _print_rate(result)
     return 0
@@ -248,9 +265,11 @@ def _measure(pipeline: Pipeline, batches: int | None, seconds: float, *, summari
             bar.clear()
             for index, output in enumerate(first):
                 print(f"output {index}: {summary_line(output)}")
-        began = time.perf_counter()
+        began: float | None = None
 
         def tell(done: int, rate: float) -> bool:
+            nonlocal began
+            began = time.perf_counter() if began is None else began
             spent = time.perf_counter() - began
             share = done / batches if batches is not None else spent / seconds
             bar.show(share, f"{rate:,.0f} images/s")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.errors import DaliLabError
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.studio.documents import DocumentError, draft, sentence, written
 from dali_lab.studio.validation import check
 
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Export:
-    """One form: its name in requests, what people read, and the module that makes it."""
+    """One form: its name in requests, what people read, and the module that makes it with these options."""
 
     to: str
     title: str
@@ -26,17 +26,22 @@ class Export:
     mime: str
     language: str
     module: str
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def entry(self) -> Json:
         """The form as capabilities list it."""
         return {"to": self.to, "title": self.title, "language": self.language, "summary": self.summary}
 
+    def text(self, graph: Graph) -> str:
+        """A graph in this form."""
+        return str(importlib.import_module(self.module).dumps(graph, **self.options))
 
+
+_PYTHON = (".py", "text/x-python", "python", "dali_lab.formats.python_code")
 EXPORTS = (
-    Export(
-        "python", "Python", "A program that runs by itself, with pipeline_def and named variables.", ".py", "text/x-python",
-        "python", "dali_lab.formats.python_code",
-    ),
+    Export("python", "Python", "A program that runs by itself, with pipeline_def and named variables.", *_PYTHON),
+    Export("pytorch", "PyTorch", "The same, with a training loop over tensors of PyTorch.", *_PYTHON, {"main": "pytorch"}),
+    Export("dali", "NVIDIA DALI", "A program for NVIDIA DALI itself.", *_PYTHON, {"dialect": "nvidia.dali"}),
     Export(
         "json", "Graph file", "What Save writes: everything, positions included.", ".dali.json", "application/json",
         "json", "dali_lab.formats.json_file",
@@ -68,15 +73,11 @@ def export_document(document: Json, to: str, title: str) -> Json:
     else:
         graph, warnings = exportable(document)
         try:
-            text = str(_writer(export)(graph))
+            text = export.text(graph)
         except DaliLabError as error:
             raise DocumentError(sentence(str(error))) from error
     result = {"text": text, "filename": file_name(title) + export.suffix, "mime": export.mime, "language": export.language}
     return {**result, "warnings": warnings} if warnings else result
-
-
-def _writer(export: Export) -> Callable[[Graph], str]:
-    return importlib.import_module(export.module).dumps  # type: ignore[no-any-return]
 
 
 def exportable(document: Json) -> tuple[Graph, list[str]]:
@@ -97,8 +98,6 @@ def exportable(document: Json) -> tuple[Graph, list[str]]:
     if not graph.outputs:
         used = {edge.node for node in graph.nodes.values() for edge in node.edges()}
         ends = tuple(name for name in graph.nodes if name not in used)
-        from dali_lab.graph.graph import Edge
-
         graph = graph.replaced(outputs=tuple(Edge(name) for name in ends))
         warnings.append(f"No outputs are marked, so the last nodes are returned: {', '.join(ends)}.")
     return graph, warnings

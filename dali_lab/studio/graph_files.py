@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.errors import FormatError
-from dali_lab.formats.files import write_bytes, write_text
+from dali_lab.formats.files import read_bytes, write_bytes, write_text
 from dali_lab.graph.graph import Graph
 
-_READERS = {".json": "json_file", ".py": "python_code", ".dali": "dali_proto", ".pb": "dali_proto"}
-_WRITERS = {**_READERS, ".dot": "dot", ".gv": "dot"}
+_READERS = {".json": "json_file", ".py": "python_code", ".dali": "dali_proto", ".pb": "dali_proto", ".png": "png"}
+_WRITERS = {".json": "json_file", ".py": "python_code", ".dali": "dali_proto", ".pb": "dali_proto", ".dot": "dot", ".gv": "dot"}
 _PICTURES = (".svg", ".png", ".pdf")
 
 
@@ -24,7 +24,14 @@ def load(path: str) -> Graph:
     FormatError
         If the ending tells no kind that can be read here, or the file is not what it should be.
     """
-    graph: Graph = _module(path, _READERS, "read").load(path)
+    module = _module(path, _READERS, "read")
+    if Path(path).suffix.lower() == ".py":
+        try:
+            graph: Graph = module.loads(read_bytes(path).decode("utf-8"))
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path}: this is no text in UTF-8") from error
+    else:
+        graph = module.load(path)
     return graph
 
 
