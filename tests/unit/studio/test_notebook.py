@@ -1,0 +1,174 @@
+"""The editor and the pictures of a notebook, without a notebook: messages as the front end would send them."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import fn
+from dali_lab.errors import DaliLabError
+from dali_lab.schema.samples import picture, pictures
+from dali_lab.studio import widget as widget_module
+from dali_lab.studio.showing import as_batch, show
+
+
+@pytest.fixture
+def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stands for the built editor, which these tests do not show."""
+    path = tmp_path / "editor.js"
+    path.write_text("export default { render() {} }")
+    monkeypatch.setattr(widget_module, "BUNDLE", path)
+
+
+def make_pipeline() -> dali_lab.Pipeline:
+    arrays, layout = pictures()
+
+    @dali_lab.pipeline_def(batch_size=3, num_threads=2, seed=5)
+    def pipe() -> Any:
+        images = fn.external_source(source=lambda: arrays, layout=layout, name="images")
+        return fn.flip(images, horizontal=1, name="flip")
+
+    return pipe()
+
+
+class Page:
+    """What the browser's side of a widget would get and send."""
+
+    def __init__(self, editor: widget_module.Editor) -> None:
+        self.editor = editor
+        self.messages: list[tuple[dict, list]] = []
+        self.editor.send = lambda content, buffers=None: self.messages.append((content, buffers))  # type: ignore[method-assign]
+        self._count = 0
+
+    def call(self, view: str, method: str, **params: Any) -> dict:
+        self._count += 1
+        identity = f"{view}-{self._count}"
+        message = {"kind": "request", "id": identity, "method": method, "params": params}
+        self.editor._take(self.editor, message, [])
+        return self.wait(lambda content: content.get("id") == identity)["result"]
+
+    def wait(self, wanted: Any) -> dict:
+        ends = time.monotonic() + 30
+        while time.monotonic() < ends:
+            for content, _ in list(self.messages):
+                if wanted(content):
+                    return content
+            time.sleep(0.01)
+        raise AssertionError("no such message")
+
+
+def test_edits_are_in_the_graph_of_the_pipeline(bundle: None) -> None:
+    pipe = make_pipeline()
+    editor = dali_lab.edit(pipe)
+    try:
+        page = Page(editor)
+        hello = page.call("view", "hello", protocol=1, client="view")
+        assert hello["seed"] == 5
+        flip = hello["document"]["nodes"]["flip"]
+        page.call("view", "preview", run=1, samples=3, thumb=32)
+        event = page.wait(lambda content: content.get("event") == "preview.node" and content["params"]["node"] == "flip")
+        assert len(event["params"]["outputs"][0]["images"]) == 3, "the Python source of the notebook is run"
+        flip = {**flip, "arguments": {"horizontal": 0, "vertical": 1}}
+        page.call("view", "edit", base=1, changes={"nodes": {"flip": flip}})
+        assert pipe.graph["flip"].arguments["vertical"] == 1
+        (flipped,) = pipe.run()
+        np.testing.assert_array_equal(flipped.at(0), pictures()[0][0][::-1])
+        assert editor.graph["flip"].arguments["vertical"] == 1
+        assert editor.pipeline.graph["flip"].arguments["vertical"] == 1
+    finally:
+        editor.close()
+        pipe.close()
+
+
+def test_two_views_of_a_widget_are_two_editors(bundle: None) -> None:
+    editor = dali_lab.edit(make_pipeline())
+    try:
+        page = Page(editor)
+        page.call("one", "hello", protocol=1, client="one")
+        page.call("two", "hello", protocol=1, client="two")
+        page.call("one", "preview", run=1000, samples=2, thumb=32)
+        page.wait(lambda content: content.get("event") == "preview.done" and content["params"]["run"] == 1000)
+        page.call("two", "preview", run=2000, samples=2, thumb=32)
+        page.wait(lambda content: content.get("event") == "preview.done" and content["params"]["run"] == 2000)
+        told = [c["params"] for c, _ in page.messages if c.get("event") == "preview.node" and c["params"]["run"] == 2000]
+        assert {entry["node"] for entry in told} == {"images", "flip"}
+        page.call("one", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
+        changed = page.wait(lambda content: content.get("event") == "changed")
+        assert changed["params"]["client"] == "one"
+    finally:
+        editor.close()
+
+
+def test_unfinished_graph_gives_no_pipeline(bundle: None) -> None:
+    editor = dali_lab.edit()
+    try:
+        page = Page(editor)
+        page.call("view", "edit", base=1, changes={"nodes": {"flip": {"op": "flip"}}})
+        with pytest.raises(DaliLabError, match=r"node 'flip': Connect"):
+            _ = editor.pipeline
+        assert "flip" in editor.graph.nodes
+    finally:
+        editor.close()
+
+
+def test_editor_without_a_bundle_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(widget_module, "BUNDLE", tmp_path / "none.js")
+    with pytest.raises(DaliLabError, match="not built"):
+        dali_lab.edit()
+
+
+def test_show_what_a_pipeline_returns() -> None:
+    pipe = make_pipeline()
+    try:
+        shown = dali_lab.show(pipe.run(), labels=[0, 1, 1], names=["cat", "dog"])
+    finally:
+        pipe.close()
+    page = shown._repr_html_()
+    assert len(re.findall("<img ", page)) == 3
+    assert "dog" in page
+    assert "UINT8 HWC" in page
+    assert "3 ×" in repr(shown)
+
+
+def test_show_escapes_text_and_takes_arrays() -> None:
+    shown = show(np.stack([picture(20, 30)] * 2), labels=["<script>", "b"])
+    assert "<script>" not in shown._repr_html_()
+    assert len(show([np.zeros((3, 20, 30), np.float32)]).pictures) == 1
+    assert as_batch(np.zeros((2, 3, 20, 30))).layout == "CHW"
+    assert len(show(np.zeros((100, 8, 8, 3), np.uint8), limit=5).pictures) == 5
+    assert show(np.arange(5)).pictures == [None] * 5
+
+
+def test_boxes_and_masks_are_drawn() -> None:
+    plain = np.zeros((1, 40, 60, 3), np.uint8)
+    boxed = show(plain, boxes=[np.array([[0.25, 0.25, 0.75, 0.75]])])
+    masked = show(plain, masks=[np.pad(np.ones((10, 10), np.int32), ((5, 25), (5, 45)))])
+    assert len({show(plain).pictures[0].data, boxed.pictures[0].data, masked.pictures[0].data}) == 3
+    with pytest.raises(DaliLabError, match="2 labels for 1 samples"):
+        show(plain, labels=[1, 2])
+    with pytest.raises(DaliLabError, match="cannot be shown"):
+        show(3)
+
+
+def test_preview_steps_through_batches() -> None:
+    import ipywidgets
+
+    pipe = make_pipeline()
+    try:
+        stepped = dali_lab.preview(pipe, node="flip", samples=2)
+        assert isinstance(stepped, ipywidgets.Widget)
+        slider, place = stepped.children
+        before = place.value
+        assert before.count("<img ") == 2
+        slider.value = 3
+        assert place.value.count("<img ") == 2
+        with pytest.raises(DaliLabError, match="did you mean 'flip'"):
+            dali_lab.preview(pipe, node="flp")
+    finally:
+        pipe.close()

@@ -1,0 +1,180 @@
+"""Pictures of batches: every layout and dtype, a sensible range, and numbers that are true."""
+
+from __future__ import annotations
+
+import cv2
+import numpy as np
+import pytest
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema.samples import picture as sample
+from dali_lab.studio.pictures import (
+    Picture,
+    Scale,
+    display_scale,
+    encoded_picture,
+    encoded_text,
+    histogram,
+    picture,
+    positions,
+    summary,
+    value_range,
+)
+from dali_lab.types import FLOAT, INT64, UINT8, UINT16
+
+WHOLE = Scale(0, 255)
+
+
+def decoded(item: Picture | None) -> np.ndarray:
+    assert item is not None
+    flag = cv2.IMREAD_UNCHANGED
+    frame = cv2.imdecode(np.frombuffer(item.data, np.uint8), flag)
+    assert frame.shape[:2] == (item.height, item.width)
+    return frame if frame.ndim == 2 else frame[..., ::-1] if frame.shape[2] == 3 else frame
+
+
+@pytest.mark.parametrize("layout", ["HWC", "CHW"])
+def test_colours_stay_what_they_are(layout: str) -> None:
+    red = np.zeros((20, 30, 3), np.uint8)
+    red[..., 0] = 255
+    array = red if layout == "HWC" else np.ascontiguousarray(red.transpose(2, 0, 1))
+    frame = decoded(picture(array, layout, "image", WHOLE, 96))
+    np.testing.assert_array_equal(frame, red)
+
+
+def test_large_pictures_shrink_and_small_ones_stay() -> None:
+    item = picture(sample(300, 200), "HWC", "image", WHOLE, 96)
+    assert (item.width, item.height, item.mime) == (64, 96, "image/jpeg")
+    expected = cv2.resize(sample(300, 200), (64, 96), interpolation=cv2.INTER_AREA)
+    assert np.abs(decoded(item).astype(int) - expected).mean() < 4
+    small = picture(sample(1, 7), "HWC", "image", WHOLE, 96)
+    assert (small.width, small.height, small.mime) == (7, 1, "image/png")
+    assert picture(sample(1000, 2), "HWC", "image", WHOLE, 50).width == 1
+
+
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    [
+        ((12, 10), "HW"), ((12, 10, 1), "HWC"), ((12, 10, 2), "HWC"), ((12, 10, 4), "HWC"), ((12, 10, 7), "HWC"),
+        ((5, 12, 10, 3), "FHWC"), ((5, 3, 12, 10), "FCHW"), ((4, 12, 10, 1), "DHWC"), ((2, 4, 12, 10, 3), "FDHWC"),
+        ((12, 10, 3), ""), ((1, 1, 3), "HWC"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "bool"])
+def test_every_layout_and_dtype_gives_a_picture(shape: tuple[int, ...], layout: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    array = rng.random(shape) * (1 if dtype in ("bool",) or dtype.startswith("float") else 100)
+    batch = Batch.of([(array > 0.5) if dtype == "bool" else array.astype(dtype)], layout)
+    described = summary(batch, 1, (), "image")
+    item = picture(batch.array(0), layout, described.kind, described.scale, 64)
+    if described.kind == "image":
+        assert decoded(item).size > 0
+    else:
+        assert not layout
+
+
+@pytest.mark.parametrize("shape", [(0, 5, 3), (5, 0, 3), (4, 4, 0)])
+def test_empty_samples_are_no_picture(shape: tuple[int, ...]) -> None:
+    batch = Batch.of([np.zeros(shape, np.uint8)], "HWC")
+    described = summary(batch, 1, (), "image")
+    item = picture(batch.array(0), "HWC", described.kind, described.scale, 64)
+    assert item is None
+    assert described.fields["range"] is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "low_high", "expected"),
+    [
+        (UINT8, (10, 20), Scale(0, 255)),
+        (UINT16, (0, 60000), Scale(0, 65535)),
+        (FLOAT, (0.0, 1.0), Scale(0, 1)),
+        (FLOAT, (0.0, 255.0), Scale(0, 255)),
+        (FLOAT, (-12.0, 270.0), Scale(0, 255)),
+        (FLOAT, (-1.0, 1.0), Scale(-1.05, 1.05)),
+        (FLOAT, (-2.1, 2.6), Scale(-2.7, 2.7)),
+        (FLOAT, (-900.0, 900.0), Scale(-900.0, 900.0)),
+        (FLOAT, None, Scale(0, 1)),
+        (INT64, (1000, 1000), Scale(999, 1001)),
+    ],
+)
+def test_range_that_is_shown(dtype: object, low_high: tuple[float, float] | None, expected: Scale) -> None:
+    assert display_scale(dtype, low_high) == expected
+
+
+def test_a_slider_does_not_change_the_exposure() -> None:
+    """Scaling a normalised picture must be seen: the range it is shown in stays the same."""
+    scales = {display_scale(FLOAT, (-1.9 * factor, 2.2 * factor)) for factor in (0.6, 0.8, 1.0, 1.2)}
+    assert len(scales) == 1
+
+
+def test_nan_and_infinity_do_no_harm() -> None:
+    array = np.full((10, 10, 3), np.nan, np.float32)
+    batch = Batch.of([array, array + np.inf], "HWC")
+    described = summary(batch, 2, (), "image")
+    assert described.fields["range"] is None
+    assert decoded(picture(array, "HWC", "image", described.scale, 32)).max() == 0
+    array[0] = [np.inf, -np.inf, 3.0]
+    described = summary(Batch.of([array], "HWC"), 1, (), "image")
+    assert described.fields["range"] == ["-inf", "inf"]
+    assert described.fields["histogram"] is None
+    assert picture(array, "HWC", "image", described.scale, 32) is not None
+
+
+def test_range_and_histogram_are_true() -> None:
+    arrays = [np.arange(256, dtype=np.uint8).reshape(16, 16, 1), np.zeros((16, 16, 1), np.uint8)]
+    assert value_range(arrays) == (0, 255)
+    counts = histogram(arrays, (0, 255))
+    assert len(counts) == 32
+    assert sum(counts) == 512
+    assert counts[0] >= 256
+    assert all(7 <= count <= 9 for count in counts[1:])
+    assert histogram(arrays, (3, 3)) is None
+
+
+def test_missing_samples_leave_gaps() -> None:
+    assert positions(3, 4, {1}) == [0, None, 1, 2]
+    assert positions(4, 4, ()) == [0, 1, 2, 3]
+    assert positions(0, 2, {0, 1}) == [None, None]
+    batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 3, "HWC")
+    fields = summary(batch, 4, {1}, "image").fields
+    assert fields["shapes"] == [[4, 4, 3], [], [4, 4, 3], [4, 4, 3]]
+    assert fields["batch"] == 4
+
+
+def test_numbers_and_texts() -> None:
+    fields = summary(Batch.of([np.float32(1.5), np.float32(np.nan)]), 2).fields
+    assert fields["numbers"] == [[1.5], ["nan"]]
+    assert fields["values"] == ["1.5", "nan"]
+    fields = summary(Batch.of([np.arange(40)]), 1).fields
+    assert fields["values"] == ["40: 0, 1, 2, 3, …"]
+    assert summary(Batch.of([np.zeros((0,), np.int32)]), 1).fields["values"] == ["empty"]
+
+
+def test_encoded_files_are_shown() -> None:
+    data = cv2.imencode(".jpg", sample(400, 600))[1]
+    item = encoded_picture(data, 100)
+    assert (item.width, item.height) == (100, 67)
+    assert encoded_text(data).startswith("JPEG, ")
+    assert encoded_picture(np.zeros(5, np.uint8), 100) is None
+    assert encoded_picture(np.frombuffer(b"this is no picture at all", np.uint8), 100) is None
+    assert encoded_text(np.frombuffer(b"this is no picture at all", np.uint8)) == "25 bytes"
+
+
+def test_labels_are_folders_under_the_root() -> None:
+    batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 2, "HWC")
+    batch.sources = ("/data/cats/a.jpg", "/data/b.jpg")
+    fields = summary(batch, 2, (), "image", {"/data"}).fields
+    assert fields["files"] == ["a.jpg", "b.jpg"]
+    assert fields["labels"] == ["cats", None]
+
+
+def test_masks_sounds_and_matrices() -> None:
+    mask = np.zeros((20, 20, 1), np.int32)
+    mask[5:10] = 3
+    frame = decoded(picture(mask, "HWC", "mask", WHOLE, 64))
+    assert len(np.unique(frame.reshape(-1, 3), axis=0)) == 2
+    wave = np.sin(np.linspace(0, 50, 4000)).astype(np.float32)
+    item = picture(wave, "", "audio", WHOLE, 120)
+    assert (item.width, item.height) == (120, 40)
+    assert picture(np.zeros(0, np.float32), "", "audio", WHOLE, 120) is None
+    assert picture(np.random.default_rng(0).random((64, 80)).astype(np.float32), "ft", "tensor", WHOLE, 96) is not None
