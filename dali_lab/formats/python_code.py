@@ -88,6 +88,25 @@ def dump(graph: Graph, path: PathLike, dialect: Dialect = "dali_lab", **options:
     write_text(path, dumps(graph, dialect, **options))
 
 
+def loads(text: str, name: str | None = None) -> Graph:
+    """The graph of a pipeline function in a program, read without running the program.
+
+    Parameters
+    ----------
+    name
+        Which function; needed if there are several.
+
+    Raises
+    ------
+    FormatError
+        If the code is wrong, or does more than calling operators on constants and on each other, so that it must be
+        run to know the graph: see :mod:`dali_lab.formats.python_import`.
+    """
+    from dali_lab.formats.python_static import read
+
+    return read(text, name)
+
+
 def _beyond_dali(operator: type[Operator]) -> str:
     return "an operator of DALI Lab alone" if operator.beyond_dali else ""
 

@@ -8,21 +8,38 @@ from __future__ import annotations
 
 import bisect
 import builtins
+import contextlib
 import dis
 import functools
 import keyword
+from collections.abc import Iterator
+from contextvars import ContextVar
 from types import CodeType, FrameType
 
 RESERVED = frozenset({"fn", "math", "np", "ops", "pipeline_def", "types"})
 """Names that programs use for other things; a variable that ends in ``_`` to avoid one names a node without it."""
+
+_suggestion: ContextVar[str | None] = ContextVar("suggestion", default=None)
+
+
+@contextlib.contextmanager
+def suggesting(name: str) -> Iterator[None]:
+    """Suggest this name, whatever the calling code looks like; for callers that are not the person's own code."""
+    token = _suggestion.set(name)
+    try:
+        yield
+    finally:
+        _suggestion.reset(token)
+
 
 _STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR"})
 
 
 def suggested_name(frame: FrameType | None) -> str:
     """The name for the node that the call running in `frame` makes, or an empty text."""
-    if frame is None:
-        return ""
+    asked = _suggestion.get()
+    if asked is not None or frame is None:
+        return asked or ""
     offsets, targets = _targets(frame.f_code)
     # A frame that waits for a call may point behind the instruction, at its inline caches.
     place = bisect.bisect_right(offsets, frame.f_lasti) - 1

@@ -1,0 +1,230 @@
+"""Code to graph by running it: the pipelines in a program are listed, and the chosen one is traced in another process.
+
+A program runs only when :func:`trace` is called, which is for callers whose user agreed to that. It runs apart, with a
+time limit, and can be cancelled; what it prints is kept away from the caller's own output.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dali_lab.errors import FormatError, nearest
+from dali_lab.formats import json_file
+from dali_lab.formats.files import PathLike, read_bytes
+from dali_lab.formats.python_static import decorator_of, parse
+from dali_lab.graph.graph import Graph
+
+Style = Literal["function", "class", "context"]
+DEFAULT_TIMEOUT = 60.0
+_POLL = 0.05
+_MOST_OUTPUT = 2000
+
+
+@dataclass(frozen=True)
+class Found:
+    """A pipeline in a program.
+
+    Attributes
+    ----------
+    name
+        The function, the class, or the variable that holds the pipeline.
+    style
+        A function under ``pipeline_def``, a class with ``define_graph``, or a ``with`` block.
+    line
+        Where it begins.
+    summary
+        First line of its documentation.
+    arguments
+        Arguments that must be given.
+    """
+
+    name: str
+    style: Style
+    line: int
+    summary: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+def pipelines(text: str) -> list[Found]:
+    """The pipelines in a program, found without running it.
+
+    Raises
+    ------
+    FormatError
+        If it is no Python.
+    """
+    module = parse(text)
+    found: list[Found] = []
+    made: set[str] = set()
+    for node in ast.walk(module):
+        if isinstance(node, ast.Assign) and _makes_pipeline(node.value):
+            made.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef) and decorator_of(node) is not None:
+            found.append(Found(node.name, "function", node.lineno, _summary(node), _required(node)))
+        elif isinstance(node, ast.ClassDef) and any(
+            isinstance(item, ast.FunctionDef) and item.name == "define_graph" for item in node.body
+        ):
+            found.append(Found(node.name, "class", node.lineno, _summary(node)))
+    for node in ast.walk(module):
+        if not isinstance(node, ast.With):
+            continue
+        for item in node.items:
+            expression, alias = item.context_expr, item.optional_vars
+            if isinstance(expression, ast.Name) and expression.id in made:
+                found.append(Found(expression.id, "context", node.lineno))
+            elif _makes_pipeline(expression) and isinstance(alias, ast.Name):
+                found.append(Found(alias.id, "context", node.lineno))
+    return sorted(found, key=lambda entry: entry.line)
+
+
+def _makes_pipeline(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call):
+        return False
+    function = node.func
+    return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) == "Pipeline"
+
+
+def _summary(node: ast.FunctionDef | ast.ClassDef) -> str:
+    return (ast.get_docstring(node) or "").strip().split("\n")[0]
+
+
+def _required(node: ast.FunctionDef) -> tuple[str, ...]:
+    arguments = node.args
+    plain = [*arguments.posonlyargs, *arguments.args]
+    names = [each.arg for each in plain[: len(plain) - len(arguments.defaults)]]
+    names += [
+        each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
+    ]
+    return tuple(names)
+
+
+def trace(
+    path: PathLike,
+    name: str | None = None,
+    *,
+    arguments: dict[str, object] | None = None,
+    timeout: float = DEFAULT_TIMEOUT,
+    cancel: threading.Event | None = None,
+) -> Graph:
+    """Run a program in another process and give the graph of one of its pipelines.
+
+    The program runs as a module: what stands under ``if __name__ == "__main__"`` does not. ``import nvidia.dali`` in it
+    gives DALI Lab.
+
+    Parameters
+    ----------
+    path
+        The program. Call this only for a file whose user agreed to run it.
+    name
+        Which pipeline; needed if there are several.
+    arguments
+        Arguments for the function, as plain values.
+    timeout
+        Seconds that it may take.
+    cancel
+        Set by another thread to give up.
+
+    Raises
+    ------
+    FormatError
+        If it fails, takes too long, was cancelled, or has no such pipeline.
+    """
+    text = _decoded(read_bytes(path))
+    entries = pipelines(text)
+    names = list(dict.fromkeys(entry.name for entry in entries))
+    if name is None:
+        if len(names) != 1:
+            what = f"several pipelines here: {', '.join(names)}; choose one" if names else "no pipeline here"
+            raise FormatError(f"there {'are' if names else 'is'} {what}", source=os.fspath(path))
+        name = names[0]
+    elif name not in names:
+        raise FormatError(f"there is no pipeline '{name}'{nearest(name, names)}", source=os.fspath(path))
+    style = next(entry.style for entry in entries if entry.name == name)
+    with tempfile.TemporaryDirectory(prefix="dali-lab-") as folder:
+        answer = Path(folder) / "answer.json"
+        task = {"path": os.path.abspath(path), "name": name, "style": style, "arguments": arguments or {}}
+        _run(
+            [sys.executable, "-m", "dali_lab.formats.python_import_worker", json.dumps(task), str(answer)],
+            timeout,
+            cancel,
+        )
+        if not answer.exists():
+            raise FormatError("the program ended before its pipeline was traced", source=os.fspath(path))
+        result = json.loads(answer.read_text("utf-8"))
+    if "error" in result:
+        raise FormatError(result["error"], source=os.fspath(path))
+    return json_file.from_document(result["document"])
+
+
+def trace_text(text: str, name: str | None = None, **options: object) -> Graph:
+    """As :func:`trace`, for a program that is in no file."""
+    with tempfile.TemporaryDirectory(prefix="dali-lab-") as folder:
+        path = Path(folder) / "pasted.py"
+        path.write_text(text, "utf-8")
+        try:
+            return trace(path, name, **options)  # type: ignore[arg-type]
+        except FormatError as error:
+            error.source = None
+            raise
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise FormatError("this is no text in UTF-8, so it is no program") from error
+
+
+def _run(command: list[str], timeout: float, cancel: threading.Event | None) -> None:
+    """Run a command in a process group of its own, to its end or to ours."""
+    root = str(Path(__file__).parents[2])
+    paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        )
+        end = time.monotonic() + timeout
+        try:
+            while process.poll() is None:
+                if cancel is not None and cancel.wait(_POLL):
+                    raise FormatError("cancelled")
+                if cancel is None:
+                    with suppress(subprocess.TimeoutExpired):
+                        process.wait(_POLL)
+                if time.monotonic() > end:
+                    raise FormatError(f"the program took longer than {timeout:g} s and was stopped")
+        finally:
+            _stop(process)
+        if process.returncode:
+            output.seek(0, os.SEEK_END)
+            output.seek(max(0, output.tell() - _MOST_OUTPUT))
+            said = output.read().decode("utf-8", "replace").strip()
+            raise FormatError(f"the program ended with status {process.returncode}" + (f":\n{said}" if said else ""))
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started."""
+    if hasattr(os, "killpg"):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    if process.poll() is None:
+        process.kill()
+    process.wait()

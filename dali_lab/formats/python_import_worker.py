@@ -1,0 +1,78 @@
+"""Runs a person's program in a process of its own and writes down the graph of one of its pipelines."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dali_lab import compat
+from dali_lab.formats import json_file
+from dali_lab.pipeline import Pipeline
+
+_STAND_INS = {"batch_size": 8, "num_threads": 2, "device_id": None}
+
+
+def main() -> int:
+    """Trace as the command line says: a task as JSON, and the file for the answer."""
+    task, answer = json.loads(sys.argv[1]), Path(sys.argv[2])
+    sys.argv = [task["path"]]
+    try:
+        result: dict[str, Any] = {"document": json_file.to_document(_trace(task).graph)}
+        text = json.dumps(result)
+    except BaseException as error:
+        # The program is the user's: it may raise anything, and leave by any way.
+        text = json.dumps({"error": _describe(error, task["path"])})
+    answer.write_text(text, "utf-8")
+    return 0
+
+
+def _trace(task: dict[str, Any]) -> Pipeline:
+    compat.install()
+    path = Path(task["path"])
+    sys.path.insert(0, str(path.parent))
+    module = _load(path)
+    found: Any = getattr(module, task["name"], None)
+    if isinstance(found, Pipeline):
+        return found
+    if task["style"] == "context" or found is None:
+        raise LookupError(f"after the program ran there is no pipeline '{task['name']}'")
+    arguments = dict(task["arguments"])
+    if task["style"] == "class":
+        parameters = inspect.signature(found).parameters
+        missing = {key: value for key, value in _STAND_INS.items() if key in parameters and key not in arguments}
+        return found(**missing, **arguments)  # type: ignore[no-any-return]
+    pipeline = found(**arguments)
+    if not isinstance(pipeline, Pipeline):
+        raise TypeError(f"'{task['name']}' gives a {type(pipeline).__name__}, and no pipeline")
+    return pipeline
+
+
+def _load(path: Path) -> ModuleType:
+    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else "traced_program"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _describe(error: BaseException, path: str) -> str:
+    """The error, and the line of the program where it came from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
+    place = f"line {frames[-1].lineno}: " if frames else ""
+    if isinstance(error, SyntaxError):
+        place = f"line {error.lineno}: "
+    return f"{place}{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

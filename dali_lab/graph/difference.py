@@ -1,0 +1,180 @@
+"""What changed in meaning between two graphs: nodes, wiring, arguments, outputs, settings; never where things stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from dali_lab.graph.graph import Edge, Graph, Node, same_values
+
+Kind = Literal[
+    "node added",
+    "node removed",
+    "operator",
+    "device",
+    "input",
+    "argument",
+    "connection",
+    "outputs",
+    "setting",
+    "renamed",
+]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One difference.
+
+    Attributes
+    ----------
+    kind
+        What changed.
+    node
+        The node, or `None` for outputs and settings.
+    name
+        The argument, input or setting.
+    before, after
+        The values, `None` where there was none.
+    """
+
+    kind: Kind
+    node: str | None = None
+    name: str | None = None
+    before: Any = None
+    after: Any = None
+
+    def __str__(self) -> str:
+        before, after = _text(self.before), _text(self.after)
+        match self.kind:
+            case "node added":
+                return f"+ {self.node} ({after})"
+            case "node removed":
+                return f"- {self.node} ({before})"
+            case "renamed":
+                return f"~ {before} is now called {after}"
+            case "outputs":
+                return f"~ outputs: {before} → {after}"
+        place = f"{self.node}: " if self.node is not None else ""
+        label = {"operator": "operator", "device": "device", "setting": f"pipeline {self.name}"}.get(
+            self.kind, str(self.name)
+        )
+        return f"~ {place}{label}: {before} → {after}"
+
+
+_UNSET = object()
+
+
+def difference(before: Graph, after: Graph) -> list[Change]:
+    """What changed from one graph to the other, empty for graphs of the same meaning.
+
+    A node that has another name and is otherwise the same, with the same inputs and consumers, is said to be renamed.
+    """
+    renamed = _renamed(before, after)
+    if renamed:
+        before = _with_names(before, renamed)
+    changes = [Change("renamed", new, None, old, new) for old, new in renamed.items()]
+    changes += [
+        Change("node removed", name, None, before.nodes[name].op) for name in before.nodes if name not in after.nodes
+    ]
+    changes += [
+        Change("node added", name, None, None, _described(node))
+        for name, node in after.nodes.items()
+        if name not in before.nodes
+    ]
+    for name, node in after.nodes.items():
+        if name in before.nodes:
+            changes += _node_changes(before.nodes[name], node)
+    if before.outputs != after.outputs:
+        changes.append(Change("outputs", None, None, before.outputs, after.outputs))
+    changes += _mapping_changes("setting", None, before.pipeline, after.pipeline)
+    return changes
+
+
+def difference_text(before: Graph, after: Graph) -> str:
+    """The changes as text, one a line; empty for graphs of the same meaning."""
+    return "".join(f"{change}\n" for change in difference(before, after))
+
+
+def _node_changes(before: Node, after: Node) -> Iterator[Change]:
+    if before.op != after.op:
+        yield Change("operator", after.id, None, before.op, after.op)
+    if before.device != after.device:
+        yield Change("device", after.id, None, before.device, after.device)
+    for index in range(max(len(before.inputs), len(after.inputs))):
+        old = before.inputs[index] if index < len(before.inputs) else None
+        new = after.inputs[index] if index < len(after.inputs) else None
+        if old != new:
+            yield Change("input", after.id, f"input {index}", old, new)
+    yield from _mapping_changes("argument", after.id, before.arguments, after.arguments)
+    yield from _mapping_changes("connection", after.id, before.connections, after.connections)
+
+
+def _mapping_changes(
+    kind: Kind, node: str | None, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> Iterator[Change]:
+    for name in [*before, *(name for name in after if name not in before)]:
+        old, new = before.get(name, _UNSET), after.get(name, _UNSET)
+        if not same_values(old, new):
+            yield Change(kind, node, name, None if old is _UNSET else old, None if new is _UNSET else new)
+
+
+def _renamed(before: Graph, after: Graph) -> dict[str, str]:
+    """Nodes that only have another name, by their old one: what they are and what they take is the same."""
+    gone = {name: node for name, node in before.nodes.items() if name not in after.nodes}
+    new = {name: node for name, node in after.nodes.items() if name not in before.nodes}
+    found: dict[str, str] = {}
+    grew = True
+    while grew:
+        grew = False
+        for old_name, old in list(gone.items()):
+            alike = [name for name, node in new.items() if _same_node(old, node, found)]
+            if len(alike) == 1 and sum(_same_node(other, new[alike[0]], found) for other in gone.values()) == 1:
+                found[old_name] = alike[0]
+                del gone[old_name], new[alike[0]]
+                grew = True
+    return found
+
+
+def _same_node(old: Node, new: Node, names: Mapping[str, str]) -> bool:
+    def now(edge: Edge) -> Edge:
+        return edge._replace(node=names.get(edge.node, edge.node))
+
+    return (
+        (old.op, old.device) == (new.op, new.device)
+        and tuple(map(now, old.inputs)) == new.inputs
+        and {key: now(edge) for key, edge in old.connections.items()} == dict(new.connections)
+        and same_values(old.arguments, new.arguments)
+    )
+
+
+def _with_names(graph: Graph, names: Mapping[str, str]) -> Graph:
+    def now(edge: Edge) -> Edge:
+        return edge._replace(node=names.get(edge.node, edge.node))
+
+    nodes = {}
+    for name, node in graph.nodes.items():
+        new = names.get(name, name)
+        nodes[new] = node.replaced(
+            id=new,
+            inputs=tuple(map(now, node.inputs)),
+            connections={key: now(edge) for key, edge in node.connections.items()},
+        )
+    return graph.replaced(nodes=nodes, outputs=tuple(map(now, graph.outputs)))
+
+
+def _described(node: Node) -> str:
+    inputs = ", ".join(_text(edge) for edge in node.inputs)
+    return f"{node.op} of {inputs}" if inputs else node.op
+
+
+def _text(value: Any) -> str:
+    from dali_lab.formats.labels import short
+
+    if value is None:
+        return "not set"
+    if isinstance(value, Edge):
+        return str(value) if value.node else "nothing"
+    if isinstance(value, tuple) and value and all(isinstance(item, Edge) for item in value):
+        return ", ".join(map(_text, value))
+    return value if isinstance(value, str) else short(value)

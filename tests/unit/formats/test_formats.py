@@ -1,0 +1,187 @@
+"""One door to all forms: by ending, by content, by name; pictures with a graph inside; torchvision; differences."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from dali_lab import formats, types
+from dali_lab.errors import FormatError
+from dali_lab.formats import json_file, png
+from dali_lab.formats.exported import plain_graph
+from dali_lab.graph.difference import difference, difference_text
+from dali_lab.graph.graph import Edge, Graph, Node
+from tests.unit.formats.strategies import graphs
+from tests.unit.formats.test_python_code import example
+
+SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("ending", [".dali.json", ".json", ".dali", ".py", ".png"])
+def test_what_was_dumped_is_loaded(ending: str, tmp_path: Path) -> None:
+    if ending == ".png":
+        pytest.importorskip("graphviz")
+        import shutil
+
+        if not shutil.which("dot"):
+            pytest.skip("Graphviz is not installed")
+    path = tmp_path / f"graph{ending}"
+    formats.dump(example(), path)
+    back = formats.load(path, trust=True)
+    assert plain_graph(back).nodes == plain_graph(example()).nodes
+    assert back.outputs == example().outputs
+
+
+@pytest.mark.parametrize("to", ["json", "dali-serialized", "python", "nvidia-python", "pytorch", "dot", "svg"])
+def test_every_form_can_be_named(to: str, tmp_path: Path) -> None:
+    path = tmp_path / "without_ending"
+    formats.dump(example(), path, to)
+    assert path.stat().st_size > 100
+
+
+def test_the_content_tells_the_form_and_not_the_ending(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt"
+    for to in ("json", "dali-serialized", "python"):
+        formats.dump(example(), path, to)
+        assert set(formats.load(path).nodes) == set(example().nodes)
+
+
+def test_unknown_forms_say_what_there_is(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="did you mean 'python'"):
+        formats.dumps(example(), "pyton")
+    with pytest.raises(FormatError, match=r"'graph\.xyz' stands for no form"):
+        formats.dump(example(), tmp_path / "graph.xyz")
+    with pytest.raises(FormatError, match="empty"):
+        formats.loads(b" \n")
+
+
+@SETTINGS
+@given(st.binary(max_size=80))
+def test_any_bytes_are_refused_or_read(data: bytes) -> None:
+    for head in (b"", png.SIGNATURE, b"{", b"from dali_lab import fn\n"):
+        with contextlib.suppress(FormatError):
+            formats.loads(head + data)
+
+
+def picture() -> bytes:
+    import numpy as np
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(np.zeros((4, 6, 3), np.uint8)).save(file, "PNG")
+    return file.getvalue()
+
+
+@SETTINGS
+@given(graphs(), st.data())
+def test_a_picture_carries_its_graph(graph: Graph, data: st.DataObject) -> None:
+    content = png.embed(png.embed(picture(), example()), graph)
+    assert png.loads(content) == graph
+    damaged = bytearray(content)
+    place = data.draw(st.integers(0, len(content)))
+    damaged[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
+    with contextlib.suppress(FormatError):
+        png.loads(bytes(damaged))
+
+
+def test_the_picture_is_still_one_and_its_text_is_readable_elsewhere() -> None:
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(png.embed(picture(), example())))
+    image.load()
+    assert image.size == (6, 4)
+    assert json_file.loads(image.text["dali-lab-graph"]) == json_file.loads(json_file.dumps(example()))
+
+
+def test_uncompressed_text_and_none_at_all() -> None:
+    content = b"dali-lab-graph\0\0\0\0\0" + json_file.dumps(example()).encode()
+    whole = picture()
+    with_text = whole[:-12] + png._chunk(b"iTXt", content) + whole[-12:]
+    assert set(png.loads(with_text).nodes) == set(example().nodes)
+    for data, words in ((whole, "no graph inside"), (with_text[:-90], "cut off"), (b"GIF", "no PNG")):
+        with pytest.raises(FormatError, match=words):
+            png.loads(data)
+
+
+def test_differences_name_what_changed() -> None:
+    before = example()
+    part = before["part"].replaced(arguments={**before["part"].arguments, "hi_0": 2})
+    after = before.with_node(part).with_node(Node("new", "flip", inputs=(Edge("part"),))).without(["max"])
+    after = after.with_node(after["my flip"].replaced(inputs=(Edge("new"),), device="gpu"))
+    after = after.replaced(outputs=(Edge("my flip"),), pipeline={"batch_size": 4, "seed": 7})
+    assert difference_text(before, after).splitlines() == [
+        "- max (flip)",
+        "+ new (flip of part)",
+        "~ part: hi_0: 3 → 2",
+        "~ my flip: device: cpu → gpu",
+        "~ my flip: input 0: part → new",
+        "~ outputs: my flip, max@gpu → my flip",
+        "~ pipeline batch_size: 2 → 4",
+    ]
+
+
+def test_positions_are_no_difference_and_names_are_one() -> None:
+    graph = example()
+    assert difference(graph, graph.replaced(view={"nodes": {"max": {"x": 1}}})) == []
+    renamed = json_file.loads(
+        json_file.dumps(graph).replace('"images', '"pictures').replace('"max', '"largest'), trust=True
+    )
+    assert difference_text(graph, renamed) == "~ images is now called pictures\n~ max is now called largest\n"
+
+
+@SETTINGS
+@given(graphs(), graphs())
+def test_equal_graphs_and_only_they_have_no_difference(left: Graph, right: Graph) -> None:
+    assert difference(left, left) == []
+    assert (difference(left, right) == []) == (left == right)
+    difference_text(left, right)
+
+
+def chain(*nodes: Node) -> Graph:
+    return Graph({node.id: node for node in nodes}, (Edge(nodes[-1].id),), {"batch_size": 1})
+
+
+def test_torchvision_has_the_same_transforms() -> None:
+    torchvision_graph = chain(
+        Node("reader", "readers.file", arguments={"file_root": "/pictures"}),
+        Node("decoded", "decoders.image", inputs=(Edge("reader"),)),
+        Node("sized", "resize", inputs=(Edge("decoded"),), arguments={"resize_shorter": 256.0}),
+        Node("mirror", "random.coin_flip", arguments={"probability": 0.3}),
+        Node(
+            "normal",
+            "crop_mirror_normalize",
+            inputs=(Edge("sized"),),
+            arguments={"crop": (224.0, 224.0), "mean": (10.0, 20.0, 30.0), "std": (2.0,), "dtype": types.FLOAT},
+            connections={"mirror": Edge("mirror")},
+        ),
+    )
+    code = formats.dumps(torchvision_graph, "torchvision").decode()
+    for words in (
+        "v2.Resize(256, interpolation=v2.InterpolationMode.BILINEAR, antialias=True)",
+        "v2.CenterCrop([224, 224])",
+        "v2.RandomHorizontalFlip(p=0.3)",
+        "v2.ToDtype(torch.float32)",
+        "v2.Normalize(mean=[10.0, 20.0, 30.0], std=[2.0])",
+        'datasets.ImageFolder("/pictures", transform=transform)',
+    ):
+        assert words in code
+    import black
+
+    assert black.format_str(code, mode=black.Mode()) == code
+
+
+def test_what_torchvision_lacks_is_listed() -> None:
+    graph = chain(
+        Node("x", "external_source"),
+        Node("noisy", "noise.gaussian", inputs=(Edge("x"),)),
+        Node("turned", "flip", inputs=(Edge("noisy"),), arguments={"depthwise": 1}),
+    )
+    with pytest.raises(
+        FormatError, match=r"noisy \(noise.gaussian\): torchvision has no such(.|\n)*turned \(flip\):(.|\n)*depthwise"
+    ):
+        formats.dumps(graph, "torchvision")

@@ -1,0 +1,175 @@
+"""Programs are read without being run: what was exported, and what people write; nothing else is evaluated."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import dali_lab
+from dali_lab.errors import FormatError
+from dali_lab.formats import python_code, python_static
+from dali_lab.formats.exported import plain_graph
+from dali_lab.formats.values import PythonReference
+from dali_lab.graph.graph import Edge, Graph
+from tests.unit.formats.strategies import finished_graphs
+from tests.unit.formats.test_python_code import example, traced
+
+SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@SETTINGS
+@given(finished_graphs())
+def test_reading_an_exported_program_gives_the_same_graph(graph: Graph) -> None:
+    code = python_code.dumps(graph)
+    assert plain_graph(python_static.read(code)) == plain_graph(graph), code
+
+
+def test_it_reads_what_tracing_gives() -> None:
+    code = python_code.dumps(example())
+    read, run = python_static.read(code), traced(code)
+    assert read["images"].arguments["source"] == PythonReference("tests.unit.formats.test_python_code:batches")
+    assert list(read.nodes) == list(run.nodes)
+    assert read.outputs == run.outputs
+    assert read.pipeline == run.pipeline
+
+
+SCRIPT = '''
+import os
+import numpy as np
+import nvidia.dali.fn as fn
+import nvidia.dali.types as types
+from nvidia.dali import pipeline_def
+from mine import source
+
+MEAN = [0.5 * 255, 127.5]
+FOLDER = os.environ["DATA"]
+
+@pipeline_def(batch_size=4, num_threads=1, device_id=None, seed=1)
+def first(flip=True, scale=2 ** 3):
+    """Read pictures."""
+    images, _ = fn.external_source(source=source, num_outputs=2)
+    images = fn.flip(images, horizontal=1)
+    images = fn.flip(images, vertical=flip)
+    images *= scale
+    out = images[1:3, :, -1].gpu()
+    return out, images > MEAN[1], fn.flip(fn.flip(images))
+
+@pipeline_def
+def second():
+    for name in os.listdir("."):
+        x = fn.external_source(name=name)
+    return x
+
+def main():
+    os.remove("everything")
+
+main()
+'''
+
+
+def test_a_script_as_people_write_it() -> None:
+    graph = python_static.read(SCRIPT, "first")
+    assert list(graph.nodes) == ["images", "images_2", "images_3", "images_4", "out", "gt", "flip", "flip_2"]
+    assert graph["images"].arguments["source"] == PythonReference("mine:source")
+    assert graph["images_4"].arguments == {"b": 8}
+    assert graph["gt"].arguments == {"b": 127.5}
+    assert graph["images_2"].origin == "line 16"
+    assert graph.outputs == (Edge("out", 0, "gpu"), Edge("gt"), Edge("flip_2"))
+    assert graph.pipeline["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        (None, "several pipelines here: first, second"),
+        ("second", "line 24: there is a statement 'for'; to read this program it must be run"),
+        ("frist", "did you mean 'first'"),
+    ],
+)
+def test_what_cannot_be_read_says_why(name: str | None, words: str) -> None:
+    with pytest.raises(FormatError, match=words):
+        python_static.read(SCRIPT, name)
+
+
+HEAD = """\
+from dali_lab import fn, math, pipeline_def, types
+import numpy as np
+import os
+@pipeline_def(batch_size=1)
+def p():
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "__import__('os').system('true')",
+        "open('x')",
+        "os.system('true')",
+        "exec('1')",
+        "fn.sys.exit()",
+        "types.np.load('x')",
+        "math.operation('add', 1, 2)",
+        "fn.make_function(1)",
+        "fn.__builtins__",
+        "().__class__.__bases__[0].__subclasses__()",
+        "np.load('x')",
+        "types.Constant(1).__class__",
+        "fn.external_source().source.pipeline",
+        "[x for x in (1, 2)]",
+        "(lambda: 1)()",
+        "f'{1}'",
+        "10 ** 10 ** 10",
+        "'a' * 10 ** 9",
+        "list('a' * 5)",
+        "1 << 10 ** 9",
+    ],
+)
+def test_nothing_else_is_evaluated(line: str) -> None:
+    with pytest.raises(FormatError, match="line 6"):
+        python_static.read(f"{HEAD}    x = {line}\n    return fn.external_source()")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("fn.flip(fn.external_source(), horizontl=1)", "did you mean 'horizontal'"),
+        ("fn.flip()", "takes 1 input"),
+        ("fn.flip(fn.external_source(), horizontal='left')", "takes an int"),
+        ("fn.no_such(1)", "no_such"),
+        ("a, b = fn.external_source()", "apart"),
+    ],
+)
+def test_wrong_code_says_where(line: str, words: str) -> None:
+    with pytest.raises(FormatError, match=rf"line 6(.|\n)*{words}"):
+        python_static.read(f"{HEAD}    {line}\n    return fn.external_source()")
+
+
+@SETTINGS
+@given(st.data())
+def test_damaged_programs_are_refused_or_read(data: st.DataObject) -> None:
+    text = python_code.dumps(example())
+    for _ in range(data.draw(st.integers(1, 3))):
+        place = data.draw(st.integers(0, len(text)))
+        piece = data.draw(
+            st.sampled_from(["", "(", "]", "\n", ",", "=", "x", "fn", " ", "*", "0", "'", "\0", "9" * 30])
+        )
+        text = text[:place] + piece + text[place + data.draw(st.integers(0, 6)) :]
+    with contextlib.suppress(FormatError):
+        python_static.read(text)
+
+
+def test_deep_nesting_is_refused() -> None:
+    for text in ("(" * 5000, f"{HEAD}    return {'-' * 20_000}fn.external_source()"):
+        with pytest.raises(FormatError):
+            python_static.read(text, "p")
+
+
+def test_names_do_not_leak_from_the_caller() -> None:
+    graph = python_static.read(f"{HEAD}    return fn.flip(fn.external_source())")
+    assert list(graph.nodes) == ["external_source", "flip"]
+    assert "suggesting" in dir(sys.modules[dali_lab.graph.naming.__name__])
