@@ -1,0 +1,210 @@
+"""Sound and its spectra: pre-emphasis, windows, powers, mel filters, decibels, cosine transforms, silence."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
+
+Array = np.ndarray[Any, Any]
+
+ZERO, CLAMP, REFLECT = 0, 1, 2
+
+
+@kernel
+def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array) -> None:
+    """``y[t] = x[t] - c · x[t - 1]``; `border` says what comes before the first element."""
+    for i in range(src.shape[0]):
+        n = counts[i]
+        if n == 0:
+            continue
+        x = array_at(src[i], (n,), like)
+        y = array_at(dst[i], (n,), like)
+        c = coefficients[i]
+        before = x.dtype.type(0)
+        if border == CLAMP or (border == REFLECT and n == 1):
+            before = x[0]
+        elif border == REFLECT:
+            before = x[1]
+        y[0] = x[0] - c * before
+        for t in range(1, n):
+            y[t] = x[t] - c * x[t - 1]
+
+
+@part
+def _reflected(index: Any, size: Any) -> Any:
+    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
+    if size == 1:
+        return 0
+    period = 2 * (size - 1)
+    index = index % period
+    return index if index < size else period - index
+
+
+@kernel
+def windows(
+    src: Array, lengths: Array, counts: Array, window: Array, step: int, before: int, reflect: bool, out: Array,
+    like: Array,
+) -> None:  # fmt: skip
+    """Windows of each signal, weighted: sample `i` gives ``counts[i]`` rows of `out`.
+
+    Window `t` starts at ``t · step - before``; beyond the ends the signal is reflected, or 0. Rows longer than the
+    window end with zeros.
+    """
+    row = 0
+    size = window.shape[0]
+    for i in range(src.shape[0]):
+        n = lengths[i]
+        x = array_at(src[i], (n,), like)
+        for t in range(counts[i]):
+            start = t * step - before
+            for k in range(size):
+                at = start + k
+                if 0 <= at < n:
+                    out[row, k] = window[k] * x[at]
+                elif reflect:
+                    out[row, k] = window[k] * x[_reflected(at, n)]
+                else:
+                    out[row, k] = 0
+            out[row, size:] = 0
+            row += 1
+
+
+@kernel
+def lines(src: Array, shapes: Array, out: Array, like: Array) -> None:
+    """The lines of each sample along its middle axis (``shapes[i]`` is outer, length, inner) as rows of `out`.
+
+    Lines longer than a row are cut, shorter ones end with zeros.
+    """
+    row = 0
+    for i in range(src.shape[0]):
+        outer, n, inner = shapes[i, 0], shapes[i, 1], shapes[i, 2]
+        x = array_at(src[i], (outer, n, inner), like)
+        used = min(n, out.shape[1])
+        for a in range(outer):
+            for b in range(inner):
+                for k in range(used):
+                    out[row, k] = x[a, k, b]
+                out[row, used:] = 0
+                row += 1
+
+
+@kernel
+def powers(spectrum: Array, dst: Array, outers: Array, inners: Array, squared: bool, like: Array) -> None:
+    """Powers (or magnitudes) of the rows of a complex spectrum, which become lines along the middle axis of samples."""
+    row = 0
+    bins = spectrum.shape[1]
+    for i in range(dst.shape[0]):
+        y = array_at(dst[i], (outers[i], bins, inners[i]), like)
+        for a in range(outers[i]):
+            for b in range(inners[i]):
+                for k in range(bins):
+                    value = spectrum[row, k]
+                    power = value.real * value.real + value.imag * value.imag
+                    y[a, k, b] = power if squared else math.sqrt(power)
+                row += 1
+
+
+@kernel
+def filter_bank(
+    src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, like: Array
+) -> None:
+    """Weighted sums along the middle axis of samples (``shapes[i]`` is outer, length, inner).
+
+    Sample `i` uses table ``tables[i]``: filter `m` sums ``weights[table, m, k]`` for `k` in ``bounds[table, m]``.
+    """
+    filters = bounds.shape[1]
+    for i in range(src.shape[0]):
+        outer, n, inner = shapes[i, 0], shapes[i, 1], shapes[i, 2]
+        x = array_at(src[i], (outer, n, inner), like)
+        y = array_at(dst[i], (outer, filters, inner), like)
+        table = tables[i]
+        for a in range(outer):
+            for m in range(filters):
+                for b in range(inner):
+                    y[a, m, b] = 0
+                for k in range(bounds[table, m, 0], bounds[table, m, 1]):
+                    weight = weights[table, m, k]
+                    for b in range(inner):
+                        y[a, m, b] += weight * x[a, k, b]
+
+
+@kernel
+def decibels(
+    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
+) -> None:
+    """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
+    scale = np.float32(multiplier * math.log10(2.0))
+    floor = np.float32(least)
+    for i in range(src.shape[0]):
+        n = counts[i]
+        x = array_at(src[i], (n,), like)
+        y = array_at(dst[i], (n,), like)
+        largest = np.float32(reference)
+        if reference == 0:
+            for t in range(n):
+                if x[t] > largest:
+                    largest = x[t]
+            if largest == 0:
+                largest = np.float32(1)
+        inverse = np.float32(1) / largest
+        for t in range(n):
+            ratio = x[t] * inverse
+            y[t] = scale * np.log2(ratio if ratio > floor else floor)
+
+
+@part
+def _sum_of_squares(x: Array, start: int, stop: int) -> Any:
+    total = x.dtype.type(0)
+    for t in range(max(start, 0), stop):
+        total += x[t] * x[t]
+    return total
+
+
+@part
+def _mean_squares(x: Array, window: int, reset: int, out: Array) -> None:
+    """Mean square of the `window` elements that end at each element, with zeros before the first one."""
+    n = x.shape[0]
+    factor = np.float32(1) / np.float32(window)
+    begin = -window + 1
+    while begin <= n - window:
+        total = _sum_of_squares(x, begin, begin + window)
+        out[begin + window - 1] = np.float32(total) * factor
+        stop = min(begin + reset, n - window + 1)
+        begin += 1
+        while begin < stop:
+            entering = x[begin + window - 1]
+            leaving = x[begin - 1] if begin > 0 else x.dtype.type(0)
+            # Float32 sums keep what rounding leaves behind: this is the order of NVIDIA DALI.
+            total -= leaving * leaving
+            total += entering * entering
+            out[begin + window - 1] = np.float32(total) * factor
+            begin += 1
+
+
+@kernel
+def nonsilent(
+    src: Array, lengths: Array, window: int, reset: int, reference: float, ratio: float, starts: Array, sizes: Array,
+    like: Array,
+) -> None:  # fmt: skip
+    """Begin and length of what is not silent in each signal; a `reference` of 0 stands for its largest power."""
+    for i in range(src.shape[0]):
+        n = lengths[i]
+        x = array_at(src[i], (n,), like)
+        power = np.empty(n, np.float32)
+        _mean_squares(x, window, reset if reset > 0 else n + window, power)
+        base = np.float32(reference)
+        if reference == 0:
+            base = power.max()
+        threshold = base * np.float32(ratio)
+        first = 0
+        while first < n and not power[first] >= threshold:
+            first += 1
+        last = n - 1
+        while last >= first and not power[last] >= threshold:
+            last -= 1
+        starts[i] = max(first - window + 1, 0) if first < n else 0
+        sizes[i] = last + 1 - starts[i] if first < n else 0

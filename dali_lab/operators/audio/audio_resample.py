@@ -1,0 +1,181 @@
+"""Another sample rate for sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
+
+TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
+_WAYS = ("scale", "out_length", "in_rate", "out_rate")
+
+
+@register
+class AudioResample(Operator):
+    """Resamples sound with a sinc filter under a Hann window.
+
+    Say how by `scale` (target rate through present rate), by `in_rate` and `out_rate`, or by `out_length`. Integers
+    are taken as parts of their range, so that the sound keeps its loudness where `dtype` changes.
+    """
+
+    name = "audio_resample"
+    family = "audio"
+    title = "Resample sound"
+    inputs = (Input("sound", kind="audio", doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits."),)
+    outputs = (Output("sound", kind="audio"),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("scale", "float", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
+        Arg("in_rate", "float", None, "Present rate, in the unit of `out_rate`.", tensor=True, unit="Hz"),
+        Arg("out_rate", "float", None, "Target rate, in the unit of `in_rate`.", tensor=True, minimum=0.0, unit="Hz"),
+        Arg("out_length", "int", None, "Number of elements of the result.", tensor=True, minimum=0),
+        Arg(
+            "quality",
+            "float",
+            50.0,
+            "Quality: lobes of the filter go from 3 at 0 over 16 at 50 to 64 at 100.",
+            minimum=0.0,
+            maximum=100.0,
+        ),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+    )
+    example = """
+    >>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {name for name in _WAYS if values.get(name) is not None} | (set(connected) & set(_WAYS))
+        if not given:
+            raise ArgumentError("must be given, or 'in_rate' and 'out_rate', or 'out_length'", argument="scale")
+        if ("in_rate" in given) != ("out_rate" in given):
+            raise ArgumentError("goes with 'out_rate', and both must be given", argument="in_rate")
+        if len(given) > 1 and given != {"in_rate", "out_rate"}:
+            first, second = sorted(given)[:2]
+            raise ArgumentError(f"cannot be given together with {second!r}", argument=first)
+
+    def run(self, call: Call, sound: Batch) -> Batch:
+        from dali_lab.codecs.resampling import resample_to
+
+        wanted = self.value("dtype")
+        wanted = sound.dtype if wanted is None else wanted
+        names = ", ".join(kind.name for kind in TYPES)
+        if sound.dtype not in TYPES:
+            raise call.problem(f"takes {names}, got {sound.dtype.name}")
+        if wanted not in TYPES:
+            raise call.problem(f"gives {names}, not {wanted.name}", argument="dtype")
+        if not 1 <= sound.ndim <= 2:
+            raise call.problem(f"takes one or two dimensions, got {sound.ndim}")
+        scales, lengths = self._scales(call, sound.shapes[:, 0])
+        shapes = sound.shapes.copy()
+        shapes[:, 0] = lengths
+        out = call.allocate(shapes, wanted, sound.layout)
+        kind, quality = numpy_dtype(wanted), self.value("quality")
+        for index, (row, target) in enumerate(zip(sound.arrays(), out.arrays(), strict=True)):
+            if not row.size and target.size:
+                raise call.problem("an empty sound cannot get longer", sample=index)
+            if target.size:
+                values = unit_range(row)
+                if kind.kind == "u":
+                    # Beyond the ends an unsigned result tends to 0, not to the middle, as with NVIDIA DALI.
+                    values = (values + np.float32(1)) * np.float32(0.5)
+                target[...] = _as_type(resample_to(values, len(target), 1.0 / scales[index], quality), kind)
+        return out
+
+    def _scales(self, call: Call, lengths: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+        """Ratio of the rates and the length of each result."""
+        if self.has("out_length"):
+            wanted = call.numbers("out_length", np.int64)
+            self._at_least(call, "out_length", wanted, 0)
+            return wanted / np.maximum(lengths, 1), wanted
+        if self.has("scale"):
+            scales = call.numbers("scale").astype(np.float64)
+            self._at_least(call, "scale", scales, 0)
+        else:
+            present = call.numbers("in_rate").astype(np.float64)
+            target = call.numbers("out_rate").astype(np.float64)
+            self._at_least(call, "in_rate", present, 1e-30)
+            self._at_least(call, "out_rate", target, 0)
+            scales = target / present
+        return scales, np.ceil(lengths * scales).astype(np.int64)
+
+    @staticmethod
+    def _at_least(call: Call, name: str, values: npt.NDArray[Any], limit: float) -> None:
+        wrong = ~(values >= limit) | ~np.isfinite(values)
+        if wrong.any():
+            index = int(wrong.argmax())
+            word = "must not be negative" if limit == 0 else "must be positive"
+            raise call.problem(f"{word}, got {values[index]:g}", argument=name, sample=index)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        close = "float32 sums in another order"
+        waves = samples.waves((400, 251, 90))
+        stereo = [np.stack([row, row[::-1]], axis=1) for row in waves]
+        for arguments in (
+            {"scale": 2.0},
+            {"scale": 0.37},
+            {"scale": 1.0},
+            {"in_rate": 3.0, "out_rate": 7.0},
+            {"in_rate": 44100.0, "out_rate": 16000.0, "quality": 0.0},
+            {"in_rate": 16000.0, "out_rate": 44100.0, "quality": 100.0},
+            {"out_length": 111},
+            {"out_length": 0},
+            {"scale": 0.0},
+            {"scale": PerSample([np.float32(v) for v in (0.5, 1.7, 3.0)])},
+            {"out_length": PerSample([np.int64(v) for v in (90, 300, 0)])},
+        ):
+            yield Case((waves,), arguments, tolerance=1e-6, reason=close)
+            yield Case(((stereo, "tc"),), arguments, tolerance=1e-6, reason=close)
+        level = "a value half-way between two levels may round to either"
+        steps = {INT8: 1, UINT8: 1, INT16: 1, UINT16: 1, INT32: 1024, UINT32: 1024, FLOAT: 1e-6}
+        for dtype, step in steps.items():
+            reason = level if step == 1 else "float32 holds no finer steps at the ends of the range"
+            yield Case((waves,), {"scale": 1.3, "dtype": dtype}, tolerance=step, reason=reason)
+            rows = samples.tensors(((40,), (31,), (7,)), numpy_dtype(dtype))
+            yield Case((rows,), {"scale": 1.3}, tolerance=step, reason=reason)
+            yield Case((rows,), {"scale": 0.8, "dtype": FLOAT}, tolerance=1e-6, reason=close)
+            yield Case((rows,), {"scale": 0.8, "dtype": UINT16}, tolerance=1, reason=level)
+        yield Case((samples.tensors(((0,), (5,))),), {"scale": 2.0}, tolerance=1e-6, reason=close)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        waves = samples.waves((40, 25))
+        yield ErrorCase((waves,), words=("scale", "in_rate"))
+        yield ErrorCase((waves,), {"scale": -1.0}, words=("scale", "-1"))
+        yield ErrorCase((waves,), {"in_rate": 3.0}, words=("in_rate", "out_rate"))
+        yield ErrorCase((waves,), {"in_rate": 0.0, "out_rate": 2.0}, words=("in_rate", "positive", "0"))
+        yield ErrorCase((waves,), {"scale": 2.0, "out_length": 9}, words=("out_length", "scale"))
+        yield ErrorCase((waves,), {"scale": 2.0, "quality": 101.0}, words=("quality", "101"))
+        yield ErrorCase((waves,), {"scale": 2.0, "dtype": INT64}, words=("dtype", "INT64"))
+        yield ErrorCase((samples.tensors(((3, 2, 2),)),), {"scale": 2.0}, words=("dimensions", "3"))
+        yield ErrorCase((samples.tensors(((0,),)),), {"out_length": 5}, words=("empty", "sample 0"))
+        yield ErrorCase((samples.tensors(((4,),), np.float64),), {"scale": 2.0}, words=("FLOAT64",))
+
+
+def unit_range(values: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Sound of any type as float32 from -1 to 1; the middle of an unsigned range is 0."""
+    kind = values.dtype
+    if kind.kind == "f":
+        return values.astype(np.float32, copy=False)
+    limit = np.iinfo(kind).max
+    if kind.kind == "i":
+        return np.asarray(values * (1.0 / limit), np.float32)
+    return np.asarray(values * (2.0 / limit) - 1.0, np.float32)
+
+
+def _as_type(values: npt.NDArray[np.float32], kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Sound from -1 to 1 (from 0 to 1 for unsigned types) scaled to the range of the type, rounded and clamped."""
+    if kind.kind == "f":
+        return values.astype(kind, copy=False)
+    limits = np.iinfo(kind)
+    scaled = values.astype(np.float64) * limits.max
+    return np.clip(np.floor(scaled + 0.5), limits.min, limits.max).astype(kind)

@@ -1,0 +1,171 @@
+"""From a spectrogram to a mel spectrogram."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.audio.signals import ROUNDING, need_float
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT
+
+Array = npt.NDArray[Any]
+_LINEAR_STEP = 200.0 / 3.0
+_LOG_START = 1000.0
+_LOG_STEP = np.log(6.4) / 27.0
+
+
+@register
+class MelFilterBank(Operator):
+    """Sums the frequencies of a spectrogram under triangles that are evenly spaced on the mel scale.
+
+    The axis of frequencies is ``f`` of the layout; without a layout it is the last but one (the only one of one).
+    It becomes `nfilter` long. The ``n`` frequencies of the input are those of a transform of length ``2 (n − 1)``.
+    """
+
+    name = "mel_filter_bank"
+    family = "audio"
+    title = "Mel filter bank"
+    inputs = (Input("spectrogram", doc="FLOAT with an axis of frequencies."),)
+    outputs = (Output("mels", doc="The mel spectrogram, FLOAT, with the layout of the input.", dtype=FLOAT),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("nfilter", "int", 128, "Number of mel filters.", minimum=1, soft_maximum=256, important=True),
+        Arg(
+            "sample_rate",
+            "float",
+            44100.0,
+            "Sample rate of the sound.",
+            minimum=0.0,
+            exclusive_minimum=True,
+            unit="Hz",
+            important=True,
+        ),
+        Arg("freq_low", "float", 0.0, "Lowest frequency.", minimum=0.0, unit="Hz"),
+        Arg("freq_high", "float", 0.0, "Highest frequency; 0 is half of the sample rate.", minimum=0.0, unit="Hz"),
+        Arg(
+            "mel_formula",
+            "string",
+            "slaney",
+            "``slaney`` is linear below 1 kHz and logarithmic above, ``htk`` is 2595 · log10(1 + f / 700).",
+            choices=("slaney", "htk"),
+        ),
+        Arg("normalize", "bool", True, "Give triangles an area of 1, rather than a height of 1."),
+    )
+    example = """
+    >>> fn.mel_filter_bank(fn.spectrogram(sound, nfft=512), sample_rate=16000, nfilter=80)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        rate, low = values.get("sample_rate", 44100.0), values.get("freq_low", 0.0)
+        high = values.get("freq_high", 0.0) or rate / 2
+        if not low < high <= rate:
+            raise ArgumentError(
+                f"{high:g} Hz is not above 'freq_low' ({low:g} Hz) and at most the sample rate ({rate:g} Hz)",
+                argument="freq_high",
+            )
+
+    def setup(self) -> None:
+        self._tables: dict[int, tuple[Array, Array]] = {}
+
+    def _table(self, length: int) -> tuple[Array, Array]:
+        """Range of frequencies of each filter and the weights in it, for a spectrogram of `length` frequencies."""
+        if length not in self._tables:
+            rate = self.value("sample_rate")
+            high = self.value("freq_high") or rate / 2
+            scale = self.value("mel_formula")
+            ends = _mel(np.array([self.value("freq_low"), high]), scale)
+            edges = _hertz(np.linspace(ends[0], ends[1], self.value("nfilter") + 2), scale)
+            place = np.arange(length) * (rate / max(2 * (length - 1), 1))
+            left, top, right = edges[:-2, None], edges[1:-1, None], edges[2:, None]
+            weights = np.minimum((place - left) / (top - left), (right - place) / (right - top))
+            weights = np.maximum(weights, 0.0)
+            if self.value("normalize"):
+                weights *= 2.0 / (right - left)
+            inside = weights > 0
+            first = inside.argmax(axis=1)
+            last = np.where(inside.any(axis=1), length - inside[:, ::-1].argmax(axis=1), first)
+            self._tables[length] = np.stack([first, last], axis=1).astype(np.int64), weights.astype(np.float32)
+        return self._tables[length]
+
+    def run(self, call: Call, spectrogram: Batch) -> Batch:
+        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu.memory import like
+
+        need_float(call, spectrogram)
+        data = spectrogram
+        axis = data.layout.find("f") if data.layout else max(data.ndim - 2, 0)
+        if axis < 0 or not data.ndim:
+            raise call.problem(f"there is no axis of frequencies ('f') in the layout {data.layout!r}")
+        lengths, which = np.unique(data.shapes[:, axis], return_inverse=True)
+        tables = [self._table(length) for length in lengths.tolist()]
+        count = self.value("nfilter")
+        bounds = np.empty((len(tables), count, 2), np.int64)
+        weights = np.zeros((len(tables), count, int(lengths.max()) if len(lengths) else 0), np.float32)
+        for index, (range_, row) in enumerate(tables):
+            bounds[index] = range_
+            weights[index, :, : row.shape[1]] = row
+        shapes = np.stack(
+            [data.shapes[:, :axis].prod(axis=1), data.shapes[:, axis], data.shapes[:, axis + 1 :].prod(axis=1)], axis=1
+        )
+        result_shapes = data.shapes.copy()
+        result_shapes[:, axis] = count
+        out = call.allocate(result_shapes, FLOAT, data.layout)
+        audio.filter_bank(
+            data.addresses, out.addresses, shapes, which.astype(np.int64), bounds, weights, like(np.float32)
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        spectra = samples.tensors(((129, 20), (129, 7), (65, 3)))
+        for arguments in (
+            {},
+            {"nfilter": 20, "sample_rate": 16000.0},
+            {"nfilter": 20, "sample_rate": 16000.0, "normalize": False},
+            {"nfilter": 20, "sample_rate": 16000.0, "mel_formula": "htk", "normalize": False},
+            {"nfilter": 33, "mel_formula": "htk", "freq_low": 100.0, "freq_high": 15000.0},
+            {"nfilter": 5, "sample_rate": 8000.0, "freq_low": 900.0, "freq_high": 1100.0, "normalize": False},
+        ):
+            tolerance = 5e-7 if arguments.get("normalize", True) else 2e-5
+            yield Case((spectra,), arguments, tolerance=tolerance, reason=ROUNDING)
+        few = {"nfilter": 8}
+        yield Case(((spectra, "ft"),), few, tolerance=1e-8, reason=ROUNDING)
+        yield Case(((samples.tensors(((20, 65), (7, 65))), "tf"),), few, tolerance=1e-8, reason=ROUNDING)
+        yield Case((samples.tensors(((65,), (33,))),), few, tolerance=1e-8, reason=ROUNDING)
+        yield Case((samples.tensors(((2, 65, 3), (1, 33, 4))),), few, tolerance=1e-8, reason=ROUNDING)
+        yield Case(((samples.tensors(((65, 2, 3), (33, 1, 4))), "fxy"),), few, tolerance=1e-8, reason=ROUNDING)
+        yield Case((samples.tensors(((1, 3), (2, 4), (3, 3))),), few, tolerance=1e-8, reason=ROUNDING)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        spectra = samples.tensors(((17, 5),))
+        yield ErrorCase((spectra,), {"nfilter": 0}, words=("nfilter", "0"))
+        yield ErrorCase((spectra,), {"sample_rate": 0.0}, words=("sample_rate", "0"))
+        yield ErrorCase((spectra,), {"freq_low": -1.0}, words=("freq_low", "-1"))
+        yield ErrorCase((spectra,), {"freq_low": 2000.0, "freq_high": 1000.0}, words=("freq_high", "1000"))
+        yield ErrorCase((spectra,), {"mel_formula": "bark"}, words=("mel_formula", "bark", "htk"))
+        yield ErrorCase(((spectra, "xy"),), words=("'f'", "xy"))
+        yield ErrorCase((samples.tensors(((17, 5),), np.float64),), words=("FLOAT64",))
+
+
+def _mel(hertz: Array, formula: str) -> Array:
+    """Mels of frequencies."""
+    if formula == "htk":
+        return np.asarray(2595.0 * np.log10(1.0 + hertz / 700.0))
+    above = _LOG_START / _LINEAR_STEP + np.log(np.maximum(hertz, 1e-9) / _LOG_START) / _LOG_STEP
+    return np.asarray(np.where(hertz >= _LOG_START, above, hertz / _LINEAR_STEP))
+
+
+def _hertz(mels: Array, formula: str) -> Array:
+    """Frequencies of mels."""
+    if formula == "htk":
+        return np.asarray(700.0 * (10.0 ** (mels / 2595.0) - 1.0))
+    start = _LOG_START / _LINEAR_STEP
+    return np.asarray(np.where(mels >= start, _LOG_START * np.exp(_LOG_STEP * (mels - start)), mels * _LINEAR_STEP))

@@ -1,0 +1,144 @@
+"""Mel-frequency cepstral coefficients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.audio.signals import ROUNDING, need_float
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT
+
+
+@register
+class MFCC(Operator):
+    """Gives the first coefficients of the cosine transform along one axis of a mel spectrogram.
+
+    With a `lifter` above 0, coefficient `i` is then multiplied by ``1 + lifter / 2 · sin(π (i + 1) / lifter)``.
+    """
+
+    name = "mfcc"
+    schema_name = "MFCC"
+    family = "audio"
+    title = "MFCC"
+    inputs = (Input("mels", doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
+    outputs = (Output("coefficients", dtype=FLOAT),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("n_mfcc", "int", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
+        Arg("dct_type", "int", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
+        Arg("normalize", "bool", False, "Use an orthonormal basis; not for type I."),
+        Arg("axis", "int", 0, "The axis to transform.", minimum=0),
+        Arg("lifter", "float", 0.0, "Strength of the lifter.", soft_minimum=0.0, soft_maximum=100.0),
+    )
+    example = """
+    >>> fn.mfcc(fn.to_decibels(mels), n_mfcc=40, dct_type=2)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        if values.get("normalize") and values.get("dct_type", 2) == 1:
+            raise ArgumentError("is not possible with 'dct_type' 1", argument="normalize")
+
+    def setup(self) -> None:
+        self._tables: dict[int, npt.NDArray[np.float32]] = {}
+
+    def _table(self, length: int) -> npt.NDArray[np.float32]:
+        """Weights of the coefficients of an axis of `length` elements, ``[n_mfcc, length]``."""
+        if length not in self._tables:
+            rows = cosine_table(
+                length, min(self.value("n_mfcc"), length), self.value("dct_type"), self.value("normalize")
+            )
+            lifter = self.value("lifter")
+            if lifter > 0:
+                index = np.arange(1, len(rows) + 1)[:, None]
+                rows = rows * (1 + lifter / 2 * np.sin(np.pi * index / lifter))
+            self._tables[length] = rows.astype(np.float32)
+        return self._tables[length]
+
+    def run(self, call: Call, mels: Batch) -> Batch:
+        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu.memory import like
+
+        need_float(call, mels)
+        axis = self.value("axis")
+        if not 2 <= mels.ndim <= 5:
+            raise call.problem(f"takes 2 to 5 axes, got {mels.ndim}")
+        if axis >= mels.ndim:
+            raise call.problem(f"{axis} is not an axis of samples with {mels.ndim} dimensions", argument="axis")
+        lengths = mels.shapes[:, axis]
+        if self.value("dct_type") == 1 and (lengths == 1).any():
+            raise call.problem("type 1 needs more than one element", argument="dct_type", sample=int(lengths.argmin()))
+        result_shapes = mels.shapes.copy()
+        result_shapes[:, axis] = np.minimum(lengths, self.value("n_mfcc"))
+        out = call.allocate(result_shapes, FLOAT, mels.layout)
+        shapes = np.stack(
+            [mels.shapes[:, :axis].prod(axis=1), lengths, mels.shapes[:, axis + 1 :].prod(axis=1)], axis=1
+        )
+        for length in np.unique(lengths).tolist():
+            if length == 0:
+                continue
+            part = np.flatnonzero(lengths == length)
+            table = self._table(length)
+            bounds = np.empty((1, len(table), 2), np.int64)
+            bounds[:] = (0, length)
+            audio.filter_bank(
+                mels.addresses[part], out.addresses[part], shapes[part], np.zeros(len(part), np.int64), bounds,
+                table[None], like(np.float32),
+            )  # fmt: skip
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        mels = samples.tensors(((40, 5), (40, 3), (17, 4)))
+        for kind in (1, 2, 3, 4):
+            yield Case((mels,), {"dct_type": kind}, tolerance=4e-6, reason=ROUNDING)
+            yield Case((mels,), {"dct_type": kind, "n_mfcc": 13, "lifter": 22.0}, tolerance=3e-5, reason=ROUNDING)
+            if kind > 1:
+                yield Case((mels,), {"dct_type": kind, "normalize": True, "n_mfcc": 7}, tolerance=4e-6, reason=ROUNDING)
+        yield Case((mels,), {"n_mfcc": 100}, tolerance=4e-6, reason=ROUNDING)
+        yield Case(((mels, "ft"),), {"n_mfcc": 3, "axis": 1}, tolerance=4e-6, reason=ROUNDING)
+        yield Case((mels,), {"n_mfcc": 3, "lifter": -1.0}, tolerance=4e-6, reason=ROUNDING)
+        blocks = samples.tensors(((2, 3, 9, 2), (1, 2, 11, 3)))
+        yield Case((blocks,), {"n_mfcc": 5, "axis": 2}, tolerance=4e-6, reason=ROUNDING)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        mels = samples.tensors(((4, 5),))
+        yield ErrorCase((mels,), {"n_mfcc": 0}, words=("n_mfcc", "0"))
+        yield ErrorCase((mels,), {"axis": -1}, words=("axis", "-1"))
+        yield ErrorCase((mels,), {"axis": 2}, words=("axis", "2"))
+        yield ErrorCase((mels,), {"dct_type": 5}, words=("dct_type", "5"))
+        yield ErrorCase((mels,), {"dct_type": 1, "normalize": True}, words=("normalize", "dct_type"))
+        yield ErrorCase((samples.tensors(((1, 3),)),), {"dct_type": 1}, words=("dct_type", "sample 0"))
+        yield ErrorCase((samples.tensors(((7,),)),), words=("axes", "1"))
+        yield ErrorCase((samples.tensors(((7, 2),), np.float64),), words=("FLOAT64",))
+
+
+def cosine_table(length: int, count: int, kind: int, normalized: bool) -> npt.NDArray[np.float64]:
+    """The first `count` rows of a discrete cosine transform of type `kind` (1 to 4) over `length` elements."""
+    k, n = np.mgrid[0:count, 0:length].astype(np.float64)
+    if kind == 1:
+        rows = np.cos(np.pi / (length - 1) * n * k)
+        rows[:, 0] = 0.5
+        rows[:, -1] = 0.5 * (-1.0) ** np.arange(count)
+        return np.asarray(rows)
+    if kind == 2:
+        rows = np.cos(np.pi / length * (n + 0.5) * k)
+    elif kind == 3:
+        rows = np.cos(np.pi / length * n * (k + 0.5))
+        rows[:, 0] = 0.5
+    else:
+        rows = np.cos(np.pi / length * (n + 0.5) * (k + 0.5))
+    if normalized:
+        rows *= np.sqrt(2.0 / length)
+        if kind == 2:
+            rows[0] *= np.sqrt(0.5)
+        elif kind == 3:
+            rows[:, 0] *= np.sqrt(2.0)
+    return np.asarray(rows)

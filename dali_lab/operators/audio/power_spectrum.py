@@ -1,0 +1,87 @@
+"""Spectra along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.audio.signals import ROUNDING, need_float
+from dali_lab.operators.audio.spectrogram import POWER
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT
+
+
+@register
+class PowerSpectrum(Operator):
+    """Gives the spectrum along one axis, which becomes ``nfft // 2 + 1`` frequencies long."""
+
+    name = "power_spectrum"
+    family = "audio"
+    title = "Power spectrum"
+    inputs = (Input("data", kind="tensor", doc="FLOAT of one or more axes."),)
+    outputs = (Output("spectrum", kind="tensor", dtype=FLOAT),)
+    arguments = (
+        Arg("axis", "int", -1, "The axis; any negative number is the last one.", important=True),
+        Arg(
+            "nfft",
+            "int",
+            None,
+            "Length of the transform, to which data are cut or filled up with zeros; that of the axis if not given.",
+            minimum=1,
+            important=True,
+        ),
+        POWER,
+    )
+    example = """
+    >>> fn.power_spectrum(signal, nfft=256)
+    """
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu.memory import like
+
+        need_float(call, data)
+        axis = self.value("axis")
+        if axis >= data.ndim or not data.ndim:
+            raise call.problem(f"{axis} is not an axis of samples with {data.ndim} dimensions", argument="axis")
+        axis = data.ndim - 1 if axis < 0 else axis
+        shapes = np.stack(
+            [data.shapes[:, :axis].prod(axis=1), data.shapes[:, axis], data.shapes[:, axis + 1 :].prod(axis=1)], axis=1
+        )
+        sizes = np.full(len(data), self.value("nfft")) if self.value("nfft") else shapes[:, 1]
+        if (shapes[:, 1] == 0).any():
+            raise call.problem("the axis is empty", argument="axis", sample=int((shapes[:, 1] == 0).argmax()))
+        result_shapes = data.shapes.copy()
+        result_shapes[:, axis] = sizes // 2 + 1
+        out = call.allocate(result_shapes, FLOAT, data.layout)
+        empty = like(np.float32)
+        for size in np.unique(sizes).tolist():
+            part = np.flatnonzero(sizes == size)
+            chosen = shapes[part]
+            rows = np.empty((int((chosen[:, 0] * chosen[:, 2]).sum()), size), np.float32)
+            audio.lines(data.addresses[part], chosen, rows, empty)
+            audio.powers(
+                np.fft.rfft(rows), out.addresses[part], chosen[:, 0].copy(), chosen[:, 2].copy(),
+                self.value("power") == 2, empty,
+            )  # fmt: skip
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        rows = samples.tensors(((50,), (64,), (7,)))
+        blocks = samples.tensors(((5, 6, 7), (3, 8, 4)))
+        for arguments in ({}, {"nfft": 20}, {"nfft": 60}, {"nfft": 64, "power": 1}):
+            yield Case((rows,), arguments, tolerance=3e-5, reason=ROUNDING)
+        for axis in (0, 1, 2, -1, -2):
+            yield Case((blocks,), {"axis": axis}, tolerance=2e-5, reason=ROUNDING)
+        yield Case(((blocks, "abc"),), {"axis": 1, "nfft": 16, "power": 1}, tolerance=2e-5, reason=ROUNDING)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        rows = samples.tensors(((5, 6), (2, 3)))
+        yield ErrorCase((rows,), {"axis": 2}, words=("axis", "2"))
+        yield ErrorCase((rows,), {"power": 3}, words=("power", "3"))
+        yield ErrorCase((samples.tensors(((5, 0),)),), words=("empty", "sample 0"))
+        yield ErrorCase((samples.tensors(((5,),), np.float64),), words=("FLOAT", "FLOAT64"))

@@ -1,0 +1,22 @@
+"""What operators on sound share: checks of their inputs."""
+
+from __future__ import annotations
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Call
+from dali_lab.types import FLOAT
+
+ROUNDING = "sums of float32 products in another order"
+
+
+def need_float(call: Call, data: Batch) -> None:
+    """Raise unless the samples are float32."""
+    if data.dtype != FLOAT:
+        raise call.problem(f"takes FLOAT, got {data.dtype.name}")
+
+
+def need_elements(call: Call, data: Batch) -> None:
+    """Raise if a sample is empty."""
+    empty = data.sizes == 0
+    if empty.any():
+        raise call.problem("the sample is empty", sample=int(empty.argmax()))

@@ -1,0 +1,171 @@
+"""Spectra of windows along a sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.audio.signals import ROUNDING, need_elements, need_float
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT
+
+POWER = Arg("power", "int", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
+ROWS_AT_ONCE = 1 << 20
+"""Elements of the transform that are held at once, so that a chunk of long sounds needs little memory."""
+
+
+@register
+class Spectrogram(Operator):
+    """Cuts a sound into windows and gives the spectrum of each: ``nfft // 2 + 1`` frequencies by windows.
+
+    Windows are `window_step` apart. With `center_windows` there are ``length // window_step + 1`` of them, the middle
+    of window `t` at ``t · window_step``; otherwise ``(length − window_length) // window_step + 1`` that lie within.
+    Without `window_fn` they are weighted with a Hann window.
+    """
+
+    name = "spectrogram"
+    family = "audio"
+    title = "Spectrogram"
+    inputs = (Input("sound", kind="audio", doc="FLOAT of one channel: ``(n,)``, ``(n, 1)`` or ``(1, n)``."),)
+    outputs = (Output("spectrogram", doc='FLOAT, layout "ft" or "tf".', dtype=FLOAT),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg(
+            "nfft", "int", None, "Length of the transform; that of the window if not given.", minimum=1, important=True
+        ),
+        Arg("window_length", "int", 512, "Length of a window in elements.", minimum=1, important=True),
+        Arg("window_step", "int", 256, "Elements from one window to the next.", minimum=1, important=True),
+        Arg(
+            "window_fn",
+            "float",
+            None,
+            "Weights of the window, `window_length` of them; Hann if not given.",
+            vector=True,
+        ),
+        POWER,
+        Arg("center_windows", "bool", True, "Windows reach beyond both ends, so that the first is centred at 0."),
+        Arg("reflect_padding", "bool", True, "Beyond the ends the sound is reflected, rather than silent."),
+        Arg("layout", "layout", "ft", 'Frequency first ("ft") or time first ("tf").', choices=("ft", "tf")),
+    )
+    example = """
+    >>> fn.spectrogram(sound, nfft=512, window_length=400, window_step=160)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        length, size = values.get("window_length", 512), values.get("nfft")
+        if size is not None and length > size:
+            raise ArgumentError(f"{length} is more than 'nfft', which is {size}", argument="window_length")
+        weights = values.get("window_fn")
+        if weights is not None and len(weights) != length:
+            raise ArgumentError(f"has {len(weights)} weights for a window of {length}", argument="window_fn")
+
+    def setup(self) -> None:
+        length: int = self.value("window_length")
+        weights = self.value("window_fn")
+        if not weights:
+            weights = 0.5 * (1 - np.cos(2 * np.pi / length * (np.arange(length) + 0.5)))
+        self._window = np.asarray(weights, np.float32)
+
+    def run(self, call: Call, sound: Batch) -> Batch:
+        need_float(call, sound)
+        need_elements(call, sound)
+        lengths = sound.sizes
+        longest = sound.shapes.max(axis=1) if sound.ndim else lengths
+        if (longest != lengths).any():
+            index = int((longest != lengths).argmax())
+            raise call.problem(f"takes one channel, got shape {tuple(sound.shapes[index].tolist())}", sample=index)
+        step, length = self.value("window_step"), self.value("window_length")
+        centered = self.value("center_windows")
+        counts = lengths // step + 1 if centered else (lengths - length) // step + 1
+        if not centered and (lengths < length).any():
+            index = int((lengths < length).argmax())
+            raise call.problem(f"a sound of {lengths[index]} elements is shorter than a window", sample=index)
+        nfft = self.value("nfft") or length
+        bins = nfft // 2 + 1
+        time_first = self.value("layout") == "tf"
+        shapes = np.empty((len(sound), 2), np.int64)
+        shapes[:, 0 if time_first else 1] = counts
+        shapes[:, 1 if time_first else 0] = bins
+        out = call.allocate(shapes, FLOAT, self.value("layout"))
+        for part in _parts(counts, nfft):
+            self._fill(sound.take(part), out.addresses[part], lengths[part], counts[part], nfft)
+        return out
+
+    def _fill(
+        self,
+        sound: Batch,
+        addresses: npt.NDArray[np.int64],
+        lengths: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.int64],
+        nfft: int,
+    ) -> None:
+        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu.memory import like
+
+        empty = like(np.float32)
+        rows = np.empty((int(counts.sum()), nfft), np.float32)
+        before = len(self._window) // 2 if self.value("center_windows") else 0
+        audio.windows(
+            sound.addresses, lengths, counts, self._window, self.value("window_step"), before,
+            self.value("reflect_padding"), rows, empty,
+        )  # fmt: skip
+        ones = np.ones(len(counts), np.int64)
+        outers, inners = (counts, ones) if self.value("layout") == "tf" else (ones, counts)
+        audio.powers(np.fft.rfft(rows), addresses, outers, inners, self.value("power") == 2, empty)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        waves = samples.waves()
+        cases: tuple[dict[str, Any], ...] = (
+            {},
+            {"nfft": 512, "window_length": 400, "window_step": 160},
+            {"nfft": 64, "window_length": 64, "window_step": 32, "layout": "tf"},
+            {"nfft": 128, "window_length": 100, "window_step": 33, "power": 1},
+            {"nfft": 64, "window_length": 64, "window_step": 70, "center_windows": False},
+            {"nfft": 64, "window_length": 50, "window_step": 20, "reflect_padding": False},
+            {"nfft": 60, "window_length": 60, "window_step": 20},
+            {"nfft": 45, "window_length": 31, "window_step": 20, "layout": "tf"},
+            {"window_length": 4, "window_step": 2, "window_fn": (1.0, 2.0, 3.0, 4.0)},
+            {"nfft": 4096, "window_length": 3000, "window_step": 500},
+        )
+        for arguments in cases:
+            # Some 1e-6 of the largest power, which grows with the length of the window.
+            tolerance = 5e-3 if arguments.get("nfft", 512) > 200 else 1e-4
+            yield Case((waves,), arguments, tolerance=tolerance, reason=ROUNDING)
+        yield Case(
+            (samples.tensors(((1,), (2,), (3,), (40,))),), {"window_length": 16}, tolerance=1e-4, reason=ROUNDING
+        )
+        yield Case((samples.tensors(((50, 1), (30, 1))),), {"window_length": 16}, tolerance=1e-5, reason=ROUNDING)
+        yield Case((samples.tensors(((1, 50), (1, 30))),), {"window_length": 16}, tolerance=1e-5, reason=ROUNDING)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        waves = samples.waves()
+        yield ErrorCase((waves,), {"nfft": 256}, words=("window_length", "512", "256"))
+        yield ErrorCase((waves,), {"power": 3}, words=("power", "3"))
+        yield ErrorCase((waves,), {"window_step": 0}, words=("window_step",))
+        yield ErrorCase((waves,), {"layout": "xy"}, words=("layout", "xy"))
+        yield ErrorCase((waves,), {"window_fn": (1.0, 2.0)}, words=("window_fn", "2 weights"))
+        yield ErrorCase((waves,), {"window_length": 2000, "center_windows": False}, words=("shorter", "sample 0"))
+        yield ErrorCase((samples.tensors(((50, 2),)),), words=("one channel", "(50, 2)"))
+        yield ErrorCase((samples.tensors(((50,), (0,))),), words=("empty", "sample 1"))
+        yield ErrorCase((samples.tensors(((50,),), np.int16),), words=("FLOAT", "INT16"))
+
+
+def _parts(counts: npt.NDArray[np.int64], nfft: int) -> Iterable[slice]:
+    """Runs of samples whose windows fit into the memory that is held at once."""
+    start = rows = 0
+    limit = max(ROWS_AT_ONCE // nfft, 1)
+    for index, count in enumerate(counts.tolist()):
+        if rows and rows + count > limit:
+            yield slice(start, index)
+            start, rows = index, 0
+        rows += count
+    if start < len(counts):
+        yield slice(start, len(counts))

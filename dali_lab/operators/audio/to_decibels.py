@@ -1,0 +1,84 @@
+"""Magnitudes in decibels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.audio.signals import need_float
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT
+
+
+@register
+class ToDecibels(Operator):
+    """Gives ``multiplier · log10(max(x / reference, 10^(cutoff_db / multiplier)))`` of each element."""
+
+    name = "to_decibels"
+    family = "audio"
+    title = "To decibels"
+    inputs = (Input("data", kind="tensor", doc="FLOAT of any shape."),)
+    outputs = (Output("decibels", kind="tensor", dtype=FLOAT),)
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg(
+            "multiplier",
+            "float",
+            10.0,
+            "Factor of the logarithm: 10 for powers, 20 for magnitudes.",
+            important=True,
+            soft_minimum=1.0,
+            soft_maximum=20.0,
+        ),
+        Arg(
+            "reference", "float", 0.0, "The value of 0 dB; 0 stands for the largest value of each sample.", minimum=None
+        ),
+        Arg("cutoff_db", "float", -200.0, "Smallest result.", unit="dB", soft_minimum=-200.0, soft_maximum=0.0),
+    )
+    example = """
+    >>> fn.to_decibels(mels, multiplier=10.0, cutoff_db=-80.0)
+    """
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu.memory import like
+
+        need_float(call, data)
+        multiplier = self.value("multiplier")
+        with np.errstate(all="ignore"):
+            least = float(np.float32(10.0) ** (np.float32(self.value("cutoff_db")) / np.float32(multiplier)))
+        least = least or float(np.nextafter(np.float32(0), np.float32(1)))
+        out = call.allocate(data.shapes, FLOAT, data.layout)
+        audio.decibels(
+            data.addresses, out.addresses, data.sizes, multiplier, self.value("reference"), least, like(np.float32)
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        reason = "a step of float32 in the logarithm"
+        spectra = samples.tensors(((17, 5), (30, 2), (1, 1)))
+        for arguments in (
+            {},
+            {"multiplier": 20.0, "reference": 2.0, "cutoff_db": -20.0},
+            {"multiplier": 20.0, "cutoff_db": -3.0},
+            {"reference": 1e-3},
+            {"reference": -1.0},
+            {"multiplier": -10.0},
+            {"multiplier": 0.0},
+            {"multiplier": 1.0},
+        ):
+            yield Case((spectra,), arguments, tolerance=2e-5, reason=reason)
+        yield Case(((spectra, "ft"),), {}, tolerance=2e-5, reason=reason)
+        special = [np.array(row, np.float32) for row in ([0, 1, -3, np.nan, np.inf], [0, 1, -3, np.nan], [-3, -2], [0])]
+        yield Case((special,), {}, tolerance=2e-5, reason=reason)
+        yield Case(([np.float32(4), np.float32(0.1)],), {"reference": 1.0}, tolerance=2e-5, reason=reason)
+        yield Case((samples.tensors(((0,), (3,))),), {}, tolerance=2e-5, reason=reason)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.tensors(((5,),), np.float64),), words=("FLOAT64",))
+        yield ErrorCase((samples.tensors(((5,),), np.int16),), words=("INT16",))
+        yield ErrorCase((samples.tensors(((5,),)),), {"multiplier": "ten"}, words=("multiplier", "ten"))

@@ -1,0 +1,131 @@
+"""Decodes sound."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.decoders.image import ENCODED
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INT16, INT32, UINT8, numpy_dtype
+
+
+@register
+class Audio(Operator):
+    """Decodes sound: WAV, FLAC, OGG (Vorbis and Opus), MP3 and what else libsndfile reads.
+
+    A file that cannot be decoded raises an error that names it; the pipeline remains usable.
+    """
+
+    name = "decoders.audio"
+    family = "decoders"
+    title = "Audio decoder"
+    inputs = (ENCODED,)
+    outputs = (
+        Output("sound", kind="audio", doc="``(n, channels)``, or ``(n,)`` when mixed down."),
+        Output("sample_rate", kind="tensor", doc="Sample rate in Hz, a FLOAT.", dtype=FLOAT),
+    )
+    differs = (
+        "Where no rate is asked of a sample by a connected `sample_rate` of 0, the file's own rate is given, not 0."
+    )
+    arguments = (
+        Arg("downmix", "bool", False, "Average the channels, which leaves one dimension.", important=True),
+        Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
+        Arg(
+            "sample_rate",
+            "float",
+            0.0,
+            "Rate to resample to; 0 leaves a file at its own.",
+            tensor=True,
+            minimum=0.0,
+            unit="Hz",
+            important=True,
+        ),
+        Arg("quality", "float", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
+    )
+    example = """
+    >>> encoded, labels = fn.readers.file(file_root=root, file_filters=["*.wav", "*.flac"])
+    >>> sound, rate = fn.decoders.audio(encoded, downmix=True, sample_rate=16000)
+    """
+
+    def run(self, call: Call, data: Batch) -> tuple[Batch, Batch]:
+        from dali_lab.codecs import audio
+
+        wanted = self.value("dtype")
+        if wanted not in (FLOAT, INT16, INT32):
+            raise call.problem(f"gives FLOAT, INT16 or INT32, not {wanted.name}", argument="dtype")
+        if data.dtype != UINT8 or data.ndim != 1:
+            raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        targets = call.numbers("sample_rate")
+        wrong = ~(targets >= 0) | ~np.isfinite(targets)
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"{targets[index]:g} is not a sample rate", argument="sample_rate", sample=index)
+        arrays, rates, failures = audio.decode(
+            data.arrays(),
+            dtype=numpy_dtype(wanted),
+            downmix=self.value("downmix"),
+            sample_rates=targets,
+            quality=self.value("quality"),
+        )
+        if failures:
+            index, reason = failures[0]
+            source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
+            raise call.problem(f"cannot decode the sound: {reason}", sample=index, source=source)
+        sounds = Batch.of(arrays, "", wanted)  # type: ignore[arg-type]
+        sounds.sources = data.sources
+        return sounds, Batch.dense(rates, dtype=FLOAT)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        close = "float32 sums in another order"
+        vorbis = "other builds of the Vorbis library round float32 in another order"
+        level = "half-way values round to either level"
+        files = (_files(),)
+        lossless = (_files()[:2],)
+        yield Case(lossless)
+        yield Case(lossless, {"dtype": INT16})
+        yield Case(lossless, {"dtype": INT32})
+        yield Case(lossless, {"downmix": True}, tolerance=1e-7, reason=close)
+        yield Case(files, tolerance=1e-6, reason=vorbis)
+        yield Case(files, {"downmix": True}, tolerance=1e-6, reason=vorbis)
+        yield Case(files, {"dtype": INT16}, tolerance=1, reason=level)
+        yield Case(files, {"dtype": INT32}, tolerance=2048, reason=vorbis)
+        yield Case(files, {"dtype": INT16, "downmix": True}, tolerance=1, reason=level)
+        yield Case(files, {"sample_rate": 8000.0}, tolerance=1e-6, reason=close)
+        yield Case(files, {"sample_rate": 16000.0, "downmix": True, "quality": 80.0}, tolerance=1e-6, reason=close)
+        low = {"sample_rate": 11025.0, "dtype": INT16, "quality": 0.0}
+        yield Case(files, low, tolerance=1, reason=level)
+        rates = PerSample([np.float32(v) for v in (8000, 22050, 16000, 48000)])
+        yield Case(files, {"sample_rate": rates}, tolerance=1e-6, reason=close)
+        yield Case(files, {"sample_rate": rates, "downmix": True}, tolerance=1e-6, reason=close)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        good = _files()
+        yield ErrorCase(([good[0], np.arange(100, dtype=np.uint8)],), words=("sample 1", "cannot decode"))
+        yield ErrorCase(([np.zeros(0, np.uint8)],), words=("sample 0", "empty"))
+        yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional", "2"))
+        yield ErrorCase((good,), {"dtype": UINT8}, words=("dtype", "UINT8", "INT16"))
+        yield ErrorCase((good,), {"sample_rate": -5.0}, words=("sample_rate", "-5"))
+        yield ErrorCase((good,), {"quality": 101.0}, words=("quality", "101"))
+
+
+def _files() -> list[npt.NDArray[np.uint8]]:
+    """WAV, FLAC and OGG with one, two and three channels."""
+    import soundfile
+
+    waves = samples.waves((4000, 3001, 900, 2000))
+    sounds = (waves[0], np.stack([waves[1], waves[1][::-1]], 1), waves[2], np.stack([waves[3]] * 3, 1))
+    kinds = ((16000, "WAV", "PCM_16"), (22050, "FLAC", "PCM_16"), (16000, "OGG", "VORBIS"), (44100, "WAV", "FLOAT"))
+    files = []
+    for sound, (rate, kind, encoding) in zip(sounds, kinds, strict=True):
+        file = io.BytesIO()
+        soundfile.write(file, sound, rate, format=kind, subtype=encoding)
+        files.append(np.frombuffer(file.getvalue(), np.uint8))
+    return files
