@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.promotion import is_integer
 from dali_lab.graph.expressions import MAX_SUBSCRIPTS
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -172,7 +172,7 @@ class SubscriptDimCheck(Operator):
     title = "Check dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to check."),)
     devices = ("cpu", "gpu")
-    arguments = (Arg("num_subscripts", "int", 0, "Number of indices.", minimum=0),)
+    arguments = (Arg("num_subscripts", "int", REQUIRED, "Number of indices.", minimum=0),)
     hidden = True
 
     def run(self, call: Call, data: Batch) -> Batch:

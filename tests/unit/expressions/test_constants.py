@@ -10,7 +10,6 @@ import pytest
 import dali_lab
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
-import nvidia.dali.types  # noqa: E402
 
 FORMS: dict[str, Any] = {
     "ints": lambda t: t.Constant([1, 2, 3]),
