@@ -6,13 +6,36 @@ from typing import Any
 from dali_lab import fn, types
 from dali_lab.data_node import DataNode, newaxis
 from dali_lab.errors import DaliLabError
-from dali_lab.pipeline import Pipeline, pipeline_def
+from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __version__ = "0.1.0"
 
-__all__ = ["DaliLabError", "DataNode", "Pipeline", "fn", "newaxis", "pipeline_def", "types"]
+__all__ = [
+    "DaliLabError",
+    "DataNode",
+    "OperatorConcurrency",
+    "Pipeline",
+    "StreamPolicy",
+    "fn",
+    "newaxis",
+    "pipeline_def",
+    "types",
+]
 
-_ON_DEMAND = ("auto_aug", "backend", "compat", "experimental", "math", "ops", "pickling", "plugin", "tensors")
+_ON_DEMAND = (
+    "auto_aug",
+    "backend",
+    "compat",
+    "experimental",
+    "external_source",
+    "math",
+    "ops",
+    "pickling",
+    "plugin",
+    "plugin_manager",
+    "tensors",
+    "tfrecord",
+)
 
 _IN_NOTEBOOKS = {"edit": "widget", "preview": "showing", "show": "showing"}
 

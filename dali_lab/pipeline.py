@@ -13,6 +13,7 @@ from dali_lab import types
 from dali_lab._pipeline import experimental
 from dali_lab._pipeline.definition import as_outputs, do_not_convert, pipeline_def
 from dali_lab._pipeline.files import PipelineFiles
+from dali_lab._pipeline.policies import OperatorConcurrency, StreamPolicy
 from dali_lab._pipeline.report import PipelineReport
 from dali_lab.batch.tensors import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
@@ -283,7 +284,7 @@ class Pipeline(PipelineReport, PipelineFiles):
                 started += 1
             self._fill_queue = started < wanted
 
-    _run_once = schedule_run
+    _run_once = _run = schedule_run  # names of older releases
 
     def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """Wait for the oldest batch in flight and return it.
@@ -306,6 +307,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         """Give the last batch back; outputs own their memory here, so those that are still held stay valid."""
         with self._check_api_type_scope(types.PipelineAPIType.SCHEDULED):
             self._built()
+
+    _share_outputs, _release_outputs, _outputs = share_outputs, release_outputs, outputs  # names of older releases
 
     def iter_setup(self) -> None:
         """For subclasses: feed the inputs of the next batch, or raise :class:`StopIteration`."""
@@ -389,4 +392,13 @@ class Pipeline(PipelineReport, PipelineFiles):
             runner.close(timeout=1.0)
 
 
-__all__ = ["DataNode", "Pipeline", "TensorList", "do_not_convert", "experimental", "pipeline_def"]
+__all__ = [
+    "DataNode",
+    "OperatorConcurrency",
+    "Pipeline",
+    "StreamPolicy",
+    "TensorList",
+    "do_not_convert",
+    "experimental",
+    "pipeline_def",
+]

@@ -137,6 +137,14 @@ class PipelineReport:
         return False
 
     @property
+    def stream_policy(self) -> None:
+        """Always `None`: streams are ordered by events, whatever their number."""
+
+    @property
+    def concurrency(self) -> None:
+        """Always `None`: independent operators always run side by side."""
+
+    @property
     def max_streams(self) -> int:
         """Always −1; deprecated in NVIDIA DALI."""
         return -1
