@@ -363,6 +363,23 @@ def test_indexing_every_dtype() -> None:
         check(lambda e, a: [a[0], a[:, 1, 2], a[:, ::-1, 1:], a[-1, -1, -1]], (data, "HWC"))
 
 
+BOUND = st.one_of(st.none(), st.integers(-7, 7))
+RANGES = st.builds(slice, BOUND, BOUND, st.one_of(st.none(), st.integers(-3, 3).filter(bool)))
+
+
+@given(index=st.tuples(st.one_of(st.integers(-3, 2), RANGES), st.one_of(st.integers(-4, 3), RANGES)))
+@settings(max_examples=60, deadline=None)
+def test_indexing_with_random_ranges(index: tuple[Any, ...]) -> None:
+    """Against numpy, whose ranges NVIDIA DALI follows."""
+    data = [np.arange(size * 4 * 2).reshape(size, 4, 2).astype(np.int16) for size in (3, 5)]
+    own = evaluate(dali_lab, lambda e, a: a[index], [(data, "HWC")])[0][0]
+    for sample, array in zip(own["samples"], data, strict=True):
+        np.testing.assert_array_equal(sample, array[index])
+    assert own["layout"] == "".join(
+        x for x, i in zip("HWC", (*index, slice(None)), strict=True) if isinstance(i, slice)
+    )
+
+
 def test_indexing_that_fails() -> None:
     check_fails(lambda e, a: a[5], TABLE, words="index 5")
     check_fails(lambda e, a: a[-7], TABLE, words="index -7")
