@@ -151,6 +151,8 @@ function Shell({ chrome }: { chrome: Chrome }) {
       <div
         ref={root}
         className="editor"
+        role="region"
+        aria-label="Pipeline editor"
         data-testid="dali-editor"
         data-theme={theme}
         data-ready={ready}

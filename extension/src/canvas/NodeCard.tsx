@@ -15,11 +15,16 @@ export const FAR_ZOOM = 0.42;
 /** How high cards were when they were near, so that far ones keep their size. */
 const heights = new WeakMap<object, Map<string, number>>();
 
-/** The arguments a card shows: the important ones, and those that are connected. */
+/** The arguments a card shows: those that are set, then the important ones while there is room, and those connected. */
 export function cardArguments(operator: Operator | undefined, node: GraphNode): ArgumentDeclaration[] {
   const all = operator?.arguments ?? [];
-  let shown = all.filter(({ important }) => important).slice(0, 4);
-  if (shown.length === 0) shown = all.filter(({ advanced, required }) => required && !advanced).slice(0, 4);
+  const given = node.arguments ?? {};
+  const matters = ({ important, advanced, required }: ArgumentDeclaration): boolean =>
+    important === true || (required === true && !advanced);
+  const set = all.filter((argument) => Object.hasOwn(given, argument.name) && !argument.advanced);
+  const wanted = new Set([...set.filter(matters), ...set].slice(0, 5));
+  for (const argument of all) if (matters(argument) && wanted.size < 4) wanted.add(argument);
+  const shown = all.filter((argument) => wanted.has(argument));
   const linked = Object.keys(node.connections ?? {})
     .filter((name) => !shown.some((argument) => argument.name === name))
     .map(
@@ -84,7 +89,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
     >
       {working && <span className="card-progress" aria-label="at work" />}
       {inputs <= 1 && outputs <= 1 ? (
-        <header className="card-header">
+        <div className="card-header">
           {inputs === 1 && (
             <Port id="in:0" type="target" kind={operator?.inputs[0]?.kind} label={portLabel(operator, 0)} />
           )}
@@ -97,13 +102,13 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
             kind={operator?.outputs[0]?.kind}
             label={operator?.outputs[0]?.name ?? 'output'}
           />
-        </header>
+        </div>
       ) : (
         <>
-          <header className="card-header">
+          <div className="card-header">
             <Heading id={id} node={node} operator={operator} color={color} far={far} />
             {!far && <DeviceMark id={id} node={node} operator={operator} />}
-          </header>
+          </div>
           <PortRows id={id} operator={operator} inputs={inputs} outputs={outputs} far={far} />
         </>
       )}
@@ -252,6 +257,7 @@ function Port({ id, type, kind = 'any', label, argument = false, used = true }: 
       position={type === 'source' ? Position.Right : Position.Left}
       className={`port kind-${kind} ${argument ? 'argument-port' : ''} ${used ? '' : 'unused'}`}
       data-port={id}
+      role="img"
       title={argument ? `${label}: connect one value per sample` : label}
       aria-label={`${type === 'source' ? 'Output' : argument ? 'Argument' : 'Input'} ${label}`}
     />

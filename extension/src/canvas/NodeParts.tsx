@@ -155,12 +155,13 @@ export function Foot({ id }: { id: string }) {
   const rate = useValue(editor.lastRun, (run) => run?.nodes[id]?.images_per_second);
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
+  const shape = output
+    ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}`
+    : '';
   return (
-    <footer className="card-foot">
-      <span className="foot-shape">
-        {output
-          ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}`
-          : ''}
+    <div className="card-foot">
+      <span className="foot-shape" title={shape}>
+        {shape}
       </span>
       {rate !== undefined && (
         <span className="foot-rate" title="Images per second in the last run">
@@ -175,7 +176,7 @@ export function Foot({ id }: { id: string }) {
           {formatTime(result.time)}
         </span>
       )}
-    </footer>
+    </div>
   );
 }
 

@@ -193,9 +193,10 @@ const Entry = memo(
     return (
       <div
         className="entry"
-        role="button"
+        role="group"
+        aria-roledescription="operator"
         tabIndex={0}
-        aria-label={`${operator.title}: ${operator.summary}`}
+        aria-label={`${operator.name}: ${operator.summary}`}
         aria-disabled={disabled}
         data-testid="palette-entry"
         data-op={operator.name}

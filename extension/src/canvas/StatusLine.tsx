@@ -22,7 +22,7 @@ export function StatusLine() {
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
   const connected = connection.status === 'connected';
   return (
-    <footer className="status" data-testid="status">
+    <div className="status" data-testid="status">
       {!connected ? (
         <span className="status-alarm" role="status">
           <Icon name="warning" size={12} />
@@ -83,6 +83,6 @@ export function StatusLine() {
         </button>
       )}
       {info.version && <span className="muted">DALI Lab {info.version}</span>}
-    </footer>
+    </div>
   );
 }

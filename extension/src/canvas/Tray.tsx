@@ -1,7 +1,6 @@
 /** The tray: the batch of the selected node at a size to judge by; compared with its input, or one sample through all nodes. */
 import { useEffect, useMemo, useState, type CSSProperties, type PointerEvent } from 'react';
-import { links, upstream } from '../core/document';
-import type { OutputRef } from '../core/document';
+import { lineage, type OutputRef } from '../core/document';
 import { execute } from '../core/commandTable';
 import type { FocusResult, OutputResult, Picture } from '../core/previews';
 import { asNumber, formatDtype, formatNumber, formatShape } from '../core/values';
@@ -129,7 +128,7 @@ function NodeTray({ id }: { id: string }) {
         </label>
         <CloseTray />
       </div>
-      <div className="tray-body" style={{ '--size': `${tray.size}px` } as CSSProperties}>
+      <div className={`tray-body ${mode}`} style={{ '--size': `${tray.size}px` } as CSSProperties}>
         {mode === 'batch' && <Batch id={id} output={output} index={tray.output} />}
         {mode === 'compare' && <Compare id={id} index={tray.output} />}
         {mode === 'follow' && <Follow id={id} sample={tray.sample} count={output?.images.length ?? 1} />}
@@ -259,27 +258,7 @@ function Follow({ id, sample, count }: { id: string; sample: number; count: numb
   const editor = useEditor();
   const document = useValue(editor.document);
   useValue(editor.previews.version);
-  const order = useMemo(() => {
-    const wanted = upstream(document, id);
-    wanted.add(id);
-    const pending = new Map([...wanted].map((node) => [node, 0]));
-    const all = links(document).filter(
-      ({ source, target }) => wanted.has(source.node) && wanted.has(target.node),
-    );
-    for (const { target } of all) pending.set(target.node, (pending.get(target.node) ?? 0) + 1);
-    const sorted: string[] = [];
-    const ready = [...pending].filter(([, left]) => left === 0).map(([node]) => node);
-    for (let node = ready.shift(); node !== undefined; node = ready.shift()) {
-      sorted.push(node);
-      for (const { source, target } of all) {
-        if (source.node !== node) continue;
-        const left = (pending.get(target.node) ?? 0) - 1;
-        pending.set(target.node, left);
-        if (left === 0) ready.push(target.node);
-      }
-    }
-    return sorted;
-  }, [document, id]);
+  const order = useMemo(() => lineage(document, id), [document, id]);
   return (
     <>
       <div className="follow-choice">
@@ -300,7 +279,7 @@ function Follow({ id, sample, count }: { id: string; sample: number; count: numb
       </div>
       {order.map((node) => {
         const output = editor.previews.result(node)?.outputs[0];
-        const picture = output?.images[sample];
+        const picture = editor.previews.focus(node, 0)?.images[sample] ?? output?.images[sample];
         return (
           <figure
             key={node}

@@ -136,6 +136,23 @@ export function upstream(document: GraphDocument, id: string): Set<string> {
   return seen;
 }
 
+/** All that `id` depends on and itself, in the order in which a sample goes through: inputs first, then arguments. */
+export function lineage(document: GraphDocument, id: string): string[] {
+  const order: string[] = [];
+  const seen = new Set<string>();
+  const visit = (current: string): void => {
+    const node = document.nodes[current];
+    if (!node || seen.has(current)) return;
+    seen.add(current);
+    for (const reference of [...(node.inputs ?? []), ...Object.values(node.connections ?? {})]) {
+      if (reference !== null) visit(parseEdge(reference).node);
+    }
+    order.push(current);
+  };
+  visit(id);
+  return order;
+}
+
 /** Reads a document from text; unknown keys stay as they are. */
 export function parseDocument(text: string): GraphDocument {
   let data: unknown;

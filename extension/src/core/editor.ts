@@ -6,6 +6,7 @@ import type { Facts, KnownOutput } from './connect';
 import {
   checkDocument,
   emptyDocument,
+  lineage,
   parseEdge,
   type GraphDocument,
   type OutputRef,
@@ -345,6 +346,14 @@ export class Editor {
   /** Set while a document has just been opened: its nodes get their size only with the first pictures. */
   private unsettled: { automatic: boolean } | null = null;
 
+  /** Waits until cards have stopped growing, as pictures come into them. */
+  private settleWhenStill(before: string, tries = 0): void {
+    const sizes = Object.keys(this.history.document.nodes).map((id) => this.canvas?.sizeOf(id).height ?? 0);
+    const now = sizes.join();
+    if (now === before || tries > 20) this.settle();
+    else setTimeout(() => this.settleWhenStill(now, tries + 1), 60);
+  }
+
   /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
   private settle(): void {
     const state = this.unsettled;
@@ -409,7 +418,7 @@ export class Editor {
 
   private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
     if (this.previews.receive(event, params, buffers)) {
-      if (event === 'preview.done' && this.unsettled) setTimeout(() => this.settle(), 60);
+      if (event === 'preview.done' && this.unsettled) this.settleWhenStill('');
       return;
     }
     switch (event) {
@@ -498,7 +507,11 @@ export class Editor {
   focusTaps(): OutputRef[] {
     const { mode, output } = this.tray.get();
     const node = this.trayNode;
-    if (node === null || !this.panels.get().tray || mode === 'follow' || mode === 'sweep') return [];
+    if (node === null || !this.panels.get().tray || mode === 'sweep') return [];
+    if (mode === 'follow')
+      return lineage(this.history.document, node)
+        .slice(-10)
+        .map((id) => ({ node: id, output: 0 }));
     const taps = [{ node, output }];
     const before = this.beforeFocus(node);
     if (mode === 'compare' && before) taps.push(before);

@@ -172,7 +172,9 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           { length },
           (_, index) => given[index] ?? (given.length === 1 ? (given[0] as number) : null),
         )
-      : given;
+      : given.length > 0
+        ? given
+        : [null];
   const scale = (argument.maximum ?? 255) <= 1 ? 1 : 255;
   const names = colour ? ['r', 'g', 'b', 'a'] : ['x', 'y', 'z', 'w'];
   const change = (index: number, next: number, gesture: string): void => {
@@ -199,13 +201,16 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           value={item}
           disabled={readOnly}
           showLabel={false}
-          placeholder="–"
+          placeholder={shown.length === 1 ? (argument.required ? 'needed' : 'not set') : '–'}
           onChange={(next, gesture) => change(index, next, `${gesture}:${index}`)}
           onEnd={end}
           onReset={() => set(undefined)}
+          onList={(numbers) =>
+            set(numbers.slice(0, length ?? undefined).map(fromNumber), `list:${++gestures}`)
+          }
         />
       ))}
-      {length === null && !colour && !readOnly && (
+      {length === null && !colour && !readOnly && given.length > 0 && (
         <span className="vector-buttons">
           <button
             type="button"
@@ -218,19 +223,17 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           >
             +
           </button>
-          {given.length > 0 && (
-            <button
-              type="button"
-              className="icon-button tiny nodrag"
-              aria-label={`Remove the last number of ${label}`}
-              title="Remove the last number"
-              onClick={() =>
-                set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)
-              }
-            >
-              −
-            </button>
-          )}
+          <button
+            type="button"
+            className="icon-button tiny nodrag"
+            aria-label={`Remove the last number of ${label}`}
+            title="Remove the last number"
+            onClick={() =>
+              set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)
+            }
+          >
+            −
+          </button>
         </span>
       )}
     </span>

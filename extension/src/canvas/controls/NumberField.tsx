@@ -15,13 +15,15 @@ interface Properties {
   onChange: (value: number, gesture: string) => void;
   onEnd: () => void;
   onReset?: () => void;
+  /** Takes several numbers that were typed with commas between. */
+  onList?: (values: number[]) => void;
 }
 
 let gestures = 0;
 
 export function NumberField(properties: Properties) {
   const { label, value, argument, placeholder = 'not set', title, disabled, showLabel = true } = properties;
-  const { onChange, onEnd, onReset } = properties;
+  const { onChange, onEnd, onReset, onList } = properties;
   const [editing, setEditing] = useState<string | null>(null);
   const [refused, setRefused] = useState(false);
   const drag = useRef<{ x: number; value: number; moved: boolean; gesture: string; width: number } | null>(
@@ -99,6 +101,16 @@ export function NumberField(properties: Properties) {
   }
 
   function commit(text: string): boolean {
+    if (onList && text.includes(',')) {
+      const parts = text
+        .replace(/^\s*[[(]|[\])]\s*$/g, '')
+        .split(',')
+        .filter((part) => part.trim() !== '');
+      const numbers = parts.map(evaluate).filter((number) => number !== null);
+      if (numbers.length !== parts.length || numbers.length === 0) return false;
+      onList(numbers.map((number) => fit(number, argument)));
+      return true;
+    }
     const result = evaluate(text);
     if (result === null) return false;
     onChange(fit(result, argument), `type:${++gestures}`);

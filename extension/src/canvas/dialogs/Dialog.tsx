@@ -59,14 +59,14 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
           }
         }}
       >
-        <header className="dialog-head">
+        <div className="dialog-head">
           <h2>{title}</h2>
           <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
             <Icon name="close" size={14} />
           </button>
-        </header>
+        </div>
         <div className="dialog-body">{children}</div>
-        {footer && <footer className="dialog-foot">{footer}</footer>}
+        {footer && <div className="dialog-foot">{footer}</div>}
       </div>
     </div>,
     overlay,
