@@ -12,192 +12,12 @@ from dali_lab import types
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import gathered, is_contiguous
 from dali_lab.batch.foreign import array_of, copy_out, element_type, is_array_like
-from dali_lab.batch.printing import list_text, tensor_text
+from dali_lab.batch.printing import list_text
+from dali_lab.batch.tensor import TensorCPU, TensorGPU, checked_layout, reinterpreted
 from dali_lab.errors import DaliLabError
-from dali_lab.types import DALIDataType, numpy_dtype
+from dali_lab.types import DALIDataType
 
 Array = npt.NDArray[Any]
-
-
-def _checked_layout(layout: str | None, ndim: int, kind: str) -> str:
-    if layout and len(layout) != ndim:
-        raise ValueError(f"the layout '{layout}' has {len(layout)} letters, the {kind} has {ndim} dimensions")
-    return layout or ""
-
-
-def _reinterpreted(batch: Batch, new_type: DALIDataType) -> Batch:
-    if numpy_dtype(new_type).itemsize != batch.itemsize:
-        raise DaliLabError(f"elements of {batch.dtype.name} cannot be seen as {new_type.name}, whose size differs")
-    return batch.replaced(dtype=new_type)
-
-
-class TensorCPU:
-    """One tensor: a sample of a list, over the same memory, or a wrapped array.
-
-    Parameters
-    ----------
-    object
-        A dense array, a buffer, a DLPack object or capsule; its memory is shared, not copied.
-    layout
-        Axis names, one letter for each dimension.
-    is_pinned
-        Has no effect on the CPU.
-    """
-
-    _device: ClassVar[str] = "cpu"
-
-    def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
-        array = array_of(object)
-        self._batch = Batch.of([array], _checked_layout(layout, array.ndim, "tensor"))
-        self._index = 0
-
-    @classmethod
-    def _of(cls, batch: Batch, index: int) -> TensorCPU:
-        tensor = cls.__new__(cls)
-        tensor._batch = batch
-        tensor._index = index
-        return tensor
-
-    def _own(self) -> Batch:
-        """The tensor as a batch of one sample, which can be changed without changing the list it came from."""
-        return self._batch.take(slice(self._index, self._index + 1))
-
-    def _replace(self, batch: Batch) -> None:
-        self._batch, self._index = batch, 0
-
-    def _array(self) -> Array:
-        return self._batch.array(self._index)
-
-    def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        array = self._array()
-        return np.array(array, dtype=dtype) if copy else np.asarray(array, dtype)
-
-    @property
-    def __array_interface__(self) -> dict[str, Any]:
-        """The memory as NumPy sees it."""
-        return self._array().__array_interface__
-
-    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
-        """The tensor as a DLPack capsule that shares its memory."""
-        return self._array().__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """The CPU, in DLPack's numbers."""
-        return (1, 0)
-
-    def __repr__(self) -> str:
-        return tensor_text(type(self).__name__, None, self.dtype, self.layout(), self._device, self.shape())
-
-    def __str__(self) -> str:
-        return tensor_text(type(self).__name__, self._array(), self.dtype, self.layout(), self._device, self.shape())
-
-    def shape(self) -> list[int]:
-        """Extents."""
-        return [int(extent) for extent in self._batch.shapes[self._index]]
-
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return self._batch.ndim
-
-    @property
-    def dtype(self) -> DALIDataType:
-        """Type of an element."""
-        return self._batch.dtype
-
-    def layout(self) -> str:
-        """Axis names, or an empty string."""
-        return self._batch.layout
-
-    def source_info(self) -> str:
-        """The file (or other origin) of the sample, or an empty string."""
-        sources = self._batch.sources
-        return sources[self._index] if sources is not None else ""
-
-    def get_property(self, name: str) -> Any:
-        """``"layout"`` or ``"source_info"``; `None` where it is not set, and for other names."""
-        known = {"layout": self.layout(), "source_info": self.source_info()}
-        return known.get(name) or None
-
-    def data_ptr(self) -> int:
-        """Address of the first element."""
-        return int(self._batch.addresses[self._index])
-
-    def copy_to_external(self, ptr: Any, *args: Any, **options: Any) -> None:
-        """Copy the elements to an address in CPU memory (an integer, a ``ctypes`` pointer, an array)."""
-        copy_out(self._own(), ptr)
-
-    def as_cpu(self) -> TensorCPU:
-        """The tensor on the CPU."""
-        return self
-
-    def set_layout(self, layout: str | None) -> None:
-        """Name the axes anew; `None` takes the names away.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many letters as dimensions.
-        """
-        self._replace(self._own().replaced(layout=_checked_layout(layout, self.ndim(), "tensor")))
-
-    def reinterpret(self, new_type: DALIDataType) -> None:
-        """See the elements as another type of the same size.
-
-        Raises
-        ------
-        DaliLabError
-            If the size differs.
-        """
-        self._replace(_reinterpreted(self._own(), new_type))
-
-    def squeeze(self, dim: int | None = None) -> bool:
-        """Remove axes of one element: all of them, or the one given.
-
-        Returns
-        -------
-        bool
-            Whether the shape changed.
-
-        Raises
-        ------
-        DaliLabError
-            If there is no such axis.
-        """
-        shape, layout = self.shape(), self.layout()
-        if dim is not None and not -len(shape) <= dim < len(shape):
-            raise DaliLabError(f"{dim} is not an axis of {len(shape)} dimensions")
-        removed = [
-            axis for axis, extent in enumerate(shape) if extent == 1 and (dim is None or axis == dim % len(shape))
-        ]
-        if not removed:
-            return False
-        kept = [axis for axis in range(len(shape)) if axis not in removed]
-        own = self._own()
-        self._replace(
-            own.replaced(shapes=own.shapes[:, kept], layout="".join(layout[axis] for axis in kept) if layout else "")
-        )
-        return True
-
-    def _as_gpu(self) -> TensorGPU:
-        gpu = TensorGPU._of(self._batch, self._index)
-        assert isinstance(gpu, TensorGPU)
-        return gpu
-
-    def _make_copy(self) -> TensorCPU:
-        return type(self)(self._array().copy(), self.layout())
-
-    def _set_stream(self, stream: Any) -> None:
-        """CPU memory belongs to no stream."""
-
-
-class TensorGPU(TensorCPU):
-    """A tensor that was placed on the GPU; where there is none, its memory is the CPU's."""
-
-    _device = "gpu"
-
-    def as_cpu(self) -> TensorCPU:
-        """The tensor on the CPU."""
-        return TensorCPU._of(self._batch, self._index)
 
 
 class TensorListCPU:
@@ -239,7 +59,7 @@ class TensorListCPU:
                 f" not from {type(object).__name__}"
             )
         if layout is not None:
-            batch = batch.replaced(layout=_checked_layout(layout, batch.ndim, "tensor list"))
+            batch = batch.replaced(layout=checked_layout(layout, batch.ndim, "tensor list"))
         self._batch = batch
 
     @classmethod
@@ -402,7 +222,7 @@ class TensorListCPU:
         ValueError
             If there are not as many letters as dimensions.
         """
-        self._batch = self._batch.replaced(layout=_checked_layout(layout, self.ndim(), "tensor list"))
+        self._batch = self._batch.replaced(layout=checked_layout(layout, self.ndim(), "tensor list"))
 
     def reinterpret(self, new_type: DALIDataType) -> None:
         """See the elements as another type of the same size.
@@ -412,7 +232,7 @@ class TensorListCPU:
         DaliLabError
             If the size differs.
         """
-        self._batch = _reinterpreted(self._batch, new_type)
+        self._batch = reinterpreted(self._batch, new_type)
 
     def reset(self) -> None:
         """Let go of the samples: the list is empty then."""
