@@ -22,6 +22,7 @@ _SHARED_PARTS = (
     "resample_filters.py",
     "resample_rows.py",
     "standard_random.py",
+    "warp.py",
 )
 """Files with parts that kernels of other files compile in: Numba looks for changes in a kernel's own file only."""
 

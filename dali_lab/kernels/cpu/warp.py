@@ -31,10 +31,11 @@ def _whole(position: Any) -> Any:
 
 
 @inner_part
-def _nearest(
+def nearest_pixel(
     source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
     fill: Array, target: Array, like_dst: Array, to: Any,
 ) -> None:  # fmt: skip
+    """Write the pixel that holds position ``(x, y)`` of an image that starts at `base`."""
     column, row = _whole(x), _whole(y)
     if clamp:
         column = min(max(column, 0), width - 1)
@@ -49,10 +50,11 @@ def _nearest(
 
 
 @inner_part
-def _linear(
+def linear_blend(
     source: Array, like_src: Array, base: Any, height: Any, width: Any, channels: Any, x: Any, y: Any, clamp: bool,
     fill: Array, target: Array, like_dst: Array, to: Any,
 ) -> None:  # fmt: skip
+    """Write the blend of the four pixels around position ``(x, y)`` of an image that starts at `base`."""
     x -= np.float32(0.5)
     y -= np.float32(0.5)
     left, top = _whole(x), _whole(y)
@@ -141,11 +143,11 @@ def _warp(
                         a = ((m[2] + m[0] * x) + m[1] * y) / w
                         b = ((m[5] + m[3] * x) + m[4] * y) / w
                     if blend:
-                        _linear(
+                        linear_blend(
                             source, like_src, base, height, width, channels, a, b, edge, padding, target, like_dst, to
                         )
                     else:
-                        _nearest(
+                        nearest_pixel(
                             source, like_src, base, height, width, channels, a, b, edge, padding, target, like_dst, to
                         )
                     u += m[0]

@@ -1,0 +1,46 @@
+"""What operators that displace single pixels share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8
+
+DTYPES = (UINT8, INT16, INT32, FLOAT)
+DISPLACING = (
+    Arg("interp_type", "interp_type", INTERP_NN, "Interpolation: INTERP_NN or INTERP_LINEAR."),
+    Arg("fill_value", "float", 0.0, "Value outside the image.", soft_minimum=0, soft_maximum=255),
+    Arg("mask", "int", 1, "Samples with 0 are left as they are.", tensor=True, widget="switch"),
+)
+
+
+class Displacing(Operator):
+    """Operators that displace single pixels."""
+
+    family = "geometry"
+    inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+
+    def setup(self) -> None:
+        if self.value("interp_type") not in (INTERP_LINEAR, INTERP_NN):
+            raise self.fail(f"is INTERP_NN or INTERP_LINEAR, not {self.value('interp_type').name}", "interp_type")
+
+    def chosen(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
+        """Which samples are changed, ``int64[N]``; and the type of the samples is checked.
+
+        Raises
+        ------
+        OperatorError
+            If it is none of those that are taken.
+        """
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
+        if "mask" not in self.connected:
+            # A constant has no effect in NVIDIA DALI; here 0 means the same as from a node.
+            return np.full(call.count, int(self.value("mask")), np.int64)
+        return call.numbers("mask", np.int64)

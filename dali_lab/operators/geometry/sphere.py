@@ -1,0 +1,75 @@
+"""Shows images as if seen in a sphere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
+from dali_lab.schema import Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
+
+
+@register
+class Sphere(Displacing):
+    """Bends images as if seen in a sphere.
+
+    Each pixel is taken from further inside: its offset from the middle of the image is multiplied by its distance
+    from there, divided by half the larger extent.
+    """
+
+    name = "sphere"
+    title = "Sphere"
+    arguments = DISPLACING
+    example = """
+    >>> fn.sphere(images, fill_value=0)
+    """
+    differs = (
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import displace
+
+        chosen = self.chosen(call, data)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        displace.sphere(
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            chosen,
+            numpy_dtype(data.dtype),
+            linear=self.value("interp_type") == INTERP_LINEAR,
+            fill=self.value("fill_value"),
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        some = PerSample([np.int32(v) for v in (0, 1, 2)])
+        for arguments in (
+            {},
+            {"fill_value": 77.6},
+            {"interp_type": INTERP_LINEAR},
+            {"interp_type": INTERP_LINEAR, "fill_value": 200.0},
+            {"mask": some},
+            {"mask": some, "interp_type": INTERP_LINEAR},
+        ):
+            yield Case((pictures,), arguments)
+            yield Case(
+                (samples.pictures(dtype=np.float32, channels=2),),
+                arguments,
+                tolerance=1e-6 if "interp_type" in arguments else 0,
+                reason="one rounding in float32",
+            )
+        yield Case((samples.pictures(((1, 2), (9, 1), (2, 7)), channels=1),), {"interp_type": INTERP_LINEAR})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC"))
+        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
+        yield ErrorCase((samples.planar(),), words=("CHW",))

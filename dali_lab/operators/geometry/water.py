@@ -1,0 +1,115 @@
+"""Shows images as if under water."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
+
+
+def _wave(direction: str) -> tuple[Arg, ...]:
+    return (
+        Arg(
+            f"ampl_{direction}",
+            "float",
+            10.0,
+            f"Amplitude of the wave along {direction}.",
+            unit="px",
+            soft_minimum=0,
+            soft_maximum=50,
+            important=True,
+        ),
+        Arg(
+            f"freq_{direction}",
+            "float",
+            math.pi * 2 / 128,
+            f"Frequency of the wave along {direction}, in radians for a pixel.",
+            soft_minimum=0,
+            soft_maximum=0.5,
+            step=0.005,
+            important=True,
+        ),
+        Arg(
+            f"phase_{direction}",
+            "float",
+            0.0,
+            f"Phase of the wave along {direction}, in radians.",
+            soft_minimum=-3.15,
+            soft_maximum=3.15,
+            step=0.01,
+        ),
+    )
+
+
+@register
+class Water(Displacing):
+    """Bends images by waves, as if they were under water.
+
+    Pixel ``(x, y)`` is taken from ``(x + ampl_x · sin(freq_x · y + phase_x), y + ampl_y · cos(freq_y · x + phase_y))``.
+    """
+
+    name = "water"
+    title = "Water"
+    arguments = (*_wave("x"), *_wave("y"), *DISPLACING)
+    example = """
+    >>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)
+    """
+    differs = (
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import displace
+
+        chosen = self.chosen(call, data)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        displace.water(
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            chosen,
+            numpy_dtype(data.dtype),
+            (
+                self.value("ampl_x"),
+                self.value("freq_x"),
+                self.value("phase_x"),
+                self.value("ampl_y"),
+                self.value("freq_y"),
+                self.value("phase_y"),
+            ),
+            linear=self.value("interp_type") == INTERP_LINEAR,
+            fill=self.value("fill_value"),
+        )
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        some = PerSample([np.int32(v) for v in (0, 1, 2)])
+        for arguments in (
+            {},
+            {"ampl_x": 3.3, "freq_x": 0.2, "phase_x": 1.0},
+            {"ampl_y": 5.1, "freq_y": 0.31, "phase_y": -2.0, "fill_value": 9.9},
+            {"ampl_x": 2.0, "ampl_y": 2.5, "interp_type": INTERP_LINEAR, "fill_value": 200.0},
+            {"mask": some},
+        ):
+            yield Case((samples.pictures(),), arguments)
+            yield Case(
+                (samples.pictures(dtype=np.float32, channels=2),),
+                arguments,
+                tolerance=1e-5 if "interp_type" in arguments else 0,
+                reason="sine and cosine of another library differ in the last place",
+            )
+        yield Case((samples.pictures(((1, 2), (9, 1), (1, 1)), channels=1),), {"ampl_x": 1.0, "ampl_y": 1.0})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC"))
+        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
+        yield ErrorCase((samples.pictures(),), {"ampl_x": "big"}, words=("ampl_x", "big"))
