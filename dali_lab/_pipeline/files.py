@@ -77,7 +77,8 @@ class PipelineFiles:
             with open(filename, "rb") as file:
                 serialized_pipeline = file.read()
         assert serialized_pipeline is not None
-        kind: Any = cls if issubclass(cls, Pipeline) else Pipeline
+        # A subclass with a constructor of its own cannot be made from a graph.
+        kind: Any = cls if issubclass(cls, Pipeline) and cls.__init__ is Pipeline.__init__ else Pipeline
         pipeline: Pipeline = kind.from_graph(dali_proto.loads(serialized_pipeline), **kwargs)
         pipeline.build()
         return pipeline

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dali_lab.errors import DaliLabError, GraphError
+from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
@@ -139,17 +140,15 @@ def make_plan(
         keep |= graph.ancestors(kept_alive)
         order = [name for name in graph.order() if name in keep]
     steps: dict[str, Step] = {}
-    scopes: dict[Edge, int] = {}
-    groups = _ScopeNumbers()
+    scopes = node_scopes(graph)
     levels: dict[str, int] = {}
     grouped: dict[tuple[int, int, int], list[Step]] = {}
     for place, name in enumerate(order, 1):
         node = graph.nodes[name]
         operator = operators[name] if operators and name in operators else make_operator(node)
         edges = [bare(edge) for edge in node.edges()]
-        scope = _scope_of(operator, node, edges, scopes)
-        count = operator.output_count(operator.values)
-        step = Step(node, operator, count, scope)
+        scope = scopes[name]
+        step = Step(node, operator, operator.output_count(operator.values), scope)
         steps[name] = step
         level = 0
         for edge in edges:
@@ -158,11 +157,6 @@ def make_plan(
             made_whole = steps[edge.node].operator.whole_batch
             level = max(level, levels[edge.node] + (1 if made_whole and not operator.whole_batch else 0))
         levels[name] = level
-        for index in range(count):
-            cut = operator.cut_of_output(index)
-            scopes[Edge(name, index)] = (
-                scope if cut is None else groups.number(bare(node.connections["predicate"]), cut)
-            )
         # A node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
         grouped.setdefault((level, place if operator.whole_batch else 0, scope), []).append(step)
     stages = [
@@ -185,33 +179,6 @@ def _needed(graph: Graph, wanted: Sequence[Edge], given: frozenset[Edge]) -> set
         keep.add(edge.node)
         stack.extend(bare(other) for other in graph.nodes[edge.node].edges() if bare(other) not in given)
     return keep
-
-
-def _scope_of(operator: Operator, node: Node, edges: Sequence[Edge], scopes: Mapping[Edge, int]) -> int:
-    """The group of samples a node works on: that of its inputs, which must all be the same."""
-    if not edges:
-        return 0
-    found = [scopes.get(edge, 0) for edge in edges]
-    if operator.joins_scopes:
-        return scopes.get(bare(node.connections["predicate"]), 0)
-    if len(set(found)) > 1:
-        raise GraphError(
-            "its inputs come from different branches of a conditional",
-            node=node.id,
-            operator=node.op,
-            origin=node.origin,
-        )
-    return found[0]
-
-
-class _ScopeNumbers:
-    """Numbers for the groups of samples that conditionals make: the same for all splits by one predicate."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[tuple[Edge, int], int] = {}
-
-    def number(self, predicate: Edge, cut: int) -> int:
-        return self._numbers.setdefault((predicate, cut), len(self._numbers) + 1)
 
 
 def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:

@@ -154,7 +154,8 @@ class Operator:
     def close(self) -> None:
         """Give up processes, files and other things that outlive a call."""
 
-    def cut_of_output(self, index: int) -> int | None:
+    @classmethod
+    def cut_of_output(cls, index: int) -> int | None:
         """For operators that cut a batch in two by their argument ``predicate``: which of the groups this output is."""
         return None
 

@@ -48,7 +48,8 @@ class Split(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"
 
-    def cut_of_output(self, index: int) -> int | None:
+    @classmethod
+    def cut_of_output(cls, index: int) -> int | None:
         return index
 
     def run(self, call: Call, batch: Batch) -> tuple[Batch, Batch]:

@@ -370,6 +370,41 @@ def test_errors_while_running(program: Callable[[Any], Any], words: str) -> None
         results(dali_lab, program)
 
 
+def test_taps_inside_branches_and_known_edges() -> None:
+    """A preview asks for edges inside a branch, and hands in others that it knows already."""
+    from dali_lab.batch.batch import Batch
+    from dali_lab.executor.engine import Engine
+    from dali_lab.executor.plan import make_plan
+    from dali_lab.graph.graph import Edge
+
+    def program() -> Any:
+        p = dali_lab.fn.external_source(name="p")
+        x = dali_lab.fn.external_source(name="x", layout="HWC")
+        if p:
+            x = dali_lab.fn.flip(dali_lab.fn.flip(x, name="first"), name="second")
+        return x
+
+    graph = dali_lab.pipeline_def(enable_conditionals=True)(program)(batch_size=SIZE, num_threads=1).graph
+    known = {
+        Edge("p"): Batch.dense(np.array([True, False, True, True, False, False, True])),
+        Edge("x"): Batch.dense(np.arange(SIZE * 6, dtype=np.uint8).reshape(SIZE, 2, 3, 1), "HWC"),
+    }
+    wanted = [Edge("first"), Edge("second"), graph.outputs[0]]
+    engine = Engine(make_plan(graph, wanted, known), 2, {})
+    run = engine.submit(0, SIZE, known=known)
+    run.wait()
+    first, second, _ = run.outputs()
+    assert len(first) == len(second) == 4
+    engine.close()
+    engine = Engine(make_plan(graph, wanted[1:], {**known, Edge("first"): first}), 2, {})
+    run = engine.submit(0, SIZE, known={**known, Edge("first"): first})
+    run.wait()
+    again, merged = run.outputs()
+    np.testing.assert_array_equal(again.stacked(), second.stacked())
+    np.testing.assert_array_equal(merged.stacked(), known[Edge("x")].stacked())
+    engine.close()
+
+
 def test_a_condition_without_conditionals_says_what_to_do() -> None:
     with pytest.raises(TypeError, match="enable_conditionals"):
         dali_lab.pipeline_def(simple)(dali_lab, batch_size=SIZE, num_threads=1)

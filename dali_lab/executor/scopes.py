@@ -1,0 +1,56 @@
+"""Which samples each node of a graph works on: the whole batch, or a branch of a conditional."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dali_lab.errors import GraphError
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator, has_operator
+
+
+def node_scopes(graph: Graph) -> dict[str, int]:
+    """A number for the group of samples that each node works on: 0 for the whole batch.
+
+    All splits by one predicate make the same two groups, so that nodes of a branch can be used together.
+
+    Raises
+    ------
+    GraphError
+        If a node's inputs come from different groups.
+    """
+    scopes: dict[str, int] = {}
+    outputs: dict[Edge, int] = {}
+    groups: dict[tuple[Edge, int], int] = {}
+    for name in graph.order():
+        node = graph.nodes[name]
+        if not has_operator(node.op):
+            continue
+        operator = find_operator(node.op)
+        scope = scopes[name] = _scope_of(node, operator.joins_scopes, outputs)
+        for index in range(operator.output_count(node.arguments)):
+            cut = operator.cut_of_output(index)
+            if cut is not None and "predicate" in node.connections:
+                key = (_bare(node.connections["predicate"]), cut)
+                outputs[Edge(name, index)] = groups.setdefault(key, len(groups) + 1)
+            elif scope:
+                outputs[Edge(name, index)] = scope
+    return scopes
+
+
+def _bare(edge: Edge) -> Edge:
+    return Edge(edge.node, edge.output)
+
+
+def _scope_of(node: Node, joins: bool, outputs: Mapping[Edge, int]) -> int:
+    if joins and "predicate" in node.connections:
+        return outputs.get(_bare(node.connections["predicate"]), 0)
+    found = {outputs.get(_bare(edge), 0) for edge in node.edges()}
+    if len(found) > 1:
+        raise GraphError(
+            "its inputs come from different branches of a conditional",
+            node=node.id,
+            operator=node.op,
+            origin=node.origin or None,
+        )
+    return found.pop() if found else 0
