@@ -72,8 +72,12 @@ def make_parser() -> argparse.ArgumentParser:
     app.set_defaults(function=_app)
 
     run = commands.add_parser("run", help="run a graph and say how fast it is, or run a script written for NVIDIA DALI")
-    run.add_argument("graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script with its own arguments behind it")
-    run.add_argument("--batches", type=_positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)")
+    run.add_argument(
+        "graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script with its own arguments behind it"
+    )
+    run.add_argument(
+        "--batches", type=_positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)"
+    )
     _pipeline_options(run)
     run.set_defaults(function=_run)
 
@@ -85,7 +89,9 @@ def make_parser() -> argparse.ArgumentParser:
 
     export = commands.add_parser("export", help="write a graph as Python or in another form")
     export.add_argument("graph", metavar="GRAPH", help="a graph file")
-    export.add_argument("--to", required=True, metavar="FORM", help="python, pytorch, dali (a program for NVIDIA DALI), json or dot")
+    export.add_argument(
+        "--to", required=True, metavar="FORM", help="python, pytorch, dali (a program for NVIDIA DALI), json or dot"
+    )
     export.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
     export.set_defaults(function=_export)
 
@@ -95,7 +101,9 @@ def make_parser() -> argparse.ArgumentParser:
     show.set_defaults(function=_show)
 
     ops = commands.add_parser("ops", help="list the operators, or print the reference of one")
-    ops.add_argument("name", nargs="?", metavar="NAME", help="an operator, such as resize or decoders.image, or a word to look for")
+    ops.add_argument(
+        "name", nargs="?", metavar="NAME", help="an operator, such as resize or decoders.image, or a word to look for"
+    )
     ops.set_defaults(function=_ops)
 
     convert = commands.add_parser("convert", help="read a graph in one form and write it in another")
@@ -416,7 +424,9 @@ def _ops(options: argparse.Namespace) -> int:
                 raise DaliLabError(error.message) from None
     width = max(map(len, operators), default=0)
     known = [family.name for family in FAMILIES]
-    families = sorted({operator.family for operator in operators.values()}, key=lambda f: (known.index(f) if f in known else 99, f))
+    families = sorted(
+        {operator.family for operator in operators.values()}, key=lambda f: (known.index(f) if f in known else 99, f)
+    )
     for family in families:
         print(find_family(family).title)
         for name, operator in operators.items():

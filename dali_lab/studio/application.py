@@ -1,4 +1,4 @@
-"""What the app opens with: a graph file, a folder of pictures, unsaved work of the last time, or the sample photographs."""
+"""What the app opens with: a graph file, a folder of pictures, unsaved work, or the sample photographs."""
 
 from __future__ import annotations
 

@@ -42,7 +42,9 @@ def _values(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     for key in [*left, *(key for key in right if key not in left)]:
         before, after = left.get(key), right.get(key)
         if (key in left) != (key in right) or not same_values(before, after):
-            lines.append(f"{key}: {_text(before) if key in left else 'not set'} → {_text(after) if key in right else 'not set'}")
+            lines.append(
+                f"{key}: {_text(before) if key in left else 'not set'} → {_text(after) if key in right else 'not set'}"
+            )
     return lines
 
 

@@ -95,13 +95,17 @@ def checked(data: Any) -> Json:
 
 def _check_node(name: Any, node: Any) -> None:
     if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
-        raise DocumentError(f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable")
+        raise DocumentError(
+            f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable"
+        )
     if not isinstance(node, dict) or not isinstance(node.get("op"), str):
         raise DocumentError(f"The node '{name}' names no operator.", "unreadable")
     shapes = {"inputs": list, "arguments": dict, "connections": dict}
     for part, kind in shapes.items():
         if not isinstance(node.get(part, kind()), kind):
-            raise DocumentError(f"'{part}' of the node '{name}' should be {'a list' if kind is list else 'an object'}.", "unreadable")
+            raise DocumentError(
+                f"'{part}' of the node '{name}' should be {'a list' if kind is list else 'an object'}.", "unreadable"
+            )
     edges = [*node.get("inputs", ()), *node.get("connections", {}).values()]
     if not all(edge is None or isinstance(edge, str) for edge in edges):
         raise DocumentError(f"An edge of the node '{name}' is not written as 'node' or 'node:1'.", "unreadable")
@@ -330,7 +334,7 @@ def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
 
 
 def _connected_first(entry: Json) -> Json:
-    """The entry without the constants that connected nodes stand in for: they are kept for later, and mean nothing now."""
+    """The entry without the constants that connected nodes stand in for: meanwhile they mean nothing."""
     connections = entry.get("connections") or {}
     arguments = entry.get("arguments") or {}
     if not connections.keys() & arguments.keys():
@@ -360,12 +364,3 @@ def json_floats(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [json_floats(item) for item in value]
     return value
-
-
-def chain(steps: Iterable[tuple[str, Json]], outputs: list[str], *, pipeline: Json | None = None) -> Json:
-    """A document of these named nodes in order, without positions: the editor lays it out."""
-    document = empty_document()
-    document["nodes"] = dict(steps)
-    document["outputs"] = outputs
-    document["pipeline"].update(pipeline or {})
-    return document

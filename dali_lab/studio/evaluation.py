@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,10 +19,8 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.cache import Cache
+from dali_lab.studio.sources import Sources, digest, file_state, paths_state, values
 
-MOST_SOURCES = 16
-MOST_DRAWS = 64
-_FOLDERS_LOOKED_AT = 2000
 _POLL = 0.05
 
 
@@ -258,8 +254,8 @@ class _Run:
             if not self.kinds[name].source:
                 continue
             node = self.graph.nodes[name]
-            base = _digest(node.op, node.device, name, _values(node), _paths_state(node), self.seeds.get(name))
-            key = _digest(base, self.iteration, self.batch_size)
+            base = digest(node.op, node.device, name, values(node), paths_state(node), self.seeds.get(name))
+            key = digest(base, self.iteration, self.batch_size)
             known = self._known(key)
             counted = self.owner._sources.samples_before(base, self.iteration, self.batch_size)
             if known is not None and counted is not None:
@@ -267,7 +263,9 @@ class _Run:
                 self.before = counted
                 continue
             try:
-                operator, draws[name] = self.owner._sources.draw(base, node, self.seeds, self.iteration, self.batch_size)
+                operator, draws[name] = self.owner._sources.draw(
+                    base, node, self.seeds, self.iteration, self.batch_size
+                )
             except Exception as error:  # whatever a reader meets belongs to its node
                 results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
                 continue
@@ -283,7 +281,7 @@ class _Run:
         self._compute(list(unknown), unknown, draws)
         for name in unknown:
             result = results[name]
-            result.key = _digest(result.key, result.files)
+            result.key = digest(result.key, result.files)
 
     def _others(self) -> None:
         results, waiting = self.evaluation.results, self.evaluation.waiting
@@ -299,13 +297,24 @@ class _Run:
                     waiting.setdefault(name, waiting[source])
                 elif source not in unknown and not _gave(results.get(source), edge.output):
                     waiting.setdefault(name, source)
-                keys.append((unknown[source] if source in unknown else results[source].key if source in results else "", edge.output))
+                keys.append(
+                    (
+                        unknown[source] if source in unknown else results[source].key if source in results else "",
+                        edge.output,
+                    )
+                )
             if name in waiting:
                 continue
             kind = self.kinds[name]
             drawn = (self.before, self.seeds.get(name)) if name in self.seeds else None
-            key = _digest(
-                node.op, node.device, _values(node), keys, sorted(node.connections), drawn, self.size if kind.whole_batch else None
+            key = digest(
+                node.op,
+                node.device,
+                values(node),
+                keys,
+                sorted(node.connections),
+                drawn,
+                self.size if kind.whole_batch else None,
             )
             known = self._known(key)
             if known is not None:
@@ -359,7 +368,14 @@ class _Run:
         for name in names:
             result = results.get(name)
             if result is not None and not result.failures and all(batch is None for batch in result.outputs):
-                cause = next((e.node for e in map(bare, self.graph.nodes[name].edges()) if not _gave(results.get(e.node), e.output)), None)
+                cause = next(
+                    (
+                        e.node
+                        for e in map(bare, self.graph.nodes[name].edges())
+                        if not _gave(results.get(e.node), e.output)
+                    ),
+                    None,
+                )
                 if cause is not None:
                     del results[name]
                     waiting[name] = waiting.get(cause, cause)
@@ -368,7 +384,7 @@ class _Run:
         found = self.owner.cache.get(key)
         if found is None or found.count < self.size:
             return None
-        if found.files and any(_file_state(path) != (path, changed, size) for path, changed, size in found.files):
+        if found.files and any(file_state(path) != (path, changed, size) for path, changed, size in found.files):
             return None
         return found
 
@@ -385,7 +401,9 @@ class _Run:
                 if batch is not None
             }
             missing = {
-                Edge(name, index): lacking for name, result in results.items() for index, lacking in enumerate(result.missing)
+                Edge(name, index): lacking
+                for name, result in results.items()
+                for index, lacking in enumerate(result.missing)
             }
             try:
                 plan = make_plan(self.graph, wanted, known, self.operators)
@@ -402,7 +420,7 @@ class _Run:
             return
         self.token.check()
         self.done_steps, self.total_steps = 0, len(names) * self.size
-        following = {name: after for name, after in zip(names, [*names[1:], names[-1]], strict=True)}
+        following = dict(zip(names, [*names[1:], names[-1]], strict=True))
 
         def report(_: BatchRun, node: str, count: int) -> None:
             self.done_steps += count
@@ -444,7 +462,9 @@ class _Run:
             edge = Edge(name, index)
             batch = run.values.get(edge)
             result.outputs.append(batch)
-            result.missing.append(frozenset(range(self.size)) if batch is None else frozenset(run.missing.get(edge, ())))
+            result.missing.append(
+                frozenset(range(self.size)) if batch is None else frozenset(run.missing.get(edge, ()))
+            )
         for node, start, samples, error in run.failures:
             if node == name:
                 whole = samples != 1 or (self.size > 1 and self.kinds[name].whole_batch)
@@ -457,69 +477,6 @@ class _Run:
         self.owner.cache.put(key, result, result.size())
 
 
-@dataclass
-class _Source:
-    operator: Operator
-    draws: OrderedDict[int, Draw] = field(default_factory=OrderedDict)
-    counts: list[int] = field(default_factory=list)
-
-
-class Sources:
-    """Readers that stay open between previews, and what they drew for each batch."""
-
-    def __init__(self) -> None:
-        self._open: OrderedDict[str, _Source] = OrderedDict()
-
-    def draw(
-        self, key: str, node: Node, seeds: Mapping[str, int], iteration: int, batch_size: int
-    ) -> tuple[Operator, Draw]:
-        """The operator of a source and its decision for a batch; the same each time it is asked.
-
-        Raises
-        ------
-        StopIteration
-            If the source ends before this batch.
-        """
-        entry = self._open.get(key)
-        if entry is None or (iteration not in entry.draws and iteration < len(entry.counts)):
-            self._drop(key)
-            entry = self._open[key] = _Source(make_operator(node))
-            entry.operator.seed = seeds.get(node.id, entry.operator.seed)
-        self._open.move_to_end(key)
-        try:
-            while len(entry.counts) <= iteration:
-                draw = entry.operator.draw(batch_size)
-                entry.draws[len(entry.counts)] = draw
-                entry.counts.append(draw.count)
-                while len(entry.draws) > MOST_DRAWS:
-                    entry.draws.popitem(last=False)
-        except BaseException:
-            self._drop(key)
-            raise
-        while len(self._open) > MOST_SOURCES:
-            self._drop(next(iter(self._open)))
-        return entry.operator, entry.draws[iteration]
-
-    def samples_before(self, key: str, iteration: int, batch_size: int) -> int | None:
-        """Samples in the batches before this one, if they were drawn."""
-        if iteration == 0:
-            return 0
-        entry = self._open.get(key)
-        if entry is None or len(entry.counts) < iteration:
-            return None
-        return sum(entry.counts[:iteration])
-
-    def close(self) -> None:
-        """Close all readers."""
-        for key in list(self._open):
-            self._drop(key)
-
-    def _drop(self, key: str) -> None:
-        entry = self._open.pop(key, None)
-        if entry is not None:
-            entry.operator.close()
-
-
 _compiled = 0
 _listening = False
 
@@ -530,7 +487,7 @@ def compilations() -> int:
     if not _listening and "numba" in sys.modules:
         from numba.core import event
 
-        class Counter(event.Listener):  # type: ignore[misc]
+        class Counter(event.Listener):
             def on_start(self, event: Any) -> None:
                 global _compiled
                 _compiled += 1
@@ -538,7 +495,7 @@ def compilations() -> int:
             def on_end(self, event: Any) -> None:
                 pass
 
-        event.register("numba:compile", Counter())
+        event.register("numba:compile", Counter())  # type: ignore[no-untyped-call]
         _listening = True
     return _compiled if _listening else -1
 
@@ -566,33 +523,6 @@ def _behind(graph: Graph, name: str) -> set[str]:
     return found
 
 
-def _digest(*parts: Any) -> str:
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
-
-
-def _values(node: Node) -> list[tuple[str, Any]]:
-    return sorted((name, _plain(value)) for name, value in node.arguments.items() if name not in ("name", "preserve"))
-
-
-def _plain(value: Any) -> Any:
-    """A value that prints with all of its content."""
-    if hasattr(value, "tobytes") and hasattr(value, "shape"):
-        return str(value.dtype), value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_plain, value))
-    if isinstance(value, (str, int, float, bool)) or value is None:
-        return value
-    return repr(value), id(value)
-
-
-def _file_state(path: str) -> tuple[str, int, int]:
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return path, 0, -1
-    return path, found.st_mtime_ns, found.st_size
-
-
 def _files_state(result: NodeResult, node: Node) -> tuple[tuple[str, int, int], ...]:
     """State of the files that a source's samples came from, those that could not be read included."""
     root = node.arguments.get("file_root")
@@ -607,18 +537,4 @@ def _files_state(result: NodeResult, node: Node) -> tuple[tuple[str, int, int], 
         source = getattr(failure.error, "source", None)
         if source:
             paths[source] = None
-    return tuple(_file_state(os.path.join(base, path)) for path in paths)
-
-
-def _paths_state(node: Node) -> list[tuple[str, int, int]]:
-    """State of the folders and lists that a source's arguments name."""
-    states = []
-    for value in node.arguments.values():
-        if not isinstance(value, str) or not value or not os.path.exists(value):
-            continue
-        states.append(_file_state(value))
-        if os.path.isdir(value):
-            with os.scandir(value) as entries:
-                folders = [entry.path for _, entry in zip(range(_FOLDERS_LOOKED_AT), entries, strict=False) if entry.is_dir()]
-            states.extend(map(_file_state, sorted(folders)))
-    return states
+    return tuple(file_state(os.path.join(base, path)) for path in paths)

@@ -40,13 +40,15 @@ class Export:
 _PYTHON = (".py", "text/x-python", "python", "dali_lab.formats.python_code")
 EXPORTS = (
     Export("python", "Python", "A program that runs by itself, with pipeline_def and named variables.", *_PYTHON),
-    Export("pytorch", "PyTorch", "The same, with a training loop over tensors of PyTorch.", *_PYTHON, {"main": "pytorch"}),
+    Export("pytorch", "PyTorch", "The same, with a loop over tensors of PyTorch.", *_PYTHON, {"main": "pytorch"}),
     Export("dali", "NVIDIA DALI", "A program for NVIDIA DALI itself.", *_PYTHON, {"dialect": "nvidia.dali"}),
     Export(
         "json", "Graph file", "What Save writes: everything, positions included.", ".dali.json", "application/json",
         "json", "dali_lab.formats.json_file",
     ),
-    Export("dot", "Graphviz", "The graph in the DOT language.", ".dot", "text/vnd.graphviz", "dot", "dali_lab.formats.dot"),
+    Export(
+        "dot", "Graphviz", "The graph in the DOT language.", ".dot", "text/vnd.graphviz", "dot", "dali_lab.formats.dot",
+    ),
 )  # fmt: skip
 
 
@@ -76,7 +78,12 @@ def export_document(document: Json, to: str, title: str) -> Json:
             text = export.text(graph)
         except DaliLabError as error:
             raise DocumentError(sentence(str(error))) from error
-    result = {"text": text, "filename": file_name(title) + export.suffix, "mime": export.mime, "language": export.language}
+    result = {
+        "text": text,
+        "filename": file_name(title) + export.suffix,
+        "mime": export.mime,
+        "language": export.language,
+    }
     return {**result, "warnings": warnings} if warnings else result
 
 

@@ -121,7 +121,9 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
         raise DocumentError(f"{path} is no folder.", "not_found")
     try:
         with os.scandir(path) as found:
-            names = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda e: e.name.casefold())
+            names = sorted(
+                (entry for entry in found if not entry.name.startswith(".")), key=lambda e: e.name.casefold()
+            )
     except OSError as error:
         raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
     folders: list[Json] = []
@@ -130,13 +132,19 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
         kind = _kind(entry)
         if kind == "folder":
             if len(folders) < MOST_ENTRIES:
-                folders.append({"name": entry.name, "path": entry.path, "kind": kind, "images": count_images(entry.path)})
+                folders.append(
+                    {"name": entry.name, "path": entry.path, "kind": kind, "images": count_images(entry.path)}
+                )
         elif "any" in kinds or kind in kinds:
             with contextlib.suppress(OSError):
                 files.append({"name": entry.name, "path": entry.path, "kind": kind, "size": entry.stat().st_size})
     entries = [*folders, *files]
     parent = path.parent if path.parent != path else None
-    result: Json = {"path": str(path), "parent": None if parent is None else str(parent), "entries": entries[:MOST_ENTRIES]}
+    result: Json = {
+        "path": str(path),
+        "parent": None if parent is None else str(parent),
+        "entries": entries[:MOST_ENTRIES],
+    }
     if len(entries) > MOST_ENTRIES or len(folders) == MOST_ENTRIES:
         result["truncated"] = True
     return result
@@ -191,7 +199,10 @@ class Recovery:
 
     def keep(self, document: Json, file: Path | None, title: str) -> None:
         """Write what is not saved yet; failing to do so must not get in the way of the work itself."""
-        kept = {**document, "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()}}
+        kept = {
+            **document,
+            "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()},
+        }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             write_text(self.path, written(kept))

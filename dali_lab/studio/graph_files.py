@@ -12,7 +12,14 @@ from dali_lab.formats.files import read_bytes, write_bytes, write_text
 from dali_lab.graph.graph import Graph
 
 _READERS = {".json": "json_file", ".py": "python_code", ".dali": "dali_proto", ".pb": "dali_proto", ".png": "png"}
-_WRITERS = {".json": "json_file", ".py": "python_code", ".dali": "dali_proto", ".pb": "dali_proto", ".dot": "dot", ".gv": "dot"}
+_WRITERS = {
+    ".json": "json_file",
+    ".py": "python_code",
+    ".dali": "dali_proto",
+    ".pb": "dali_proto",
+    ".dot": "dot",
+    ".gv": "dot",
+}
 _PICTURES = (".svg", ".png", ".pdf")
 
 
@@ -60,6 +67,8 @@ def _module(path: str, table: dict[str, str], what: str) -> Any:
     suffix = Path(path).suffix.lower()
     name = f"dali_lab.formats.{table[suffix]}" if suffix in table else ""
     if not name or importlib.util.find_spec(name) is None:
-        known = ", ".join(ending for ending, module in table.items() if importlib.util.find_spec(f"dali_lab.formats.{module}"))
+        known = ", ".join(
+            ending for ending, module in table.items() if importlib.util.find_spec(f"dali_lab.formats.{module}")
+        )
         raise FormatError(f"{path}: a graph cannot be {what} as '{suffix or Path(path).name}'; there are {known}")
     return importlib.import_module(name)

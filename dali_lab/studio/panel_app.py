@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import socket
 import threading
@@ -30,13 +31,20 @@ _LOCAL = ("127.0.0.1", "localhost")
 class DaliLabEditor(JSComponent):
     """The editor in a Panel layout; one client of a session for each place where it is shown."""
 
-    theme: Any = param.Selector(default="auto", objects=["auto", "light", "dark"], doc="Colours: the system's, light or dark.")
+    theme: Any = param.Selector(
+        default="auto", objects=["auto", "light", "dark"], doc="Colours: the system's, light or dark."
+    )
 
     _bundle: ClassVar[Path] = BUNDLE
 
     def __init__(self, session: Session | None = None, **params: Any) -> None:
-        super().__init__(**{  # type: ignore[no-untyped-call]
-            "sizing_mode": "stretch_both", "margin": 0, **params})
+        super().__init__(
+            **{  # type: ignore[no-untyped-call]
+                "sizing_mode": "stretch_both",
+                "margin": 0,
+                **params,
+            }
+        )
         self._waiting: deque[dict[str, Any]] = deque()
         self._lock = threading.Lock()
         self._scheduled = False
@@ -107,7 +115,9 @@ class AppServer:
 
     def __init__(self, session: Session, host: str = "127.0.0.1", port: int = 0, title: str = "DALI Lab") -> None:
         if not BUNDLE.is_file():
-            raise DaliLabError(f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/")
+            raise DaliLabError(
+                f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/"
+            )
         self.session = session
         self.host = host
         self.port = port or free_port(host)
@@ -221,10 +231,8 @@ def origins(host: str, port: int) -> list[str]:
     if host in ("0.0.0.0", "::", ""):
         own = socket.gethostname()
         names |= {own, socket.getfqdn()}
-        try:
+        with contextlib.suppress(OSError):
             names |= {str(entry[4][0]) for entry in socket.getaddrinfo(own, None)}
-        except OSError:
-            pass
     # Bokeh knows no IPv6 addresses here.
     return sorted(f"{name}:{port}" for name in names if name and ":" not in name)
 

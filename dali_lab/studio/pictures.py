@@ -1,4 +1,4 @@
-"""What a person sees of a batch: small encoded pictures of any layout and dtype, its range, its histogram, its values."""
+"""What a person sees of a batch: small encoded pictures of any layout and dtype, range, histogram and values."""
 
 from __future__ import annotations
 
@@ -52,7 +52,12 @@ class Summary:
 
 
 def summary(
-    batch: Batch, count: int, missing: Collection[int] = (), kind: str = "any", roots: Collection[str] = (), total: int = 0
+    batch: Batch,
+    count: int,
+    missing: Collection[int] = (),
+    kind: str = "any",
+    roots: Collection[str] = (),
+    total: int = 0,
 ) -> Summary:
     """Shapes, range, histogram and values of the first `count` samples of a batch.
 
@@ -317,7 +322,11 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
     flag = cv2.IMREAD_COLOR
     shape = _jpeg_size(flat)
     if shape is not None:
-        for divisor, reduced in ((8, cv2.IMREAD_REDUCED_COLOR_8), (4, cv2.IMREAD_REDUCED_COLOR_4), (2, cv2.IMREAD_REDUCED_COLOR_2)):
+        for divisor, reduced in (
+            (8, cv2.IMREAD_REDUCED_COLOR_8),
+            (4, cv2.IMREAD_REDUCED_COLOR_4),
+            (2, cv2.IMREAD_REDUCED_COLOR_2),
+        ):
             if max(shape) >= divisor * size:
                 flag = reduced
                 break

@@ -300,7 +300,15 @@ class _Teller:
             _Task(
                 renderer.pool,
                 order,
-                partial(renderer.rendered, result, index, evaluation, kinds[index] if index < len(kinds) else "any", size, roots),
+                partial(
+                    renderer.rendered,
+                    result,
+                    index,
+                    evaluation,
+                    kinds[index] if index < len(kinds) else "any",
+                    size,
+                    roots,
+                ),
             )
             for index in range(len(result.outputs))
         ]
@@ -393,7 +401,12 @@ def error_entry(error: BaseException) -> Json:
     if not isinstance(error, DaliLabError):
         return {"message": sentence(str(error) or type(error).__name__)}
     entry: Json = {"message": sentence(error.message)}
-    for name, value in (("node", error.node), ("argument", error.argument), ("file", error.source), ("line", error.origin)):
+    for name, value in (
+        ("node", error.node),
+        ("argument", error.argument),
+        ("file", error.source),
+        ("line", error.origin),
+    ):
         if value is not None:
             entry[name] = value
     return entry

@@ -19,9 +19,7 @@ Tell = Callable[[str, Json], None]
 _EVERY = 0.1
 
 
-def measure(
-    pipeline: Pipeline, batches: int | None, tell: Callable[[int, float], bool | None] | None = None
-) -> Json:
+def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float], bool | None] | None = None) -> Json:
     """Run a pipeline as a training loop would, and say how fast it was.
 
     Parameters
@@ -57,7 +55,10 @@ def measure(
         count = engine.samples[name] - before[1].get(name, 0)
         each = (total - before[0].get(name, 0.0)) / count if count > 0 else 0.0
         if each > 0:
-            nodes[name] = {"time_ms": round(each * pipeline.batch_size * 1000, 3), "images_per_second": round(1 / each, 1)}
+            nodes[name] = {
+                "time_ms": round(each * pipeline.batch_size * 1000, 3),
+                "images_per_second": round(1 / each, 1),
+            }
     return {
         "batches": done,
         "samples": samples,
@@ -118,7 +119,14 @@ def _no_outputs(problems: list[Any]) -> str:
 
 
 def sweep(
-    store: Store, document: Json, seed: int, iteration: int, params: Json, evaluator: Evaluator, renderer: Renderer, token: Token
+    store: Store,
+    document: Json,
+    seed: int,
+    iteration: int,
+    params: Json,
+    evaluator: Evaluator,
+    renderer: Renderer,
+    token: Token,
 ) -> tuple[Json, list[bytes]]:
     """One sample at one node, with an argument set to each of several values.
 
@@ -141,9 +149,15 @@ def sweep(
     for value in list(params.get("values") or ())[:256]:
         token.check()
         connections = {key: edge for key, edge in (entry.get("connections") or {}).items() if key != argument}
-        changed = {**entry, "arguments": {**(entry.get("arguments") or {}), argument: value}, "connections": connections}
+        changed = {
+            **entry,
+            "arguments": {**(entry.get("arguments") or {}), argument: value},
+            "connections": connections,
+        }
         variant = {**document, "nodes": {**document["nodes"], name: changed}}
-        image, error = _one_picture(check(variant, store.objects), seed, iteration, name, output, sample, size, evaluator, renderer, token)
+        image, error = _one_picture(
+            check(variant, store.objects), seed, iteration, name, output, sample, size, evaluator, renderer, token
+        )
         pictures.append(image)
         errors.append(error)
     buffers: list[bytes] = []

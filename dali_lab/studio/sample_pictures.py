@@ -1,4 +1,4 @@
-"""The pictures of the first run: scikit-image's photographs, written once as JPEG files in folders that are their labels."""
+"""The pictures of the first run: scikit-image's photographs, as JPEG files in folders that are their labels."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def _photographs() -> Path:
         folder = Path(place) / "data"
         if folder.is_dir():
             return folder
-    raise DaliLabError("the sample photographs come with scikit-image, which is not installed; give a folder with --data")
+    raise DaliLabError(
+        "the sample photographs come with scikit-image, which is not installed; give a folder with --data"
+    )
 
 
 def _write(source: Path, folder: Path) -> bool:

@@ -15,7 +15,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
@@ -80,7 +80,9 @@ class Session:
         objects: Mapping[str, Any] | None = None,
     ) -> None:
         self.id = uuid.uuid4().hex
-        self.store = Store(document, title=title, file=file, root=root, recovery=recovery, read_only=read_only, objects=objects)
+        self.store = Store(
+            document, title=title, file=file, root=root, recovery=recovery, read_only=read_only, objects=objects
+        )
         self.evaluator = Evaluator(threads=threads)
         self.renderer = Renderer(self.evaluator.threads)
         self.notices: list[Json] = []
@@ -262,7 +264,12 @@ class Session:
         path = self.store.resolve(str(file["path"])) if isinstance(file, dict) and file.get("path") else None
         with self._lock:
             title = self.store.title if path is None else ""
-            self.store.replace(document, title=title or (path.name if path else UNTITLED), file=path, dirty=params.get("dirty") is not False)
+            self.store.replace(
+                document,
+                title=title or (path.name if path else UNTITLED),
+                file=path,
+                dirty=params.get("dirty") is not False,
+            )
             self._all_have_nothing()
         self._tell_document(port)
         return self._greeting()
@@ -435,13 +442,23 @@ class Session:
             document, seed = self.store.document, self.store.seed
         iteration = max(0, int(params.get("iteration", 0)))
         return self._later(
-            port, params, message, lambda token: sweep(self.store, document, seed, iteration, params, self.evaluator, self.renderer, token)
+            port,
+            params,
+            message,
+            lambda token: sweep(self.store, document, seed, iteration, params, self.evaluator, self.renderer, token),
         )
 
     def _compare(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         document = checked(params.get("document"))
         seed = self.store.seed_of(document)
-        return self._later(port, params, message, lambda token: compare(check(document, self.store.objects), seed, params, self.evaluator, self.renderer, token))
+        return self._later(
+            port,
+            params,
+            message,
+            lambda token: compare(
+                check(document, self.store.objects), seed, params, self.evaluator, self.renderer, token
+            ),
+        )
 
     def _later(self, port: Port, params: Json, message: Json, function: Callable[[Token], Answer]) -> Json:
         """Answer from the preview thread: it takes long, and can be cancelled."""
@@ -479,7 +496,7 @@ class Session:
                 work = self._jobs.popleft()
             work()
 
-    _handlers: dict[str, Callable[..., Json | None]] = {
+    _handlers: ClassVar[dict[str, Callable[..., Json | None]]] = {
         "hello": _hello, "restore": _restore, "catalogue": _catalogue, "edit": _edit, "open": _open, "new": _new,
         "save": _save, "list_files": _list_files, "validate": _validate, "preview": _preview, "cancel": _cancel,
         "run": _run_batches, "sweep": _sweep, "compare": _compare, "export": _export, "select": _select, "ping": _ping,

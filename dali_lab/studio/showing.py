@@ -1,4 +1,4 @@
-"""Batches in a notebook: a grid of pictures at their own range and layout, and a slider through a pipeline's batches."""
+"""Batches in a notebook: a grid of pictures at their own range and layout, and a slider through batches."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from dali_lab.pipeline import Pipeline
 from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes, summary
 
 Array = npt.NDArray[Any]
+_SMALL = "font-size:12px;opacity:.75"
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
 
 
@@ -49,10 +50,11 @@ class Shown:
                 data = base64.b64encode(item.data).decode("ascii")
                 body = f'<img src="data:{item.mime};base64,{data}" style="max-width:100%;display:block" alt="">'
             text = html.escape(caption)
-            cells.append(f'<figure style="margin:0">{body}<figcaption style="font-size:12px;opacity:.75">{text}</figcaption></figure>')
+            cells.append(f'<figure style="margin:0">{body}<figcaption style="{_SMALL}">{text}</figcaption></figure>')
         widest = max((item.width for item in self.pictures if item is not None), default=160)
         grid = f"display:grid;gap:8px;grid-template-columns:repeat(auto-fill,minmax({min(widest, 320)}px,max-content))"
-        return f'<div><div style="font-size:12px;opacity:.75;margin-bottom:4px">{html.escape(self.title)}</div><div style="{grid}">{"".join(cells)}</div></div>'
+        title = f'<div style="{_SMALL};margin-bottom:4px">{html.escape(self.title)}</div>'
+        return f'<div>{title}<div style="{grid}">{"".join(cells)}</div></div>'
 
 
 def show(
@@ -70,11 +72,13 @@ def show(
     Parameters
     ----------
     batch
-        A list of tensors, as a pipeline returns it; an array whose first dimension counts the samples; a list of arrays.
+        A list of tensors, as a pipeline returns it; an array whose first dimension counts the samples; or a list of
+        arrays.
     labels
         One number or text for each sample.
     boxes
-        For each sample ``[count, 4]``: left, top, right, bottom, in pixels, or as parts of the size where none is over 1.
+        For each sample ``[count, 4]``: left, top, right, bottom, in pixels, or as parts of the size where none is over
+        1.
     masks
         For each sample class numbers of the size of the picture.
     names

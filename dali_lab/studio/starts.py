@@ -15,7 +15,10 @@ _STEPS: tuple[tuple[str, Json], ...] = (
     ("decode", {"op": "decoders.image", "device": "cpu", "arguments": {}}),
     ("resize", {"op": "resize", "device": "cpu", "arguments": {"resize_shorter": 256.0}}),
     ("rotate", {"op": "rotate", "device": "cpu", "arguments": {"fill_value": 0.0, "keep_size": True}}),
-    ("brightness_contrast", {"op": "brightness_contrast", "device": "cpu", "arguments": {"brightness": 1.1, "contrast": 1.2}}),
+    (
+        "brightness_contrast",
+        {"op": "brightness_contrast", "device": "cpu", "arguments": {"brightness": 1.1, "contrast": 1.2}},
+    ),
     (
         "normalize",
         {

@@ -61,7 +61,7 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
         listed.append(problem)
         if problem.node is not None and problem.severity == "error":
             blocked.setdefault(problem.node, problem)
-    waiting = {name: cause for name, cause in found.off.items()}
+    waiting = dict(found.off)
     for name in _in_circles(graph, listed):
         blocked.setdefault(name, Problem("This node is part of a circle.", name))
     good = _runnable(graph, blocked, waiting)

@@ -21,7 +21,7 @@ from dali_lab.schema.registry import all_operators
 # The first pipeline from its end: the app itself begins at the start. Then what people reach for next.
 FIRST = (
     "crop_mirror_normalize", "rotate", "brightness_contrast", "random.uniform", "resize", "flip", "hsv", "color_twist",
-    "crop", "gaussian_blur", "warp_affine", "random_resized_crop", "random.coin_flip", "color_space_conversion", "erase",
+    "crop", "gaussian_blur", "warp_affine", "random_resized_crop", "random.coin_flip", "erase",
 )  # fmt: skip
 _NICE = 10
 

@@ -23,7 +23,7 @@ Json = dict[str, Any]
 BUNDLE = Path(__file__).with_name("static") / "editor.js"
 
 
-class Editor(anywidget.AnyWidget):  # type: ignore[misc]
+class Editor(anywidget.AnyWidget):
     """An editor in a cell.
 
     Attributes
@@ -101,7 +101,9 @@ class Editor(anywidget.AnyWidget):  # type: ignore[misc]
         return (data, *rest) if isinstance(bundle, tuple) else data
 
 
-def edit(what: Pipeline | Graph | str | os.PathLike[str] | None = None, *, height: int = 640, theme: str = "auto") -> Editor:
+def edit(
+    what: Pipeline | Graph | str | os.PathLike[str] | None = None, *, height: int = 640, theme: str = "auto"
+) -> Editor:
     """Open the editor in a notebook cell.
 
     Parameters
@@ -125,7 +127,9 @@ def edit(what: Pipeline | Graph | str | os.PathLike[str] | None = None, *, heigh
         If the editor was not built, or the file cannot be opened.
     """
     if not BUNDLE.is_file():
-        raise DaliLabError(f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/")
+        raise DaliLabError(
+            f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/"
+        )
     samples = sample_starts(None)
     if isinstance(what, (str, os.PathLike)):
         session = Session(samples=samples)

@@ -30,7 +30,7 @@ def percentiles(name: str, times: list[float]) -> None:
     """Print median and 95th percentile in milliseconds."""
     ordered = sorted(times)
     last = ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))]
-    print(f"{name:<52} median {1000 * statistics.median(times):7.1f} ms   95 % {1000 * last:7.1f} ms   ({len(times)} steps)")
+    print(f"{name:<52} median {1000 * statistics.median(times):7.1f} ms   95 % {1000 * last:7.1f} ms")
 
 
 def over_the_session(node: str, argument: str, low: float, high: float, samples: int) -> None:
@@ -143,7 +143,9 @@ def start_of_the_app(cold: bool) -> None:
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         began = time.perf_counter()
         command = [sys.executable, "-m", "dali_lab", "app", "--no-browser"]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parents[2])
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, text=True, env=environment, cwd=Path(__file__).parents[2]
+        )
         try:
             assert process.stdout is not None
             found = re.search(r"http://\S+", process.stdout.readline())

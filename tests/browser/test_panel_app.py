@@ -1,4 +1,4 @@
-"""The first way through the app: pictures at every node, compose, see, undo, be refused with a reason, save, open, export."""
+"""The first way through the app: pictures at every node, compose, undo, be refused, save, open, export."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def add_from_palette(tab: Tab, op: str, x: float, y: float) -> str:
 
 
 def node_names(tab: Tab) -> list[str]:
-    names: list[str] = tab.page.locator("[data-node-id][data-op]").evaluate_all("all => all.map((node) => node.dataset.nodeId)")
+    names: list[str] = tab.page.locator("[data-node-id][data-op]").evaluate_all(
+        "all => all.map((node) => node.dataset.nodeId)"
+    )
     return names
 
 
@@ -92,7 +94,9 @@ def test_operator_from_the_palette_connected(tab: Tab, app: App) -> None:
     tab.page.locator('[data-command="fit"]').click()
     tab.page.wait_for_timeout(300)
     drag(tab.page, port(tab, "decode", "out:0"), port(tab, name, "in:0"))
-    tab.page.wait_for_selector(f'[data-testid="edge"][data-source="decode:0"][data-target="{name}:in:0"]', state="attached")
+    tab.page.wait_for_selector(
+        f'[data-testid="edge"][data-source="decode:0"][data-target="{name}:in:0"]', state="attached"
+    )
     flipped = tab.wait_for_pixels(name, bool)
     plain = tab.wait_for_pixels("decode", bool)
     width = int(tab.page.locator(f'img[data-node="{name}"]').first.evaluate("image => image.naturalWidth"))

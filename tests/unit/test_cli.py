@@ -113,7 +113,11 @@ def test_convert_and_diff(graph: Path, tmp_path: Path, capsys: pytest.CaptureFix
     document["nodes"]["more"] = {"op": "crop", "inputs": ["flip"]}
     copy.write_text(json.dumps(document))
     assert cli.main(["diff", str(graph), str(copy)]) == 1
-    assert capsys.readouterr().out.splitlines() == ["~ flip vertical: 1 → not set", "~ flip horizontal: not set → 0", "+ more: crop"]
+    assert capsys.readouterr().out.splitlines() == [
+        "~ flip vertical: 1 → not set",
+        "~ flip horizontal: not set → 0",
+        "+ more: crop",
+    ]
     assert cli.main(["convert", str(graph), str(tmp_path / "a.xyz")]) == 2
     assert ".json" in capsys.readouterr().err
 
@@ -131,7 +135,11 @@ def test_convert_and_diff(graph: Path, tmp_path: Path, capsys: pytest.CaptureFix
     ],
 )
 def test_errors_are_one_clear_sentence(
-    arguments: list[str], words: list[str], graph: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    arguments: list[str],
+    words: list[str],
+    graph: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(graph.parent)
     monkeypatch.setenv("XDG_CACHE_HOME", str(graph.parent / "cache"))
@@ -147,7 +155,9 @@ def test_errors_are_one_clear_sentence(
         assert word in error
 
 
-@pytest.mark.parametrize("arguments", [["app", "--port", "99999"], ["run", "x", "--batches", "0"], ["bench", "x", "--seconds", "0"]])
+@pytest.mark.parametrize(
+    "arguments", [["app", "--port", "99999"], ["run", "x", "--batches", "0"], ["bench", "x", "--seconds", "0"]]
+)
 def test_wrong_options_are_told(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         cli.main(arguments)
@@ -155,11 +165,17 @@ def test_wrong_options_are_told(arguments: list[str], capsys: pytest.CaptureFixt
 
 
 def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: Path) -> None:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+    }
     (tmp_path / "kernels").mkdir()
     (tmp_path / "kernels" / "all-compiled").touch()
     command = [sys.executable, "-m", "dali_lab", "app", "--no-browser", "--data", str(tmp_path / "pictures")]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     try:
         assert process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
@@ -169,7 +185,7 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
         assert "<title>DALI Lab</title>" in text
         assert "cdn." not in text
         process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 0, error
@@ -178,7 +194,10 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
 
 def test_command_line_starts_quickly() -> None:
     """Listing options must not import the server, a compiler or a tensor library."""
-    program = "import sys; from dali_lab import cli; cli.make_parser(); print([m for m in ('panel', 'numba', 'torch', 'cv2', 'bokeh') if m in sys.modules])"
+    program = (
+        "import sys; from dali_lab import cli; cli.make_parser();"
+        "print([m for m in ('panel', 'numba', 'torch', 'cv2', 'bokeh') if m in sys.modules])"
+    )
     result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 

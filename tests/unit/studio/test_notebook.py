@@ -72,7 +72,9 @@ def test_edits_are_in_the_graph_of_the_pipeline(bundle: None) -> None:
         assert hello["seed"] == 5
         flip = hello["document"]["nodes"]["flip"]
         page.call("view", "preview", run=1, samples=3, thumb=32)
-        event = page.wait(lambda content: content.get("event") == "preview.node" and content["params"]["node"] == "flip")
+        event = page.wait(
+            lambda content: content.get("event") == "preview.node" and content["params"]["node"] == "flip"
+        )
         assert len(event["params"]["outputs"][0]["images"]) == 3, "the Python source of the notebook is run"
         flip = {**flip, "arguments": {"horizontal": 0, "vertical": 1}}
         page.call("view", "edit", base=1, changes={"nodes": {"flip": flip}})
@@ -96,7 +98,9 @@ def test_two_views_of_a_widget_are_two_editors(bundle: None) -> None:
         page.wait(lambda content: content.get("event") == "preview.done" and content["params"]["run"] == 1000)
         page.call("two", "preview", run=2000, samples=2, thumb=32)
         page.wait(lambda content: content.get("event") == "preview.done" and content["params"]["run"] == 2000)
-        told = [c["params"] for c, _ in page.messages if c.get("event") == "preview.node" and c["params"]["run"] == 2000]
+        told = [
+            c["params"] for c, _ in page.messages if c.get("event") == "preview.node" and c["params"]["run"] == 2000
+        ]
         assert {entry["node"] for entry in told} == {"images", "flip"}
         page.call("one", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
         changed = page.wait(lambda content: content.get("event") == "changed")

@@ -60,7 +60,9 @@ def test_large_pictures_shrink_and_small_ones_stay() -> None:
         ((12, 10, 3), ""), ((1, 1, 3), "HWC"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "bool"])
+@pytest.mark.parametrize(
+    "dtype", ["uint8", "int8", "uint16", "int32", "int64", "float16", "float32", "float64", "bool"]
+)
 def test_every_layout_and_dtype_gives_a_picture(shape: tuple[int, ...], layout: str, dtype: str) -> None:
     rng = np.random.default_rng(0)
     array = rng.random(shape) * (1 if dtype in ("bool",) or dtype.startswith("float") else 100)

@@ -78,7 +78,10 @@ def test_unreadable_file(open_session: Open, folder: Path) -> None:
     bad.symlink_to(folder / "nowhere.jpg")
     client = Client(open_session(document(folder)))
     result = client.preview()
-    assert any("error" in result[node] for node in ("reader", "decode")) or len(result["decode"]["outputs"][0]["images"]) == 4
+    assert (
+        any("error" in result[node] for node in ("reader", "decode"))
+        or len(result["decode"]["outputs"][0]["images"]) == 4
+    )
 
 
 def test_unusual_pictures(open_session: Open, tmp_path: Path) -> None:
@@ -96,17 +99,25 @@ def test_unusual_pictures(open_session: Open, tmp_path: Path) -> None:
 
 
 def test_unfinished_graph(open_session: Open, folder: Path) -> None:
-    client = Client(open_session(document(folder, flip={"op": "flip", "inputs": [None]}, crop={"op": "crop", "inputs": ["flip"]})))
+    client = Client(
+        open_session(document(folder, flip={"op": "flip", "inputs": [None]}, crop={"op": "crop", "inputs": ["flip"]}))
+    )
     result = client.preview()
     assert result["decode"]["outputs"]
     assert "Connect" in result["flip"]["skipped"]["message"]
     assert result["crop"]["skipped"]["node"] == "flip"
     problems = client.call("validate")["problems"]
-    assert [(problem["node"], problem["input"], problem["severity"]) for problem in problems] == [("flip", 0, "warning")]
+    assert [(problem["node"], problem["input"], problem["severity"]) for problem in problems] == [
+        ("flip", 0, "warning")
+    ]
 
 
 def test_cyclic_graph(open_session: Open, folder: Path) -> None:
-    nodes = {"a": {"op": "flip", "inputs": ["c"]}, "b": {"op": "flip", "inputs": ["a"]}, "c": {"op": "flip", "inputs": ["b"]}}
+    nodes = {
+        "a": {"op": "flip", "inputs": ["c"]},
+        "b": {"op": "flip", "inputs": ["a"]},
+        "c": {"op": "flip", "inputs": ["b"]},
+    }
     client = Client(open_session(document(folder, **nodes, d={"op": "flip", "inputs": ["c"]})))
     result = client.preview()
     assert result["decode"]["outputs"]
@@ -138,7 +149,9 @@ def test_value_out_of_range_and_of_wrong_type(open_session: Open, folder: Path) 
 
 
 def test_edge_to_an_output_that_is_not_there(open_session: Open, folder: Path) -> None:
-    client = Client(open_session(document(folder, flip={**FLIP, "inputs": ["decode:3"]}, lost={**FLIP, "inputs": ["nobody"]})))
+    client = Client(
+        open_session(document(folder, flip={**FLIP, "inputs": ["decode:3"]}, lost={**FLIP, "inputs": ["nobody"]}))
+    )
     result = client.preview()
     assert "1 output" in result["flip"]["error"]["message"]
     assert "nobody" in result["lost"]["error"]["message"]
@@ -148,7 +161,15 @@ def test_changes_that_make_no_sense_are_refused(open_session: Open, folder: Path
     session = open_session(document(folder))
     client = Client(session)
     before = session.store.document
-    for changes in (None, [], {"nodes": []}, {"nodes": {"a": 1}}, {"nodes": {"a:b": {"op": "flip"}}}, {"outputs": "x"}, {"view": 3}):
+    for changes in (
+        None,
+        [],
+        {"nodes": []},
+        {"nodes": {"a": 1}},
+        {"nodes": {"a:b": {"op": "flip"}}},
+        {"outputs": "x"},
+        {"view": 3},
+    ):
         assert client.error("edit", base=1, changes=changes)["message"]
     assert session.store.document is before
     assert client.preview()["decode"]["outputs"]

@@ -26,7 +26,11 @@ def test_save_and_open_again(open_session: Open, folder: Path, tmp_path: Path) -
     client = Client(open_session(content))
     client.call("edit", base=1, changes={"nodes": {"twice": FLIP}})
     saved = client.call("save", path="mine")
-    assert saved == {"file": {"path": str(tmp_path / "mine.dali.json"), "name": "mine.dali.json"}, "title": "mine", "dirty": False}
+    assert saved == {
+        "file": {"path": str(tmp_path / "mine.dali.json"), "name": "mine.dali.json"},
+        "title": "mine",
+        "dirty": False,
+    }
     other = Client(open_session())
     opened = other.call("open", path=str(tmp_path / "mine.dali.json"))
     assert opened["document"] == {**content, "nodes": {**content["nodes"], "twice": FLIP}}
@@ -132,7 +136,8 @@ from dali_lab.studio.files import Recovery
 from dali_lab.studio.session import Session
 session = Session(recovery=Recovery(Path({str(tmp_path / "kept")!r})))
 port = session.attach(lambda message, buffers: None)
-edit = {{"kind": "request", "id": "a-1", "method": "edit", "params": {{"changes": {{"nodes": {{"mine": {{"op": "flip"}}}}}}}}}}
+changes = {{"nodes": {{"mine": {{"op": "flip"}}}}}}
+edit = {{"kind": "request", "id": "a-1", "method": "edit", "params": {{"changes": changes}}}}
 session.receive(port, edit)
 time.sleep(20)
 """
@@ -238,7 +243,9 @@ def test_sweep_and_compare(open_session: Open, folder: Path) -> None:
     pictures = client.buffers(request)
     assert pictures[0] != pictures[1]
     other = document(folder, flip={**FLIP, "arguments": {"horizontal": 0}})
-    request = client.send("compare", run=61, document=other, nodes=[{"node": "flip", "output": 0}], samples=2, size=64, iteration=0)
+    request = client.send(
+        "compare", run=61, document=other, nodes=[{"node": "flip", "output": 0}], samples=2, size=64, iteration=0
+    )
     compared = client.response(request)["result"]["results"]
     assert len(compared[0]["images"]) == 2
     assert client.error("sweep", run=62, node="nobody", argument="x", values=[1])["code"] == "not_found"

@@ -217,7 +217,9 @@ def test_preview_sees_the_edit_before_it(open_session: Open, folder: Path) -> No
     client = Client(open_session(document(folder, flip=FLIP)))
     client.preview()
     for vertical in (1, 0, 1):
-        client.send("edit", base=1, changes={"nodes": {"flip": {**FLIP, "arguments": {"horizontal": 0, "vertical": vertical}}}})
+        client.send(
+            "edit", base=1, changes={"nodes": {"flip": {**FLIP, "arguments": {"horizontal": 0, "vertical": vertical}}}}
+        )
         result = client.preview()
         expected = image(client_preview_of(client, "decode"))
         expected = expected[::-1] if vertical else expected

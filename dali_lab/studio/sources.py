@@ -1,0 +1,127 @@
+"""Sources between previews: readers that stay open, what they drew, and what tells that their files have changed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.executor.plan import make_operator
+from dali_lab.graph.graph import Node
+from dali_lab.schema.operator import Draw, Operator
+
+MOST_SOURCES = 16
+MOST_DRAWS = 64
+_FOLDERS_LOOKED_AT = 2000
+
+
+@dataclass
+class _Source:
+    operator: Operator
+    draws: OrderedDict[int, Draw] = field(default_factory=OrderedDict)
+    counts: list[int] = field(default_factory=list)
+
+
+class Sources:
+    """Readers that stay open between previews, and what they drew for each batch."""
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[str, _Source] = OrderedDict()
+
+    def draw(
+        self, key: str, node: Node, seeds: Mapping[str, int], iteration: int, batch_size: int
+    ) -> tuple[Operator, Draw]:
+        """The operator of a source and its decision for a batch; the same each time it is asked.
+
+        Raises
+        ------
+        StopIteration
+            If the source ends before this batch.
+        """
+        entry = self._open.get(key)
+        if entry is None or (iteration not in entry.draws and iteration < len(entry.counts)):
+            self._drop(key)
+            entry = self._open[key] = _Source(make_operator(node))
+            entry.operator.seed = seeds.get(node.id, entry.operator.seed)
+        self._open.move_to_end(key)
+        try:
+            while len(entry.counts) <= iteration:
+                draw = entry.operator.draw(batch_size)
+                entry.draws[len(entry.counts)] = draw
+                entry.counts.append(draw.count)
+                while len(entry.draws) > MOST_DRAWS:
+                    entry.draws.popitem(last=False)
+        except BaseException:
+            self._drop(key)
+            raise
+        while len(self._open) > MOST_SOURCES:
+            self._drop(next(iter(self._open)))
+        return entry.operator, entry.draws[iteration]
+
+    def samples_before(self, key: str, iteration: int, batch_size: int) -> int | None:
+        """Samples in the batches before this one, if they were drawn."""
+        if iteration == 0:
+            return 0
+        entry = self._open.get(key)
+        if entry is None or len(entry.counts) < iteration:
+            return None
+        return sum(entry.counts[:iteration])
+
+    def close(self) -> None:
+        """Close all readers."""
+        for key in list(self._open):
+            self._drop(key)
+
+    def _drop(self, key: str) -> None:
+        entry = self._open.pop(key, None)
+        if entry is not None:
+            entry.operator.close()
+
+
+def digest(*parts: Any) -> str:
+    """A name for values that print with all of their content."""
+    return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
+
+
+def values(node: Node) -> list[tuple[str, Any]]:
+    """A node's arguments in a form to be named by."""
+    return sorted((name, _plain(value)) for name, value in node.arguments.items() if name not in ("name", "preserve"))
+
+
+def _plain(value: Any) -> Any:
+    """A value that prints with all of its content."""
+    if hasattr(value, "tobytes") and hasattr(value, "shape"):
+        return str(value.dtype), value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_plain, value))
+    if isinstance(value, (str, int, float, bool)) or value is None:
+        return value
+    return repr(value), id(value)
+
+
+def file_state(path: str) -> tuple[str, int, int]:
+    """A path with when its file was changed and how large it is; −1 where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return path, 0, -1
+    return path, found.st_mtime_ns, found.st_size
+
+
+def paths_state(node: Node) -> list[tuple[str, int, int]]:
+    """State of the folders and lists that a source's arguments name."""
+    states = []
+    for value in node.arguments.values():
+        if not isinstance(value, str) or not value or not os.path.exists(value):
+            continue
+        states.append(file_state(value))
+        if os.path.isdir(value):
+            with os.scandir(value) as entries:
+                folders = [
+                    entry.path for _, entry in zip(range(_FOLDERS_LOOKED_AT), entries, strict=False) if entry.is_dir()
+                ]
+            states.extend(map(file_state, sorted(folders)))
+    return states
