@@ -206,7 +206,9 @@ class Statements:
     def _call(self, node: Node) -> Piece:
         operator = find_operator(node.op)
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
-        arguments = plain_arguments(node.op, node.arguments)
+        # What conditionals record has defaults here that NVIDIA DALI does not have.
+        inner = node.op.startswith("_conditional.")
+        arguments = node.arguments if inner else plain_arguments(node.op, node.arguments)
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:

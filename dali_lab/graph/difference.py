@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
 
 Kind = Literal[
@@ -121,31 +122,39 @@ def _mapping_changes(
 
 def _renamed(before: Graph, after: Graph) -> dict[str, str]:
     """Nodes that only have another name, by their old one: what they are and what they take is the same."""
-    gone = {name: node for name, node in before.nodes.items() if name not in after.nodes}
-    new = {name: node for name, node in after.nodes.items() if name not in before.nodes}
+    new: dict[Any, list[Node]] = {}
+    for name, node in after.nodes.items():
+        if name not in before.nodes:
+            new.setdefault(_wiring(node, {}), []).append(node)
     found: dict[str, str] = {}
-    grew = True
-    while grew:
-        grew = False
-        for old_name, old in list(gone.items()):
-            alike = [name for name, node in new.items() if _same_node(old, node, found)]
-            if len(alike) == 1 and sum(_same_node(other, new[alike[0]], found) for other in gone.values()) == 1:
-                found[old_name] = alike[0]
-                del gone[old_name], new[alike[0]]
-                grew = True
+    for name in _order(before) if new else ():
+        node = before.nodes[name]
+        if name in after.nodes:
+            continue
+        alike = new.get(_wiring(node, found), [])
+        for other in alike:
+            if same_values(node.arguments, other.arguments):
+                found[name] = other.id
+                alike.remove(other)
+                break
     return found
 
 
-def _same_node(old: Node, new: Node, names: Mapping[str, str]) -> bool:
+def _order(graph: Graph) -> list[str]:
+    try:
+        return graph.order()
+    except GraphError:
+        return list(graph.nodes)
+
+
+def _wiring(node: Node, names: Mapping[str, str]) -> Any:
+    """What a node is and takes, its arguments aside, with other names for the nodes that it takes from."""
+
     def now(edge: Edge) -> Edge:
         return edge._replace(node=names.get(edge.node, edge.node))
 
-    return (
-        (old.op, old.device) == (new.op, new.device)
-        and tuple(map(now, old.inputs)) == new.inputs
-        and {key: now(edge) for key, edge in old.connections.items()} == dict(new.connections)
-        and same_values(old.arguments, new.arguments)
-    )
+    connections = frozenset((key, now(edge)) for key, edge in node.connections.items())
+    return node.op, node.device, tuple(map(now, node.inputs)), connections
 
 
 def _with_names(graph: Graph, names: Mapping[str, str]) -> Graph:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -181,9 +182,51 @@ def test_nvidia_dali_runs_its_dialect_with_equal_outputs(tmp_path: Path) -> None
 
 
 def test_a_pytorch_loop(tmp_path: Path) -> None:
-    code = python_code.dumps(example(), main="pytorch")
-    assert 'DALIGenericIterator([pipe], ["my_flip", "max_"])' in code
-    compile(code, "program", "exec")
+    pytest.importorskip("torch")
+    graph = example().replaced(outputs=(Edge("brighter"), Edge("max")))
+    code = python_code.dumps(graph, main="pytorch", batches=2)
+    assert 'DALIGenericIterator([pipe], ["brighter", "max_"])' in code
+    path = tmp_path / "program.py"
+    path.write_text(code)
+    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["brighter (2, 3, 3, 3)", "max_ (2, 3, 3, 3)"] * 2
+
+
+@dali_lab.pipeline_def(batch_size=2, num_threads=1, device_id=None, enable_conditionals=True)
+def decided() -> Any:
+    """A pipeline with a condition for each sample."""
+    images = fn.external_source(source=batches, layout="HWC")
+    flag = fn.external_source(source=flags) > 0
+    if flag and not images.shape()[0] > 100:
+        result = fn.flip(images)
+    else:
+        result = fn.flip(images, vertical=1)
+    return result
+
+
+def test_conditions_are_written_as_splits_and_merges(tmp_path: Path) -> None:
+    graph = decided().graph
+    code = python_code.dumps(graph)
+    assert plain_graph(traced(code)) == plain_graph(graph)
+    ours = outputs_of(code, tmp_path)
+    if importlib.util.find_spec("nvidia.dali"):
+        theirs = outputs_of(python_code.dumps(graph, "nvidia.dali"), tmp_path)
+        assert all(
+            np.array_equal(a, b)
+            for left, right in zip(theirs, ours, strict=True)
+            for a, b in zip(left, right, strict=True)
+        )
+
+
+def test_notebooks_show_pipelines_and_dot_files_are_written(tmp_path: Path) -> None:
+    pipeline = decided()
+    assert pipeline._repr_mimebundle_()["image/svg+xml"].startswith("<svg")
+    assert "Pipeline" in dali_lab.Pipeline(2, 1, None)._repr_mimebundle_()["text/plain"]
+    pipeline.save_graph_to_dot_file(str(tmp_path / "graph.dot"), show_tensors=True, use_colors=True)
+    assert (tmp_path / "graph.dot").read_text().startswith("digraph")
+    with pytest.warns(DeprecationWarning, match="show_ids"):
+        pipeline.save_graph_to_dot_file(str(tmp_path / "graph.dot"), show_ids=True)
 
 
 def test_many_outputs_and_empty_lists() -> None:
