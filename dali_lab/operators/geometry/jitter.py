@@ -1,0 +1,64 @@
+"""Takes each pixel from a random place nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
+from dali_lab.schema import Arg, Call, ErrorCase, register, samples
+from dali_lab.types import numpy_dtype
+
+
+@register
+class Jitter(Displacing):
+    """Takes each pixel from a random place nearby.
+
+    The offset along each axis is one of `nDegree` whole numbers, the least of them ``−(nDegree // 2)``; pixels beyond
+    the edge are those of the edge. Places are whole, so that interpolation and `fill_value` never have an effect.
+    """
+
+    name = "jitter"
+    title = "Jitter"
+    random = True
+    arguments = (
+        Arg(
+            "nDegree",
+            "int",
+            2,
+            "Number of places along each axis that a pixel may come from.",
+            minimum=1,
+            soft_maximum=20,
+            important=True,
+        ),
+        *DISPLACING,
+    )
+    example = """
+    >>> fn.jitter(images, nDegree=5)
+    """
+    differs = "It runs on the CPU too, and draws the same places there as NVIDIA DALI does on a GPU."
+    tested_elsewhere = "tests/unit/operators/test_jitter.py"
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.executor import random_streams
+
+        chosen = self.chosen(call, data)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        random_streams.jitter(
+            random_streams.open_stream(call.seed, call.drawn_before, call.indices),
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            self.value("nDegree"),
+            chosen != 0,
+            numpy_dtype(data.dtype),
+        )
+        return out
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(),), {"nDegree": 0}, words=("nDegree", "at least 1"))
+        yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
+        yield ErrorCase((samples.planar(),), words=("CHW",))

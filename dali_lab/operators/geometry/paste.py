@@ -1,0 +1,150 @@
+"""Pastes images on a larger canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import UINT8
+
+
+def _place(name: str, doc: str) -> Arg:
+    return Arg(name, "float", 0.5, doc, tensor=True, minimum=0.0, maximum=1.0, step=0.01, important=True)
+
+
+@register
+class Paste(Operator):
+    """Pastes images on a larger canvas of one colour.
+
+    The canvas is `ratio` times as large as the image, cut to whole pixels, and no smaller than `min_canvas_size`.
+    """
+
+    name = "paste"
+    family = "geometry"
+    title = "Paste"
+    inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "ratio",
+            "float",
+            REQUIRED,
+            "Extent of the canvas divided by that of the image.",
+            tensor=True,
+            minimum=1.0,
+            soft_maximum=4.0,
+            step=0.01,
+            important=True,
+        ),
+        Arg(
+            "fill_value",
+            "int",
+            REQUIRED,
+            "Colour of the canvas: one value, or one for each channel.",
+            vector=True,
+            soft_minimum=0,
+            soft_maximum=255,
+            important=True,
+        ),
+        Arg("n_channels", "int", 3, "Number of channels.", minimum=1, advanced=True),
+        Arg(
+            "min_canvas_size",
+            "float",
+            0.0,
+            "Least height and width of the canvas.",
+            tensor=True,
+            unit="px",
+            minimum=0.0,
+            soft_maximum=1024,
+        ),
+        _place("paste_x", "Place of the image: 0 at the left, 1 at the right."),
+        _place("paste_y", "Place of the image: 0 at the top, 1 at the bottom."),
+    )
+    example = """
+    >>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))
+    """
+    differs = (
+        "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says, and"
+        " colours beyond 0 to 255 are clamped."
+    )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import copy
+
+        if data.dtype != UINT8:
+            raise call.problem(f"takes UINT8, got {data.dtype.name}")
+        ratio = self._checked(call, "ratio", 1.0, np.inf)
+        least = self._checked(call, "min_canvas_size", 0.0, np.inf)
+        places = [self._checked(call, name, 0.0, 1.0) for name in ("paste_y", "paste_x")]
+        colour = np.array(self.value("fill_value"), np.int64)
+        if colour.size != 1 and (data.shapes[:, 2] != colour.size).any():
+            index = int((data.shapes[:, 2] != colour.size).argmax())
+            raise call.problem(
+                f"has {colour.size} values for {data.shapes[index, 2]} channels", argument="fill_value", sample=index
+            )
+        shapes, starts = data.shapes.copy(), np.zeros_like(data.shapes)
+        for axis, place in enumerate(places):
+            extent = data.shapes[:, axis]
+            canvas = np.maximum((extent.astype(np.float32) * ratio).astype(np.int64), least.astype(np.int64))
+            shapes[:, axis] = canvas
+            starts[:, axis] = -((canvas - extent).astype(np.float32) * place).astype(np.int64)
+        out = call.allocate(shapes, UINT8, data.layout)
+        fill = np.clip(colour, 0, 255).astype(np.uint8)
+        copy.copy_window(
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            starts,
+            shapes,
+            1,
+            fill=fill,
+            fill_axis=2 if fill.size > 1 else -1,
+        )
+        return out
+
+    def _checked(self, call: Call, name: str, low: float, high: float) -> npt.NDArray[np.float32]:
+        values = call.numbers(name)
+        wrong = ~((values >= low) & (values <= high) & (values < np.inf))
+        if wrong.any():
+            index = int(wrong.argmax())
+            bounds = f"at least {low:g}" if high == np.inf else f"in [{low:g}, {high:g}]"
+            raise call.problem(f"must be {bounds}, got {values[index]:g}", argument=name, sample=index)
+        return values
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        ratios = PerSample([np.float32(v) for v in (1, 1.37, 3.3)])
+        places = PerSample([np.float32(v) for v in (0, 0.61, 1)])
+        for arguments in (
+            {"ratio": 1.5},
+            {"ratio": 2.7, "paste_x": 0.0},
+            {"ratio": 1.3, "paste_x": 1.0, "paste_y": 0.2},
+            {"ratio": 1.0, "min_canvas_size": 60.0},
+            {"ratio": 1.1, "min_canvas_size": 36.7},
+            {"ratio": ratios},
+            {"ratio": ratios, "paste_x": places, "paste_y": places},
+            {"ratio": 1.337, "paste_x": 0.77, "paste_y": 0.31},
+        ):
+            yield Case((pictures,), {"fill_value": (1, 20, 255), **arguments})
+        yield Case((pictures,), {"fill_value": (9,), "ratio": 1.5})
+        yield Case((samples.pictures(channels=1),), {"fill_value": (9,), "ratio": 1.5, "n_channels": 1})
+        yield Case((samples.pictures(channels=4),), {"fill_value": (9, 8, 7, 6), "ratio": 1.5, "n_channels": 4})
+        yield Case((samples.pictures(((1, 1), (1, 9), (3, 2))),), {"fill_value": (9, 8, 7), "ratio": 2.5})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        some = {"ratio": 1.5, "fill_value": (1, 2, 3)}
+        yield ErrorCase((samples.pictures(),), {**some, "ratio": 0.5}, words=("ratio", "0.5", "at least 1"))
+        yield ErrorCase((samples.pictures(),), {**some, "paste_x": 1.5}, words=("paste_x", "1.5", "[0, 1]"))
+        yield ErrorCase((samples.pictures(),), {**some, "fill_value": (1, 2)}, words=("fill_value", "3 channels"))
+        yield ErrorCase((samples.pictures(dtype=np.float32),), some, words=("FLOAT", "UINT8"))
+        few = PerSample([np.float32(v) for v in (1, 0.9, 3.3)])
+        yield ErrorCase((samples.pictures(),), {**some, "ratio": few}, words=("ratio", "sample 1"))

@@ -1,0 +1,143 @@
+"""Draws a window that holds as much as it can of a region of interest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import INT64
+
+Table = npt.NDArray[np.int64]
+
+
+@register
+class RoiRandomCrop(Operator):
+    """Draws the place of a window of a given size, so that it holds as much as it can of a region of interest.
+
+    A window smaller than the region lies inside it, a larger one around it, and inside the data if `in_shape` or the
+    data itself is given. The result is the window's start, such as for ``fn.slice``.
+    """
+
+    name = "roi_random_crop"
+    schema_name = "ROIRandomCrop"
+    family = "geometry"
+    title = "Random crop around a region"
+    inputs = (Input("data", kind="any", doc="What will be cropped; its shape bounds the window.", optional=True),)
+    outputs = (Output("start", kind="tensor", doc="Start of the window, along each axis."),)
+    devices = ("cpu",)
+    random = True
+    arguments = (
+        Arg("crop_shape", "int", REQUIRED, "Size of the window.", vector=True, tensor=True, unit="px", important=True),
+        Arg("roi_start", "int", REQUIRED, "Start of the region.", vector=True, tensor=True, unit="px", important=True),
+        Arg("roi_end", "int", None, "End of the region; or give `roi_shape`.", vector=True, tensor=True, unit="px"),
+        Arg("roi_shape", "int", None, "Size of the region; or give `roi_end`.", vector=True, tensor=True, unit="px"),
+        Arg(
+            "in_shape",
+            "int",
+            None,
+            "Shape of the data, which the window must not leave, in place of the data.",
+            vector=True,
+            tensor=True,
+            unit="px",
+        ),
+    )
+    example = """
+    >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=image.shape()[:2])
+    >>> fn.slice(image, start, shape=(64, 64), axes=(0, 1))
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {*values, *connected}
+        if ("roi_end" in given) == ("roi_shape" in given):
+            raise ArgumentError("give this or 'roi_shape', and not both", argument="roi_end", operator=cls.name)
+        if inputs and "in_shape" in given:
+            raise ArgumentError("is given by the data itself", argument="in_shape", operator=cls.name)
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        from dali_lab.executor.random_streams import open_stream
+        from dali_lab.kernels.cpu import roi_window
+
+        axes = self._axes(call)
+        window = call.vectors("crop_shape", axes, np.int64)
+        start = call.vectors("roi_start", axes, np.int64)
+        by_end = self.has("roi_end")
+        extent = (
+            call.vectors("roi_end", axes, np.int64) - start if by_end else call.vectors("roi_shape", axes, np.int64)
+        )
+        self._refuse(call, window < 0, "crop_shape", window, "must not be negative")
+        shapes = None
+        if inputs or self.has("in_shape"):
+            shapes = inputs[0].shapes if inputs else call.vectors("in_shape", axes, np.int64)
+            if shapes.shape[1] != axes:
+                raise call.problem(f"has {axes} values for {shapes.shape[1]} dimensions", argument="crop_shape")
+            self._refuse(call, shapes < 0, "in_shape", shapes, "must not be negative")
+            self._refuse(call, window > shapes, "crop_shape", window, "is larger than the data", shapes)
+            self._refuse(call, start < 0, "roi_start", start, "must not be negative")
+            name = "roi_end" if by_end else "roi_shape"
+            self._refuse(
+                call, start + extent > shapes, name, start + extent, "makes a region that leaves the data", shapes
+            )
+        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        return Batch.dense(
+            roi_window.window_starts(stream.key, stream.highs, start, extent, window, shapes), dtype=INT64
+        )
+
+    def _axes(self, call: Call) -> int:
+        batch = call.batches.get("crop_shape")
+        if batch is None:
+            return len(self.values["crop_shape"])
+        return int(batch.sizes[0]) if len(batch) else 0
+
+    def _refuse(
+        self,
+        call: Call,
+        wrong: npt.NDArray[np.bool_],
+        name: str,
+        table: Table,
+        message: str,
+        shapes: Table | None = None,
+    ) -> None:
+        if wrong.any():
+            index = int(wrong.any(axis=1).argmax())
+            beside = "" if shapes is None else f" of shape {shapes[index].tolist()}"
+            raise call.problem(f"{message}{beside}: {table[index].tolist()}", argument=name, sample=index)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        some = {"crop_shape": (4, 5), "roi_start": (3, 2)}
+        data = samples.tensors(((20, 30), (25, 12), (13, 40)))
+        for arguments in (
+            {**some, "roi_shape": (6, 9)},
+            {**some, "roi_end": (20, 40)},
+            {**some, "roi_shape": (1, 2)},
+            {**some, "roi_shape": (4, 9)},
+            {**some, "roi_end": (1, 1)},
+            {**some, "roi_shape": (6, 7), "in_shape": (20, 30)},
+            {**some, "roi_shape": (2, 3), "in_shape": (5, 6)},
+            {"crop_shape": (4,), "roi_start": (3,), "roi_shape": (60,)},
+            {"crop_shape": (4, 5, 3), "roi_start": (3, 2, 0), "roi_shape": (60, 50, 3)},
+            {**some, "roi_shape": (66, 99), "seed": 7},
+        ):
+            yield Case((), arguments, batches=3)
+        for arguments in ({**some, "roi_shape": (6, 9)}, {**some, "roi_shape": (1, 1)}):
+            yield Case((data,), arguments, batches=3)
+        windows = PerSample([np.array(row, np.int32) for row in ((4, 5), (7, 3), (10, 10))])
+        yield Case((data,), {"crop_shape": windows, "roi_start": (2, 3), "roi_shape": (8, 8)}, batches=3)
+        yield Case((), {"crop_shape": windows, "roi_start": windows, "roi_end": (40, 50)}, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        some = {"crop_shape": (4, 5), "roi_start": (3, 2)}
+        yield ErrorCase((), some, words=("roi_end", "roi_shape"))
+        yield ErrorCase((), {**some, "roi_end": (9, 9), "roi_shape": (2, 2)}, words=("roi_end", "not both"))
+        yield ErrorCase((), {**some, "roi_shape": (2, 2), "in_shape": (3, 9)}, words=("crop_shape", "[4, 5]"))
+        yield ErrorCase((), {**some, "roi_shape": (9, 9), "in_shape": (9, 9)}, words=("roi_shape", "leaves"))
+        yield ErrorCase((), {**some, "crop_shape": (-4, 5), "roi_end": (9, 9)}, words=("crop_shape", "negative"))
