@@ -90,7 +90,10 @@ def make_parser() -> argparse.ArgumentParser:
     export = commands.add_parser("export", help="write a graph as Python or in another form")
     export.add_argument("graph", metavar="GRAPH", help="a graph file")
     export.add_argument(
-        "--to", required=True, metavar="FORM", help="python, pytorch, dali (a program for NVIDIA DALI), json or dot"
+        "--to",
+        required=True,
+        metavar="FORM",
+        help="python, pytorch, nvidia-python, dali-serialized, json, dot, ...",
     )
     export.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
     export.set_defaults(function=_export)
@@ -219,7 +222,7 @@ def _end(session: Session) -> None:
 
 
 def _load(path: str) -> Graph:
-    from dali_lab.studio.graph_files import load
+    from dali_lab.formats import load
 
     return load(path)
 
@@ -341,10 +344,17 @@ class Bar:
 
 
 def _export(options: argparse.Namespace) -> int:
+    from dali_lab.formats import FORMATS, dump
     from dali_lab.studio.exports import export_document
     from dali_lab.studio.files import title_of
     from dali_lab.studio.store import Store
 
+    form = FORMATS.get(options.to)
+    if form is not None and form.binary:
+        if options.output is None:
+            raise DaliLabError(f"'{options.to}' is no text: name a file for it with --output")
+        dump(_load(options.graph), options.output, options.to)
+        return 0
     store = Store()
     store.open_path(options.graph)
     result = export_document(store.document, options.to, title_of(Path(options.graph).name))
@@ -366,7 +376,7 @@ def _write(text: str, path: str | None) -> None:
 def _show(options: argparse.Namespace) -> int:
     graph = _load(options.graph)
     if options.output is not None:
-        from dali_lab.studio.graph_files import dump
+        from dali_lab.formats import dump
 
         dump(graph, options.output)
         return 0
@@ -436,19 +446,19 @@ def _ops(options: argparse.Namespace) -> int:
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from dali_lab.studio.graph_files import dump
+    from dali_lab.formats import dump
 
     dump(_load(options.source), options.target)
     return 0
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from dali_lab.studio.difference import differences
+    from dali_lab.graph.difference import difference
 
-    lines = differences(_load(options.left), _load(options.right))
-    for line in lines:
-        print(line)
-    return 1 if lines else 0
+    changes = difference(_load(options.left), _load(options.right))
+    for change in changes:
+        print(change)
+    return 1 if changes else 0
 
 
 def _warm(options: argparse.Namespace) -> int:

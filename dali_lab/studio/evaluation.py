@@ -278,6 +278,7 @@ class _Run:
         counts = [draw.count for draw in draws.values()]
         self.size = min([self.size, *counts])
         self.evaluation.total = min([self.batch_size, *counts])
+        self.total_steps = len(unknown) * self.size
         self._compute(list(unknown), unknown, draws)
         for name in unknown:
             result = results[name]
@@ -326,6 +327,7 @@ class _Run:
                 results[name] = NodeResult(key, failures=[Failure(error)])
                 continue
             unknown[name] = key
+        self.total_steps += len(unknown) * self.size
         for wave in self._waves(unknown):
             if self.finished is not None:
                 self.finished(self.evaluation)
@@ -419,12 +421,11 @@ class _Run:
         if not names:
             return
         self.token.check()
-        self.done_steps, self.total_steps = 0, len(names) * self.size
         following = dict(zip(names, [*names[1:], names[-1]], strict=True))
 
         def report(_: BatchRun, node: str, count: int) -> None:
-            self.done_steps += count
             if self.progress is not None:
+                self.done_steps += count
                 self.progress(self.done_steps, self.total_steps, following.get(node, node))
 
         def attempt() -> BatchRun:
@@ -445,16 +446,17 @@ class _Run:
             return run
 
         if self.progress is not None:
-            self.progress(0, self.total_steps, names[0])
+            self.progress(self.done_steps, self.total_steps, names[0])
         compiled = compilations()
         run = attempt()
         if compilations() != compiled and not any(self.kinds[name].in_order for name in names):
             # The first use of a kernel compiles it; the time that people see is that of every other use.
-            self.progress = None
+            told, self.progress = self.progress, None
             run = attempt()
+            self.progress = told
+        self.owner.used |= {self.graph.nodes[name].op for name in names}
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
-            self.owner.used.add(self.graph.nodes[name].op)
 
     def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
         result = NodeResult(key, count=self.size, seconds=run.seconds.get(name))

@@ -2,59 +2,40 @@
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.errors import DaliLabError
+from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.studio.documents import DocumentError, draft, sentence, written
 from dali_lab.studio.validation import check
 
 Json = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Export:
-    """One form: its name in requests, what people read, and the module that makes it with these options."""
-
-    to: str
-    title: str
-    summary: str
-    suffix: str
-    mime: str
-    language: str
-    module: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def entry(self) -> Json:
-        """The form as capabilities list it."""
-        return {"to": self.to, "title": self.title, "language": self.language, "summary": self.summary}
-
-    def text(self, graph: Graph) -> str:
-        """A graph in this form."""
-        return str(importlib.import_module(self.module).dumps(graph, **self.options))
+# How each form is called on a page, what it is, and the language that its text is coloured as.
+_SHOWN = {
+    "python": ("Python", "A program that runs by itself, with pipeline_def and named variables.", "python"),
+    "pytorch": ("PyTorch", "The same, with a loop over tensors of PyTorch.", "python"),
+    "nvidia-python": ("NVIDIA DALI", "A program for NVIDIA DALI itself.", "python"),
+    "torchvision": ("torchvision", "The same steps as torchvision transforms, as far as there are any.", "python"),
+    "json": ("Graph file", "What Save writes: everything, positions included.", "json"),
+    "dot": ("Graphviz", "The graph in the DOT language.", "dot"),
+}
+_MIME = {"python": "text/x-python", "json": "application/json", "dot": "text/vnd.graphviz"}
 
 
-_PYTHON = (".py", "text/x-python", "python", "dali_lab.formats.python_code")
-EXPORTS = (
-    Export("python", "Python", "A program that runs by itself, with pipeline_def and named variables.", *_PYTHON),
-    Export("pytorch", "PyTorch", "The same, with a loop over tensors of PyTorch.", *_PYTHON, {"main": "pytorch"}),
-    Export("dali", "NVIDIA DALI", "A program for NVIDIA DALI itself.", *_PYTHON, {"dialect": "nvidia.dali"}),
-    Export(
-        "json", "Graph file", "What Save writes: everything, positions included.", ".dali.json", "application/json",
-        "json", "dali_lab.formats.json_file",
-    ),
-    Export(
-        "dot", "Graphviz", "The graph in the DOT language.", ".dot", "text/vnd.graphviz", "dot", "dali_lab.formats.dot",
-    ),
-)  # fmt: skip
+def available() -> list[Json]:
+    """The forms that are text, as capabilities list them."""
+    entries = []
+    for name, form in FORMATS.items():
+        if not form.binary:
+            title, summary, language = _shown(form)
+            entries.append({"to": name, "title": title, "language": language, "summary": summary})
+    return sorted(entries, key=lambda entry: list(_SHOWN).index(entry["to"]) if entry["to"] in _SHOWN else len(_SHOWN))
 
 
-def available() -> list[Export]:
-    """The forms whose module is installed."""
-    return [export for export in EXPORTS if importlib.util.find_spec(export.module) is not None]
+def _shown(form: Format) -> tuple[str, str, str]:
+    return _SHOWN.get(form.name) or (form.name, sentence(form.title), "text")
 
 
 def export_document(document: Json, to: str, title: str) -> Json:
@@ -65,9 +46,9 @@ def export_document(document: Json, to: str, title: str) -> Json:
     DocumentError
         If there is no such form, or the graph cannot be written in it.
     """
-    export = next((export for export in available() if export.to == to), None)
-    if export is None:
-        offered = ", ".join(export.to for export in available())
+    form = FORMATS.get(to)
+    if form is None or form.binary:
+        offered = ", ".join(entry["to"] for entry in available())
         raise DocumentError(f"There is no export to '{to}'; there are {offered}.", "not_found")
     warnings: list[str] = []
     if to == "json":
@@ -75,14 +56,15 @@ def export_document(document: Json, to: str, title: str) -> Json:
     else:
         graph, warnings = exportable(document)
         try:
-            text = export.text(graph)
+            text = dumps(graph, to).decode("utf-8")
         except DaliLabError as error:
             raise DocumentError(sentence(str(error))) from error
+    language = _shown(form)[2]
     result = {
         "text": text,
-        "filename": file_name(title) + export.suffix,
-        "mime": export.mime,
-        "language": export.language,
+        "filename": file_name(title) + form.endings[0],
+        "mime": _MIME.get(language, "text/plain"),
+        "language": language,
     }
     return {**result, "warnings": warnings} if warnings else result
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import FormatError
+from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.formats import json_file, loads
 from dali_lab.formats.files import write_text
-from dali_lab.studio.documents import DocumentError, checked, parsed, written
+from dali_lab.studio.documents import DocumentError, checked, parsed, sentence, written
 
 Json = dict[str, Any]
 
@@ -62,7 +63,29 @@ def read_document(path: Path) -> tuple[Json, Stamp | None]:
         content = path.read_bytes()
     except OSError as error:
         raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
-    return parsed(content), stamp
+    return document_of(content), stamp
+
+
+def document_of(content: bytes) -> Json:
+    """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
+
+    Nothing in it is executed.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable`` or ``newer_version``.
+    """
+    # What an editor does not know in a graph file must stay, so it does not go through a graph.
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"{", b"[", b""):
+        return parsed(content)
+    try:
+        return checked(json_file.to_document(loads(content)))
+    except DocumentError:
+        raise
+    except DaliLabError as error:
+        raise DocumentError(sentence(error.message), "unreadable") from error
 
 
 def save_document(document: Json, path: Path, expected: Stamp | None, *, known: bool, overwrite: bool) -> Stamp | None:
@@ -248,9 +271,3 @@ def _alive(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
-
-
-__all__ = [
-    "SUFFIX", "Recovery", "Stamp", "cache_folder", "count_images", "listing", "read_document", "save_document",
-    "title_of",
-]  # fmt: skip

@@ -254,7 +254,7 @@ class Session:
                 "open": True, "save": True, "list_files": True, "select": self._on_select is not None,
                 "samples": [sample.entry() for sample in self._samples.values()],
                 "gallery": [sample.entry() for sample in self._gallery.values()],
-                "export": [export.entry() for export in available()],
+                "export": available(),
             },
         }  # fmt: skip
 

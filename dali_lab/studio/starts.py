@@ -51,7 +51,7 @@ def first_pipeline(folder: Path | str) -> Json:
         node = {**entry, "inputs": [before], "arguments": dict(entry["arguments"])}
         if name == "rotate" and has_operator("random.uniform"):
             nodes["angle"] = {"op": "random.uniform", "device": "cpu", "arguments": {"range": [-25.0, 25.0]}}
-            places["angle"] = {"x": (column - 1) * _COLUMN, "y": 320}
+            places["angle"] = {"x": (column - 1) * _COLUMN, "y": 440}
             node["connections"] = {"angle": "angle"}
         nodes[name] = node
         places[name] = {"x": column * _COLUMN, "y": 0}

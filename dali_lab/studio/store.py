@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.formats import json_file
 from dali_lab.graph.graph import Graph
-from dali_lab.studio.documents import DocumentError, applied, changes_meaning, checked, empty_document, parsed, sentence
-from dali_lab.studio.files import SUFFIX, Recovery, Stamp, read_document, save_document, title_of
+from dali_lab.studio.documents import DocumentError, applied, changes_meaning, checked, empty_document
+from dali_lab.studio.files import SUFFIX, Recovery, Stamp, document_of, read_document, save_document, title_of
 from dali_lab.studio.validation import Checked, check
 
 Json = dict[str, Any]
@@ -158,15 +157,11 @@ class Store:
             If it cannot be opened; the document stays as it was.
         """
         place = self.resolve(path)
-        if place.suffix == ".py":
-            try:
-                text = place.read_text("utf-8")
-            except FileNotFoundError:
-                raise DocumentError(f"There is no file {place}.", "not_found") from None
-            except (OSError, UnicodeDecodeError) as error:
-                raise DocumentError(f"{place} cannot be read: {error}.", "unreadable") from error
-            return self.open_text(text, place.name)
         document, stamp = read_document(place)
+        if not place.name.endswith(".json"):
+            # Saving writes graph files only, so it must not be offered to write over a program or a picture.
+            self.replace(document, title=title_of(place.name), dirty=True)
+            return []
         self.replace(document, title=title_of(place.name), file=place)
         self._stamp = stamp
         return []
@@ -179,11 +174,7 @@ class Store:
         DocumentError
             If it is neither; the document stays as it was.
         """
-        title = title_of(name) or UNTITLED
-        if name.endswith(".py") or (text.strip() and not text.lstrip("\ufeff \t\r\n").startswith("{")):
-            self.replace(_from_python(text), title=title, dirty=True)
-            return []
-        self.replace(parsed(text), title=title, dirty=True)
+        self.replace(document_of(text.encode("utf-8", "replace")), title=title_of(name) or UNTITLED, dirty=True)
         return []
 
     def save(self, path: str | None, overwrite: bool) -> None:
@@ -237,12 +228,3 @@ def _same_file(left: Path, right: Path) -> bool:
         return left == right or os.path.samefile(left, right)
     except OSError:
         return False
-
-
-def _from_python(text: str) -> Json:
-    from dali_lab.formats import python_code
-
-    try:
-        return json_file.to_document(python_code.loads(text))
-    except DaliLabError as error:
-        raise DocumentError(sentence(str(error)), "unreadable") from error

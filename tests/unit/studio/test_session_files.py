@@ -198,6 +198,20 @@ def test_list_files(open_session: Open, folder: Path, tmp_path: Path) -> None:
     assert client.call("list_files", path="/")["parent"] is None
 
 
+def test_python_goes_out_and_comes_back(open_session: Open, folder: Path, tmp_path: Path) -> None:
+    session = open_session(document(folder, flip={**FLIP, "arguments": {"vertical": 1}}), title="cats")
+    client = Client(session)
+    exported = client.call("export", to="python")
+    assert exported["filename"] == "cats.py"
+    (tmp_path / "cats.py").write_text(exported["text"])
+    opened = client.call("open", path="cats.py")
+    assert opened["document"]["nodes"]["flip"]["arguments"] == {"vertical": 1}
+    assert opened["file"] is None, "saving must not write over the program"
+    assert client.preview()["flip"]["outputs"]
+    assert client.call("open", text=exported["text"])["document"]["nodes"].keys() == opened["document"]["nodes"].keys()
+    assert client.error("open", text="import os; os.abort()")["code"] == "unreadable"
+
+
 def test_export_json_and_dot(open_session: Open, folder: Path) -> None:
     content = document(folder, flip=FLIP, lonely={"op": "crop"})
     content["outputs"] = ["flip"]

@@ -192,7 +192,7 @@ def test_long_work_shows_progress_and_can_be_cancelled(open_session: Open, folde
     work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": 20.0}}
     client = Client(open_session(document(folder, work=work)))
     run = client.start()
-    progress = client.event("preview.progress")
+    progress = client.event("preview.progress", where=lambda params: params["node"] == "work")
     assert progress["run"] == run
     assert progress["node"] == "work"
     assert progress["done"] < progress["total"]
