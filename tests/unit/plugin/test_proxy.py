@@ -70,6 +70,10 @@ def test_workers(method: str | None, deterministic: bool) -> None:
             assert seen == list(range(22))
 
 
+def loop(server: Any) -> Any:
+    return dali_proxy.DataLoader(server, Images(server.proxy), batch_size=4, num_workers=1)
+
+
 def test_torch_s_own_loader_and_early_break() -> None:
     with dali_proxy.DALIServer(flipping()) as server:
         for _ in range(3):
@@ -79,6 +83,10 @@ def test_torch_s_own_loader_and_early_break() -> None:
                 assert images.shape == (4, 3, 4, 3) and indices[0] == 4 * number
                 if number == 2:
                     break
+        del loader, data
+        for _ in loop(server):
+            pass
+        assert len(server._board.outputs) <= 4, "what loops left behind early is dropped"
     assert not [thread for thread in threading.enumerate() if thread.name == "dali-proxy-run"]
 
 

@@ -6,6 +6,7 @@ import os
 import pickle
 import secrets
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, Signature
@@ -17,6 +18,8 @@ from torch.utils.data._utils.collate import default_collate_fn_map
 from dali_lab.batch.incoming import to_array
 
 BatchId = tuple[int, str, int]
+# The runs that something in this process still refers to: the outputs of others need not be kept.
+live_runs: weakref.WeakValueDictionary[BatchId, DALIPipelineRunRef] = weakref.WeakValueDictionary()
 
 
 @dataclass(eq=False)
@@ -39,6 +42,13 @@ class DALIPipelineRunRef:
     call_args: dict[str, list[Any]] = field(default_factory=dict)
     is_scheduled: bool = False
     is_complete: bool = False
+
+    def __post_init__(self) -> None:
+        live_runs[self.batch_id] = self
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        live_runs[self.batch_id] = self
 
 
 @dataclass(eq=False)

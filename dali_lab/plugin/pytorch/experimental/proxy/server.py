@@ -19,7 +19,13 @@ from typing import Any, Self
 from dali_lab.errors import ArgumentTypeError, GraphError
 from dali_lab.operators.readers.external_source import ExternalSource
 from dali_lab.pipeline import Pipeline
-from dali_lab.plugin.pytorch.experimental.proxy.client import BatchId, DALIOutputBatchRef, DALIPipelineRunRef, Proxy
+from dali_lab.plugin.pytorch.experimental.proxy.client import (
+    BatchId,
+    DALIOutputBatchRef,
+    DALIPipelineRunRef,
+    Proxy,
+    live_runs,
+)
 from dali_lab.plugin.pytorch.torch_utils import to_torch_tensor
 
 Request = tuple[BatchId, Mapping[str, list[Any]]]
@@ -37,6 +43,7 @@ class _Board:
     gone: set[tuple[int, str]] = field(default_factory=set)
     connections: list[Connection] = field(default_factory=list)
     running: bool = False
+    _answers: int = 0
 
     def request(self, batch: BatchId, data: Mapping[str, list[Any]]) -> None:
         """Take a request."""
@@ -49,7 +56,23 @@ class _Board:
         with self.changed:
             self.expected.discard(batch)
             self.outputs[batch] = outputs
+            self._answers += 1
+            if self._answers % 64 == 0:
+                self._sweep()
             self.changed.notify_all()
+
+    def _sweep(self) -> None:
+        """Drop outputs that nobody can ask for any more, such as those of a loop that was left early; lock held."""
+        here = os.getpid()
+        for batch in [batch for batch in self.outputs if batch not in live_runs]:
+            if batch[0] == here or batch[:2] in self.gone:
+                del self.outputs[batch]
+
+    def connected(self, connection: Connection) -> None:
+        """Note a new worker."""
+        with self.changed:
+            self.connections.append(connection)
+            self._sweep()
 
     def take(self, batch: BatchId) -> tuple[Any, ...]:
         """Wait for the outputs of a run and take them.
@@ -228,7 +251,7 @@ def _accept(board: _Board, listener: Listener) -> None:
         if not board.running:
             connection.close()
             return
-        board.connections.append(connection)
+        board.connected(connection)
         threading.Thread(target=_read, args=(board, connection), name="dali-proxy-read", daemon=True).start()
 
 
