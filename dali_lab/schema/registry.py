@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import threading
+import warnings
 from importlib.metadata import entry_points
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ _BY_SCHEMA: dict[str, type[Operator]] = {}
 _LISTENERS: list[object] = []
 _lock = threading.RLock()
 _loaded = False
+_loading = False
 
 ENTRY_POINT_GROUP = "dali_lab.operators"
 
@@ -64,20 +66,30 @@ def default_schema_name(name: str) -> str:
 
 
 def load() -> None:
-    """Import all built-in operators, and those that installed packages offer."""
-    global _loaded
+    """Import all built-in operators, and those that installed packages offer.
+
+    A package whose operators cannot be imported is left out with a warning that names it.
+    """
+    global _loaded, _loading
     if _loaded:
         return
     with _lock:
-        if _loaded:
+        if _loaded or _loading:
             return
-        _loaded = True
-        from dali_lab import operators
+        _loading = True
+        try:
+            from dali_lab import operators
 
-        for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
-            importlib.import_module(module.name)
-        for entry in entry_points(group=ENTRY_POINT_GROUP):
-            entry.load()
+            for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
+                importlib.import_module(module.name)
+            for entry in entry_points(group=ENTRY_POINT_GROUP):
+                try:
+                    entry.load()
+                except Exception as error:  # whatever another package does wrong, the others work
+                    warnings.warn(f"the operators of {entry.value} cannot be used: {error}", stacklevel=2)
+            _loaded = True
+        finally:
+            _loading = False
 
 
 def all_operators() -> dict[str, type[Operator]]:
