@@ -93,7 +93,20 @@ def loads(data: bytes, *, friendly: bool = False) -> Graph:
         raise FormatError("this is no pipeline in NVIDIA DALI's serialized form, or it was cut off") from error
     if not message.op and not message.external_inputs:
         raise FormatError("this is no pipeline in NVIDIA DALI's serialized form: it has no operators")
+    _check_texts(message)
     return Reader(message, friendly).graph()
+
+
+def _check_texts(message: Any) -> None:
+    """Refuse names that are no UTF-8, which the protobuf library hands out as bytes."""
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            for text in (value,) if isinstance(value, (str, bytes)) else value:
+                if not isinstance(text, str):
+                    raise FormatError(f"this is no pipeline in NVIDIA DALI's serialized form: {field.name} is no text")
+        elif field.type == field.TYPE_MESSAGE:
+            for item in value:
+                _check_texts(item)
 
 
 def _without_unknown(graph: Graph) -> Graph:
@@ -243,7 +256,7 @@ class _Writer:
 
     def _count(self, node: Node) -> int:
         if has_operator(node.op):
-            return find_operator(node.op).output_count(node.arguments)
+            return find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
         edges = [*self.graph.outputs, *(edge for other in self.graph.nodes.values() for edge in other.edges())]
         return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
 

@@ -94,10 +94,14 @@ class Imports:
     def name_of(self, value: Any, hint: str) -> str:
         """How the program writes a Python object."""
         reference = value if isinstance(value, PythonReference) else reference_to(value)
-        if reference.name is None:
-            known = [name for name, text in self.stubs.items() if text == reference.text and name.startswith(hint)]
+        if reference.name is None or not reference.importable:
+            known = [
+                name
+                for name, text in self.stubs.items()
+                if text == (reference.text or reference.name or "") and name.startswith(hint)
+            ]
             name = known[0] if known else free(f"{hint}_source", self.taken)
-            self.stubs[name] = reference.text
+            self.stubs[name] = reference.text or reference.name or ""
             return name
         module, _, path = reference.name.partition(":")
         first, _, rest = path.partition(".")

@@ -56,7 +56,7 @@ class Statements:
 
     def _variables(self, node: Node) -> tuple[str, ...]:
         operator = find_operator(node.op)
-        count = operator.output_count(node.arguments)
+        count = operator.count_outputs(node.arguments, len(node.inputs))
         plain = _identifier(node.id)
         # A reader's outputs are called after what they hold, and the reader keeps its name by `name=`.
         reader = count in (2, 3) and operator.source and node.op.startswith("readers.")
@@ -178,7 +178,7 @@ class Statements:
             return self._right_expression(edge.node)
         variables = self.variables[edge.node]
         node = self.graph.nodes[edge.node]
-        count = find_operator(node.op).output_count(node.arguments)
+        count = find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
         text = variables[edge.output] if count <= len(variables) else f"{variables[0]}[{edge.output}]"
         made_on = "cpu" if node.device == "cpu" else "gpu"
         return Expression(f"{text}.{device}()" if device and device != made_on else text, ATOM)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import base64
 import importlib
+import keyword
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -51,6 +52,13 @@ class PythonReference:
     name: str | None
     text: str = field(default="", compare=False)
 
+    @property
+    def importable(self) -> bool:
+        """Whether the name has the form of one that can be imported."""
+        module, _, path = (self.name or "").partition(":")
+        parts = [*module.split("."), *path.split(".")]
+        return all(part.isidentifier() and not keyword.iskeyword(part) for part in parts)
+
     def resolve(self) -> Any:
         """Import the object.
 
@@ -64,6 +72,8 @@ class PythonReference:
                 f"{self.text or 'a Python object'} was not stored: it has no name that it can be imported by;"
                 " define it at the top level of a module"
             )
+        if not self.importable:
+            raise FormatError(f"{self.name!r} is no name of a Python object; write 'module:name'")
         module, _, path = self.name.partition(":")
         try:
             found: Any = importlib.import_module(module)

@@ -174,6 +174,15 @@ def test_we_run_what_nvidia_dali_writes(folder: Path) -> None:
     assert dali_proto.loads(data)["Reader"].origin.startswith(__file__)
 
 
+def test_names_that_are_no_text_are_refused() -> None:
+    data = dali_proto.dumps(pictures_graph(Path("/pictures")))
+    for name in (b"decoded", b"file_root", b"angle"):
+        with contextlib.suppress(FormatError):
+            problems(dali_proto.loads(data.replace(name, b"\xff" * len(name))))
+    with pytest.raises(FormatError, match="is no text"):
+        dali_proto.loads(data.replace(b"decoded", b"\xff" * 7))
+
+
 def test_files(folder: Path, tmp_path: Path) -> None:
     pipeline = dali_lab.Pipeline.from_graph(pictures_graph(folder), device_id=None)
     path = tmp_path / "pipeline.dali"

@@ -18,6 +18,7 @@ from dali_lab import fn, types
 from dali_lab.errors import FormatError
 from dali_lab.formats import python_code
 from dali_lab.formats.exported import plain_graph
+from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
 
@@ -244,6 +245,14 @@ def test_a_lambda_leaves_a_function_to_write() -> None:
     assert "def x_source():" in code
     assert "source=x_source" in code
     assert "lambda" in code
+
+
+@pytest.mark.parametrize("name", ["", "module", "module:", "a b:c", "module:<lambda>", "class:x"])
+def test_names_that_cannot_be_imported_leave_a_function_to_write(name: str) -> None:
+    graph = Graph({"x": Node("x", "external_source", arguments={"source": PythonReference(name)})}, (Edge("x"),))
+    assert "source=x_source" in python_code.dumps(graph)
+    with pytest.raises(FormatError):
+        PythonReference(name).resolve()
 
 
 def test_bypassed_nodes_are_left_out() -> None:
