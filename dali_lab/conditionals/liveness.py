@@ -119,7 +119,14 @@ class Liveness:
             return reads(node.value)
         if isinstance(node, (ast.With, ast.AsyncWith)):
             return self._block(node.body, live) | reads(*node.items)
-        if isinstance(node, ast.Try):
+        if isinstance(node, ast.Match):
+            cases = frozenset().union(*(self._block(case.body, live) for case in node.cases))
+            return (
+                live
+                | cases
+                | reads(node.subject, *(part for case in node.cases for part in (case.pattern, case.guard)))
+            )
+        if isinstance(node, (ast.Try, ast.TryStar)):
             end = self._block(node.finalbody, live)
             handled = frozenset().union(*(self._block(handler.body, end) for handler in node.handlers), end)
             return self._block(node.body, self._block(node.orelse, end) | handled) | handled | reads(*node.handlers)

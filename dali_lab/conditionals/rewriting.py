@@ -139,7 +139,10 @@ def _rewrite(code: types.CodeType, qualname: str) -> types.CodeType | None:
     found.body = move_returns_last(found.body)
     rewrite_function(found)
     module = _wrapped(found, code.co_freevars, qualname)
-    compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    try:
+        compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    except SyntaxError:  # a construct that cannot be moved into a branch's function
+        return None
     return _find(compiled, code.co_name)
 
 

@@ -119,7 +119,7 @@ class _FunctionRewriter(ast.NodeTransformer):
             node.orelse = self._block(node.orelse)
             return node
         written = {**writes(node.body), **writes(node.orelse)}
-        live = self._live.after.get(id(node), frozenset())
+        live = self._live.after.get(id(node), frozenset(written))
         outputs = [name for name in written if name in live or not name.isidentifier()]
         names = [*outputs, *(name for name in written if name not in outputs)]
         plain_names = [name for name in names if name.isidentifier()]

@@ -186,6 +186,34 @@ def subscripts(e: Any) -> Any:
     return out["x"], out["y"]
 
 
+def other_statements(e: Any) -> Any:
+    p, q, x = inputs(e)
+    match "two":
+        case "one":
+            x = e.fn.flip(x)
+        case "two" if x is not None:
+            if p:
+                y = e.fn.flip(x)
+            else:
+                y = x
+    try:
+        if q:
+            z = e.fn.flip(y, vertical=1)
+        else:
+            z = y
+    finally:
+        done = True
+    with open(__file__) as file:
+        if p:
+            z = e.fn.flip(z, vertical=1)
+        file.readline()
+    while done:
+        if q:
+            z = e.fn.flip(z)
+        done = False
+    return y, z
+
+
 class Holder:
     def __init__(self, e: Any) -> None:
         self.e = e
@@ -441,6 +469,30 @@ def test_functions_marked_do_not_convert_are_left_alone() -> None:
 @pytest.mark.parametrize("program", [nested, logic, drawn_inside], ids=lambda program: program.__name__)
 def test_threads_do_not_matter(program: Callable[[Any], Any]) -> None:
     for ours, theirs in zip(results(dali_lab, program, 1), results(dali_lab, program, 4), strict=True):
+        for (_, _, left), (_, _, right) in zip(ours, theirs, strict=True):
+            for a, b in zip(left, right, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_other_statements_around_conditions() -> None:
+    """As spelled out without them."""
+
+    def plain(e: Any) -> Any:
+        p, q, x = inputs(e)
+        if p:
+            y = e.fn.flip(x)
+        else:
+            y = x
+        z = y
+        if q:
+            z = e.fn.flip(y, vertical=1)
+        if p:
+            z = e.fn.flip(z, vertical=1)
+        if q:
+            z = e.fn.flip(z)
+        return y, z
+
+    for ours, theirs in zip(results(dali_lab, other_statements), results(dali_lab, plain), strict=True):
         for (_, _, left), (_, _, right) in zip(ours, theirs, strict=True):
             for a, b in zip(left, right, strict=True):
                 np.testing.assert_array_equal(a, b)
