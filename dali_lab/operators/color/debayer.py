@@ -1,0 +1,137 @@
+"""Makes colour images of what a sensor with a Bayer filter sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import UINT8, UINT16
+
+_TILES = ("BG", "GB", "GR", "RG")
+_CODES = {
+    "bilinear_ocv": "COLOR_Bayer{}2RGB",
+    "default_npp": "COLOR_Bayer{}2RGB",
+    "edgeaware_ocv": "COLOR_Bayer{}2RGB_EA",
+    "vng_ocv": "COLOR_Bayer{}2RGB_VNG",
+    "gray_ocv": "COLOR_Bayer{}2GRAY",
+}
+
+
+@register
+class Debayer(Operator):
+    """Makes RGB images of the single channel of a sensor with a Bayer filter.
+
+    Each pixel has seen one colour; the other two come from its neighbours.
+    """
+
+    name = "debayer"
+    family = "color"
+    title = "Debayer"
+    inputs = (
+        Input(
+            "data",
+            layouts=("HW", "HWC"),
+            doc="Images or sequences of UINT8 or UINT16 with one channel, height and width even.",
+        ),
+    )
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "blue_position",
+            "int",
+            REQUIRED,
+            "Row and column of blue in the tile of 2 × 2 pixels that begins in the second row and column.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            minimum=0,
+            maximum=1,
+            important=True,
+        ),
+        Arg(
+            "algorithm",
+            "string",
+            None,
+            "``bilinear_ocv`` (if not given), ``edgeaware_ocv``, ``vng_ocv`` (for UINT8), ``gray_ocv`` (one channel, of"
+            " the brightness) or ``default_npp`` (for a GPU; on the CPU the same as ``bilinear_ocv``).",
+            choices=tuple(_CODES),
+            important=True,
+        ),
+    )
+    example = """
+    >>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")
+    """
+    differs = "``default_npp`` runs on the CPU as well."
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.codecs.opencv import module
+
+        algorithm = self.value("algorithm") or "bilinear_ocv"
+        if data.dtype not in (UINT8, UINT16):
+            raise call.problem(f"takes UINT8 or UINT16, got {data.dtype.name}")
+        if algorithm == "vng_ocv" and data.dtype != UINT8:
+            raise call.problem(f"vng_ocv takes UINT8, got {data.dtype.name}", argument="algorithm")
+        sizes = data.shapes[:, :2]
+        for wrong, message in (
+            ((data.shapes[:, 2:] != 1).any(axis=1), "takes one channel"),
+            ((sizes % 2).any(axis=1), "takes an even height and width"),
+            ((sizes == 0).any(axis=1), "takes images that are not empty"),
+        ):
+            if wrong.any():
+                index = int(wrong.argmax())
+                raise call.problem(f"{message}, got {' x '.join(map(str, data.shapes[index]))}", sample=index)
+        positions = call.vectors("blue_position", 2, np.int64)
+        bad = ((positions < 0) | (positions > 1)).any(axis=1)
+        if bad.any():
+            index = int(bad.argmax())
+            raise call.problem(f"{positions[index].tolist()} is not 0 or 1", argument="blue_position", sample=index)
+        cv2 = module()
+        channels = 1 if algorithm == "gray_ocv" else 3
+        out = call.allocate(np.column_stack([sizes, np.full(len(data), channels)]), data.dtype, "HWC")
+        for index, (row, column) in enumerate(positions.tolist()):
+            if call.cancelled():
+                break
+            code = getattr(cv2, _CODES[algorithm].format(_TILES[2 * row + column]))
+            source, target = data.array(index), out.array(index)
+            target[...] = cv2.cvtColor(source.reshape(source.shape[:2]), code).reshape(target.shape)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        sizes = ((12, 14), (30, 8), (2, 2))
+        raw = [samples.picture(h, w, 1, seed=seed)[..., 0] for seed, (h, w) in enumerate(sizes)]
+        noise = [samples.noise(size, seed=seed) for seed, size in enumerate(sizes)]
+        deep = [samples.noise(size, np.uint16, seed) for seed, size in enumerate(sizes)]
+        for position in ((0, 0), (0, 1), (1, 0), (1, 1)):
+            for algorithm in ("bilinear_ocv", "edgeaware_ocv", "vng_ocv", "gray_ocv"):
+                yield Case(((noise, "HW"),), {"blue_position": position, "algorithm": algorithm})
+                if algorithm != "vng_ocv":
+                    yield Case(((deep, "HW"),), {"blue_position": position, "algorithm": algorithm})
+        yield Case(((raw, "HW"),), {"blue_position": (0, 1)})
+        yield Case((raw,), {"blue_position": (1,)})
+        yield Case((([array[..., None] for array in raw], "HWC"),), {"blue_position": (1, 0)})
+        positions = PerSample([np.array(row, np.int32) for row in ((0, 0), (1, 0), (1, 1))])
+        yield Case(((raw, "HW"),), {"blue_position": positions})
+        frames = [np.stack([array, 255 - array]) for array in raw]
+        yield Case(((frames, "FHW"),), {"blue_position": positions})
+        by_frame = PerSample([np.array([[0, 1], [1, 1]], np.int32)] * 3, "F*")
+        yield Case(((frames, "FHW"),), {"blue_position": by_frame})
+        yield Case((([array[..., None] for array in frames], "FHWC"),), {"blue_position": (1, 1)})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        even = [np.zeros((4, 6), np.uint8)] * 3
+        some = {"blue_position": (0, 0)}
+        yield ErrorCase((even,), {"blue_position": (2, 0)}, words=("blue_position", "2", "[0, 1]"))
+        yield ErrorCase((even,), {**some, "algorithm": "best"}, words=("algorithm", "'best'"))
+        yield ErrorCase(([np.zeros((4, 5), np.uint8)] * 3,), some, words=("even", "4 x 5"))
+        yield ErrorCase((samples.pictures(((4, 6),) * 3),), some, words=("one channel", "4 x 6 x 3"))
+        yield ErrorCase(([array.astype(np.float32) for array in even],), some, words=("FLOAT", "UINT8"))
+        deep = [array.astype(np.uint16) for array in even]
+        yield ErrorCase((deep,), {**some, "algorithm": "vng_ocv"}, words=("algorithm", "UINT16"))

@@ -1,0 +1,277 @@
+"""Filters with a window given by a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import converted
+from dali_lab.operators.filters.convolving import spatial_axes
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16
+
+DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
+BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
+SUMS = "float32 products are summed in another order"
+Array = npt.NDArray[Any]
+Table = npt.NDArray[np.int64]
+
+
+@register
+class Filter(Operator):
+    """Filters images and volumes with a window: each result is the sum of a neighbourhood's products with it.
+
+    The window is not turned round, so this is a correlation. Sums are formed in float32; whole-number results are
+    rounded half to even and clamped.
+    """
+
+    name = "filter"
+    family = "filters"
+    title = "Filter"
+    inputs = (
+        Input("data", doc="Images, volumes or sequences of whole numbers of 8 or 16 bits, FLOAT16 or FLOAT."),
+        Input("filter", kind="tensor", doc="The window of each sample: FLOAT, with two axes, for volumes three."),
+        Input(
+            "fill_value",
+            kind="tensor",
+            doc="For ``border='constant'``: the value outside, one number of the data's type for each sample.",
+            optional=True,
+        ),
+    )
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "anchor",
+            "int",
+            (-1,),
+            "Which element of the window lies on the result's place, one for each axis; −1 is the middle.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            minimum=-1,
+        ),
+        Arg(
+            "border",
+            "string",
+            "reflect_101",
+            "What is outside: the image mirrored without its edge or with it, repeated, its edge, or `fill_value`.",
+            choices=BORDERS,
+        ),
+        Arg(
+            "mode",
+            "string",
+            "same",
+            "``valid`` gives only places where the window lies inside the image.",
+            choices=("same", "valid"),
+            important=True,
+        ),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    )
+    example = """
+    >>> sharpen = types.Constant([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], dtype=types.FLOAT)
+    >>> fn.filter(images, sharpen)
+    """
+    differs = "Volumes, INT8 and FLOAT16 are filtered on the CPU as well."
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        data = inputs[0]
+        dtype = self.value("dtype")
+        dtype = data.dtype if dtype is None else dtype
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(kind.name for kind in DTYPES)}, got {data.dtype.name}")
+        if dtype not in (data.dtype, FLOAT):
+            raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        _, spatial = spatial_axes(call, data)
+        windows = self._each_frame(call, inputs[1])
+        fills = self._fills(call, data, inputs)
+        axes = len(spatial)
+        if windows.ndim != axes or axes not in (2, 3) or windows.dtype != FLOAT:
+            raise call.problem(
+                f"needs windows of FLOAT with {axes} axes for layout {data.layout!r},"
+                f" got {windows.dtype.name} with {windows.ndim}"
+            )
+        anchors = self._anchors(call, windows)
+        shapes = data.shapes.copy()
+        if self.value("mode") == "valid":
+            shapes[:, spatial] -= windows.shapes - 1
+        for wrong, message in (
+            ((windows.shapes < 1).any(axis=1), "the window is empty"),
+            ((shapes[:, spatial] < 1).any(axis=1) & (data.sizes > 0), "the window is larger than the image"),
+        ):
+            if wrong.any():
+                raise call.problem(message, sample=int(wrong.argmax()))
+        # OpenCV has no INT8 and FLOAT16; all their values are FLOAT ones too.
+        direct = data.dtype not in (INT8, FLOAT16)
+        source = data if direct else converted(data, FLOAT)
+        out = call.allocate(shapes, dtype, data.layout)
+        work = out if direct or dtype == FLOAT else Batch.allocate(shapes, FLOAT)
+        self._filter(call, source, work, windows, anchors, fills, spatial)
+        return out if work is out else self._rounded(work, out)
+
+    def _filter(
+        self, call: Call, source: Batch, out: Batch, windows: Batch, anchors: Table, fills: Array | None,
+        spatial: list[int],
+    ) -> None:  # fmt: skip
+        valid = self.value("mode") == "valid"
+        for index in np.flatnonzero(source.sizes).tolist():
+            if call.cancelled():
+                return
+            window = windows.array(index)
+            extent = source.shapes[index, spatial]
+            places = []
+            for size, length, anchor in zip(extent.tolist(), window.shape, anchors[index].tolist(), strict=True):
+                inside = np.arange(size) if valid else np.arange(-anchor, size + length - 1 - anchor)
+                places.append(_places(inside, size, self.value("border")))
+            fill = source.array(index).dtype.type(0 if fills is None else fills[index])
+            planes = (-1, *extent.tolist(), *source.shapes[index, spatial[-1] + 1 :].tolist())
+            results = out.array(index).reshape(-1, *out.shapes[index, spatial[0] :].tolist())
+            for picture, result in zip(source.array(index).reshape(planes), results, strict=True):
+                for axis, where in enumerate(places):
+                    picture = _taken(picture, where, axis, fill)
+                _correlate(picture, window, result)
+
+    def _each_frame(self, call: Call, batch: Batch) -> Batch:
+        """One sample for each frame, where one was given for each sequence."""
+        if call.repeat is not None and len(batch) != call.count:
+            return batch.take(np.repeat(np.arange(len(batch)), call.repeat))
+        return batch
+
+    def _fills(self, call: Call, data: Batch, inputs: tuple[Batch, ...]) -> Array | None:
+        if len(inputs) < 3 or self.value("border") != "constant":
+            return None
+        fills = self._each_frame(call, inputs[2])
+        if fills.dtype != data.dtype or (fills.sizes != 1).any():
+            raise call.problem(
+                f"needs one fill value of {data.dtype.name} for each sample, got {fills.dtype.name} of shape"
+                f" {fills.shapes[0].tolist() if len(fills) else []}"
+            )
+        return fills.stacked().reshape(-1)
+
+    def _anchors(self, call: Call, windows: Batch) -> Table:
+        anchors = call.vectors("anchor", windows.ndim, np.int64)
+        wrong = (anchors < -1) | (anchors >= windows.shapes)
+        if wrong.any():
+            index = int(wrong.any(axis=1).argmax())
+            raise call.problem(
+                f"{anchors[index].tolist()} lies outside the window of {' x '.join(map(str, windows.shapes[index]))}",
+                argument="anchor",
+                sample=index,
+            )
+        return np.where(anchors < 0, windows.shapes // 2, anchors)
+
+    def _rounded(self, work: Batch, out: Batch) -> Batch:
+        for index in np.flatnonzero(work.sizes).tolist():
+            target = out.array(index)
+            values = work.array(index)
+            if target.dtype.kind == "i":
+                limits = np.iinfo(target.dtype)
+                values = np.clip(np.rint(values), limits.min, limits.max)
+            target[...] = values.astype(target.dtype)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        windows = _windows(((3, 5), (3, 3), (1, 7)))
+        fills = [np.uint8(value) for value in (0, 99, 255)]
+        anchors = PerSample([np.array(row, np.int32) for row in ((2, 4), (0, -1), (0, 6))])
+        options: tuple[dict[str, Any], ...] = (
+            {},
+            *({"border": border} for border in BORDERS),
+            {"anchor": (0,)},
+            {"anchor": (0, 2)},
+            {"anchor": anchors},
+            {"mode": "valid"},
+            {"mode": "valid", "anchor": (0,)},
+        )
+        for arguments in options:
+            yield Case((pictures, windows), arguments)
+            yield Case((pictures, windows, fills), {**arguments, "border": "constant"})
+        yield Case((pictures, windows), {"dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32), windows), {"border": "wrap"}, tolerance=1e-5, reason=SUMS)
+        for dtype in (np.int16, np.uint16):
+            yield Case((samples.pictures(dtype=dtype), windows), {})
+        yield Case((samples.planar(), windows), {"border": "clamp"})
+        yield Case((([array[..., 0].copy() for array in pictures[0]], "HW"), windows), {})
+        yield Case((samples.sequences(), windows), {"anchor": anchors})
+        by_frame = ([np.stack([window] * count) for window, count in zip(windows, (2, 3, 1), strict=True)], "F**")
+        yield Case((samples.sequences(), by_frame), {"border": "wrap"})
+        large = _windows(((12, 13), (21, 4), (5, 31)))
+        yield Case((samples.pictures(dtype=np.float32), large), {}, tolerance=1e-4, reason=SUMS)
+        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))), windows), {})
+        halves = [np.full((1, 2), 0.5, np.float32)] * 3
+        yield Case((([samples.noise((9, 10, 3), seed=seed) for seed in range(3)], "HWC"), halves), {})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        windows = _windows(((3, 5), (3, 3), (1, 7)))
+        pictures = samples.pictures()
+        yield ErrorCase((pictures, windows), {"anchor": (3, 0)}, words=("anchor", "[3, 0]", "sample 0"))
+        yield ErrorCase((pictures, windows), {"border": "mirror"}, words=("border", "'mirror'"))
+        yield ErrorCase((pictures, windows), {"mode": "full"}, words=("mode", "'full'"))
+        yield ErrorCase((pictures, windows), {"dtype": INT16}, words=("dtype", "INT16"))
+        yield ErrorCase((samples.pictures(dtype=np.int32), windows), words=("INT32", "UINT8"))
+        yield ErrorCase((pictures, [window.astype(np.float64) for window in windows]), words=("FLOAT64", "2 axes"))
+        small = samples.pictures(((2, 9),) * 3)
+        yield ErrorCase((small, windows), {"mode": "valid"}, words=("larger than the image", "sample 0"))
+
+
+def _places(index: Table, size: int, border: str) -> Table:
+    """Which elements of an axis stand at `index` of the axis continued beyond its ends; −1 for the fill value."""
+    if border == "constant":
+        return np.where((index >= 0) & (index < size), index, -1)
+    if border == "clamp" or size == 1:
+        return np.clip(index, 0, size - 1)
+    if border == "wrap":
+        return index % size
+    period = 2 * size - 2 if border == "reflect_101" else 2 * size
+    place = index % period
+    return np.where(place < size, place, (period if border == "reflect_101" else period - 1) - place)
+
+
+def _taken(picture: Array, places: Table, axis: int, fill: Any) -> Array:
+    """The elements of an axis at `places`, with `fill` where they are −1."""
+    if len(places) == picture.shape[axis] and places[0] == 0 and places[-1] == len(places) - 1:
+        return picture
+    result = np.take(picture, np.maximum(places, 0), axis=axis)
+    outside = places < 0
+    if outside.any():
+        result[(slice(None),) * axis + (outside,)] = fill
+    return result
+
+
+def _correlate(padded: Array, window: Array, result: Array) -> None:
+    """Sums of products with the window wherever it lies inside, into `result`."""
+    from dali_lab.codecs.opencv import module
+
+    cv2 = module()
+    rows, columns = result.shape[window.ndim - 2 : window.ndim]
+    depth = {np.dtype(np.uint8): cv2.CV_8U, np.dtype(np.uint16): cv2.CV_16U, np.dtype(np.int16): cv2.CV_16S}.get(
+        result.dtype, cv2.CV_32F
+    )
+
+    def filtered(picture: Array, part: Array, kind: int) -> Array:
+        full = cv2.filter2D(np.ascontiguousarray(picture), kind, part, anchor=(0, 0), borderType=cv2.BORDER_REPLICATE)
+        return np.asarray(full[:rows, :columns]).reshape(rows, columns, *picture.shape[2:])
+
+    if window.ndim == 2:
+        result[...] = filtered(padded, window, depth)
+        return
+    for z in range(result.shape[0]):
+        total = sum(filtered(padded[z + k].astype(np.float32), part, cv2.CV_32F) for k, part in enumerate(window))
+        if result.dtype.kind in "iu":
+            limits = np.iinfo(result.dtype)
+            total = np.clip(np.rint(total), limits.min, limits.max)
+        result[z] = total
+
+
+def _windows(shapes: Iterable[tuple[int, int]]) -> list[Array]:
+    rows = [samples.noise(shape, np.float32, seed) - np.float32(0.3) for seed, shape in enumerate(shapes)]
+    return [np.asarray(row / np.abs(row).sum(), np.float32) for row in rows]

@@ -1,0 +1,226 @@
+"""Warps images by a projection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.filters.pictures import each, groups
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import (
+    FLOAT,
+    INT16,
+    INTERP_CUBIC,
+    INTERP_GAUSSIAN,
+    INTERP_LINEAR,
+    INTERP_NN,
+    UINT8,
+    UINT16,
+)
+
+DTYPES = (UINT8, UINT16, INT16, FLOAT)
+BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
+_INTERPOLATION = {INTERP_NN: 0, INTERP_LINEAR: 1, INTERP_CUBIC: 2}
+_INVERSE = 16
+Matrix = npt.NDArray[np.float32]
+
+
+@register
+class WarpPerspective(Operator):
+    """Warps images by a projection, given as a matrix of three rows and columns.
+
+    With `inverse_map` the matrix takes positions ``(x, y, 1)`` of the result to those of the source, divided by the
+    third; without it, the other way. It is what OpenCV's ``warpPerspective`` does.
+    """
+
+    name = "experimental.warp_perspective"
+    family = "geometry"
+    title = "Warp perspective"
+    inputs = (
+        Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
+        Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
+    )
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg("matrix", "float", (), "The matrix, row by row.", vector=True, tensor=True, per_frame=True, important=True),
+        Arg("inverse_map", "bool", True, "The matrix takes positions of the result to the source."),
+        Arg(
+            "size",
+            "float",
+            (),
+            "Height and width of the result, rounded; those of the input if not given.",
+            vector=True,
+            tensor=True,
+            unit="px",
+        ),
+        Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation: INTERP_NN, INTERP_LINEAR or INTERP_CUBIC."),
+        Arg(
+            "border_mode",
+            "string",
+            "constant",
+            "What is outside the source: `fill_value`, its edge repeated, the image mirrored with its edge or without"
+            " it, or the image repeated.",
+            choices=tuple(BORDERS),
+        ),
+        Arg(
+            "fill_value",
+            "float",
+            (),
+            "Value outside the source, one or one for each channel; 0 if not given.",
+            vector=True,
+            soft_minimum=0,
+            soft_maximum=255,
+        ),
+        Arg(
+            "pixel_origin",
+            "string",
+            "corner",
+            "Where ``(0, 0)`` is: at the corner of the first pixel, or in its centre, as OpenCV has it.",
+            choices=("corner", "center"),
+        ),
+    )
+    example = """
+    >>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])
+    """
+    differs = "Any number of channels is taken, not only four."
+
+    def setup(self) -> None:
+        if self.value("interp_type") not in _INTERPOLATION:
+            name = self.value("interp_type").name
+            raise self.fail(f"is INTERP_NN, INTERP_LINEAR or INTERP_CUBIC, not {name}", "interp_type")
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = "matrix" in {*values, *connected}
+        if given == (inputs > 1):
+            raise ArgumentError(
+                "is given twice: as an input too" if given else "must be given, or the matrices as a second input",
+                argument="matrix",
+                operator=cls.name,
+            )
+
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        from dali_lab.codecs.opencv import module
+
+        data = inputs[0]
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
+        if (data.sizes == 0).any():
+            raise call.problem("takes images that are not empty", sample=int((data.sizes == 0).argmax()))
+        matrices = self._matrices(call, inputs)
+        fill = self._fill(call, data)
+        shapes = data.shapes.copy()
+        first = 1 if data.layout == "CHW" else 0
+        if "size" in self.connected or self.values["size"]:
+            size = call.vectors("size", 2)
+            whole = np.floor(np.maximum(size, 0) + np.float32(0.5)).astype(np.int64)
+            if (whole < 1).any():
+                index = int((whole < 1).any(axis=1).argmax())
+                raise call.problem(f"{size[index].tolist()} is not positive", argument="size", sample=index)
+            shapes[:, first : first + 2] = whole
+        out = call.allocate(shapes, data.dtype, data.layout)
+        flags = _INTERPOLATION[self.value("interp_type")] | (_INVERSE if self.value("inverse_map") else 0)
+        border = BORDERS[self.value("border_mode")]
+        cv2 = module()
+        for index, source, target in each(call, data, out):
+            size_out = (target.shape[1], target.shape[0])
+            for part in groups(source.shape[2]) if source.ndim == 3 else [slice(None)]:
+                some = np.ascontiguousarray(source[..., part])
+                values = tuple(fill[part]) if fill.size > 1 else (float(fill[0]),) * 4
+                warped = cv2.warpPerspective(
+                    some, matrices[index], size_out, flags=flags, borderMode=border, borderValue=values
+                )
+                target[..., part] = warped.reshape(*target.shape[:2], -1) if source.ndim == 3 else warped
+        return out
+
+    def _matrices(self, call: Call, inputs: tuple[Batch, ...]) -> Matrix:
+        if len(inputs) > 1:
+            if inputs[1].dtype != FLOAT or (inputs[1].sizes != 9).any():
+                raise call.problem("takes matrices of FLOAT with three rows and columns", argument="matrix")
+            table = inputs[1].stacked().reshape(-1, 9)
+            if call.repeat is not None and len(table) != call.count:
+                table = np.repeat(table, call.repeat, axis=0)
+        else:
+            table = call.vectors("matrix", 9)
+            if "matrix" not in self.connected and len(self.values["matrix"]) != 9:
+                raise call.problem("needs 9 numbers, got 1", argument="matrix")
+        bad = ~np.isfinite(table).all(axis=1)
+        if bad.any():
+            raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
+        matrices = np.array(table, np.float32).reshape(-1, 3, 3)
+        if self.value("pixel_origin") == "corner":
+            shift, back = np.eye(3, dtype=np.float32), np.eye(3, dtype=np.float32)
+            shift[:2, 2], back[:2, 2] = 0.5, -0.5
+            matrices = _product(back[None], _product(matrices, shift[None]))
+        return matrices
+
+    def _fill(self, call: Call, data: Batch) -> npt.NDArray[np.float64]:
+        fill = np.array(self.value("fill_value") or (0.0,), np.float64)
+        if fill.size > 1:
+            if data.layout != "HWC":
+                raise call.problem("takes one value where the layout is not HWC", argument="fill_value")
+            wrong = data.shapes[:, 2] != fill.size
+            if wrong.any():
+                index = int(wrong.argmax())
+                raise call.problem(
+                    f"has {fill.size} values for {data.shapes[index, 2]} channels", argument="fill_value", sample=index
+                )
+        return fill
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        some = (1.0, 0.2, -3.0, 0.1, 0.9, 2.0, 0.001, 0.002, 1.0)
+        rows = [np.array(some, np.float32) * (1 + 0.1 * k) + np.eye(3, dtype=np.float32).ravel() for k in range(3)]
+        matrices = [row.reshape(3, 3).astype(np.float32) for row in rows]
+        options: tuple[dict[str, Any], ...] = (
+            {},
+            {"inverse_map": False},
+            {"pixel_origin": "center"},
+            {"pixel_origin": "center", "inverse_map": False, "interp_type": INTERP_CUBIC},
+            {"interp_type": INTERP_NN},
+            {"interp_type": INTERP_CUBIC, "fill_value": (9.0,)},
+            {"fill_value": (10.0, 20.0, 30.0)},
+            {"size": (20.6, 55.0)},
+            {"size": (7.0,)},
+            *({"border_mode": mode, "fill_value": (99.0,)} for mode in BORDERS),
+        )
+        for arguments in options:
+            yield Case((pictures,), {"matrix": some, **arguments})
+        yield Case((pictures,), {"matrix": PerSample(matrices)})
+        yield Case((pictures, matrices), {"border_mode": "wrap"})
+        for dtype in (np.float32, np.int16, np.uint16):
+            yield Case((samples.pictures(dtype=dtype),), {"matrix": some, "fill_value": (0.5,)})
+        yield Case((samples.pictures(channels=1),), {"matrix": some})
+        yield Case((samples.planar(),), {"matrix": some, "fill_value": (77.0,), "size": (20.0, 22.0)})
+        yield Case((samples.sequences(),), {"matrix": some})
+        yield Case((([array[..., 0].copy() for array in pictures[0]], "HW"),), {"matrix": some})
+        frames = [np.stack([matrices[k % 3] for k in range(count)]) for count in (2, 3, 1)]
+        yield Case((samples.sequences(),), {"matrix": PerSample(frames, "F**")})
+        yield Case((samples.sequences(), (frames, "F**")), {})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        some = {"matrix": (1.0, 0, 0, 0, 1, 0, 0, 0, 1)}
+        yield ErrorCase((samples.pictures(),), words=("matrix", "must be given"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (1.0,) * 6}, words=("matrix", "9"))
+        yield ErrorCase((samples.pictures(),), {"matrix": (float("nan"),) * 9}, words=("matrix", "finite"))
+        yield ErrorCase((samples.pictures(),), {**some, "border_mode": "mirror"}, words=("border_mode", "'reflect'"))
+        yield ErrorCase((samples.pictures(),), {**some, "fill_value": (1.0, 2.0)}, words=("fill_value", "3 channels"))
+        yield ErrorCase((samples.pictures(),), {**some, "size": (0.0, 5.0)}, words=("size", "not positive"))
+        yield ErrorCase((samples.pictures(),), {**some, "interp_type": INTERP_GAUSSIAN}, words=("INTERP_GAUSSIAN",))
+        yield ErrorCase((samples.pictures(dtype=np.int32),), some, words=("INT32", "UINT8"))
+
+
+def _product(left: Matrix, right: Matrix) -> Matrix:
+    """Products of matrices, each sum in the order of the columns, in float32."""
+    terms = left[..., :, :, None] * right[..., None, :, :]
+    return np.asarray((terms[..., 0, :] + terms[..., 1, :]) + terms[..., 2, :], np.float32)
