@@ -27,19 +27,21 @@ import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
 import { canConnect, targetsOn } from '../core/connect';
-import { links, type Link, type OutputRef, type Target } from '../core/document';
+import { links, type Link, type Target } from '../core/document';
 import { open } from '../core/files';
 import { NODE_SIZE, placeOf } from '../core/layout';
+import { outputOfPort, targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, useValue } from './context';
-import { flowEdges, flowNodes, targetOf, type FlowNode } from './flow';
+import { cornerOf, flowEdges, flowNodes, type FlowNode } from './flow';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu, type MenuItem } from './Menu';
 import { NodeCard } from './NodeCard';
-import { nodeMenu, paneMenu } from './menus';
+import { groupMenu, nodeMenu, paneMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
+import { SubgraphCard } from './SubgraphCard';
 
-const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode };
+const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };
 export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
@@ -50,11 +52,6 @@ function clientPoint(event: MouseEvent | TouchEvent | ReactMouseEvent | DragEven
   const touch = event.changedTouches[0];
   return { x: touch?.clientX ?? 0, y: touch?.clientY ?? 0 };
 }
-
-const outputOf = (node: string, handle: string | null | undefined): OutputRef => ({
-  node,
-  output: Number((handle ?? 'out:0').slice(4)),
-});
 
 export function Canvas() {
   const editor = useEditor();
@@ -129,6 +126,22 @@ export function Canvas() {
           zoom: Math.max(0.8, Math.min(1, flow.getZoom())),
           duration: 120,
         });
+      },
+      reveal: (id) => {
+        const element = frame.current?.querySelector<HTMLElement>(
+          `.react-flow__node[data-id="${CSS.escape(id)}"]`,
+        );
+        const view = frame.current?.getBoundingClientRect();
+        const box = element?.getBoundingClientRect();
+        const inside =
+          box &&
+          view &&
+          box.left >= view.left &&
+          box.right <= view.right &&
+          box.top >= view.top &&
+          box.bottom <= view.bottom;
+        if (!inside) editor.canvas?.focusNode(id);
+        element?.focus({ preventScroll: true });
       },
       focus: () => frame.current?.focus(),
       release: () => {
@@ -281,8 +294,22 @@ export function Canvas() {
       for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
         if (node.type === 'operator') positions[node.id] = node.position;
         else if (node.type === 'note') notes.push([node.id.slice(5), node.position]);
+        else if (node.type === 'subgraph') {
+          const group = start.view.groups.find(({ id }) => `group:${id}` === node.id);
+          const corner = cornerOf(start, group?.nodes ?? []);
+          for (const id of group?.nodes ?? []) {
+            const place = placeOf(start, id);
+            positions[id] = {
+              x: place.x + node.position.x - corner.x,
+              y: place.y + node.position.y - corner.y,
+            };
+          }
+        }
       }
-      const only = Object.keys(positions).length === 1 ? (Object.keys(positions)[0] as string) : null;
+      const only =
+        dragged.length === 1 && dragged[0]?.type === 'operator'
+          ? (Object.keys(positions)[0] as string)
+          : null;
       const link = only === null ? undefined : linkUnder(only);
       setDropLink(null);
       if (only !== null && link && actions.dropOnLink(editor, only, link, positions)) return;
@@ -311,8 +338,8 @@ export function Canvas() {
     (connection: FlowConnection | LinkEdgeType): boolean => {
       const facts = editor.facts;
       if (!facts || !connection.targetHandle) return false;
-      const source = outputOf(connection.source, connection.sourceHandle);
-      return canConnect(facts, source, targetOf(connection.target, connection.targetHandle)).ok;
+      const source = outputOfPort(connection.source, connection.sourceHandle ?? 'out:0');
+      return canConnect(facts, source, targetOfPort(connection.target, connection.targetHandle)).ok;
     },
     [editor],
   );
@@ -326,9 +353,9 @@ export function Canvas() {
       const at = clientPoint(event);
       const place = flow.screenToFlowPosition(at);
       if (fromHandle.type === 'source') {
-        const source = outputOf(fromNode.id, fromHandle.id);
+        const source = outputOfPort(fromNode.id, fromHandle.id);
         if (toHandle?.id && toHandle.type === 'target') {
-          actions.tryConnect(editor, source, targetOf(toHandle.nodeId, toHandle.id), at, replaces);
+          actions.tryConnect(editor, source, targetOfPort(toHandle.nodeId, toHandle.id), at, replaces);
         } else if (toNode ?? nodeAt(frame.current, at)) {
           const id = toNode?.id ?? (nodeAt(frame.current, at) as string);
           const fitting = targetsOn(facts, source, id);
@@ -353,9 +380,9 @@ export function Canvas() {
         } else if (replaces) actions.disconnect(editor, [replaces]);
         else editor.quick.set({ at, place, from: source });
       } else {
-        const target = targetOf(fromNode.id, fromHandle.id);
+        const target = targetOfPort(fromNode.id, fromHandle.id);
         if (toHandle?.id && toHandle.type === 'source') {
-          actions.tryConnect(editor, outputOf(toHandle.nodeId, toHandle.id), target, at);
+          actions.tryConnect(editor, outputOfPort(toHandle.nodeId, toHandle.id), target, at);
         } else {
           const id = toNode?.id ?? nodeAt(frame.current, at);
           if (id !== null && id !== fromNode.id)
@@ -450,7 +477,7 @@ export function Canvas() {
         onReconnect={() => undefined}
         onReconnectEnd={(event, edge, _, state) => {
           const { fromHandle, toHandle } = state;
-          const old = targetOf(edge.target, edge.targetHandle ?? 'in:0');
+          const old = targetOfPort(edge.target, edge.targetHandle ?? 'in:0');
           if (fromHandle?.type === 'source') {
             const unchanged = toHandle?.nodeId === edge.target && toHandle.id === edge.targetHandle;
             if (!unchanged) endConnection(event, state, old);
@@ -459,6 +486,12 @@ export function Canvas() {
         }}
         onNodeContextMenu={(event, node) => {
           event.preventDefault();
+          if (node.type === 'frame' || node.type === 'subgraph') {
+            const group = node.id.slice('group:'.length);
+            editor.select([], [], group);
+            setMenu({ at: clientPoint(event), label: 'Group', items: groupMenu(editor, group) });
+            return;
+          }
           if (node.type !== 'operator') return;
           if (!editor.selection.get().nodes.has(node.id)) editor.select([node.id]);
           setMenu({ at: clientPoint(event), label: node.id, items: nodeMenu(editor, node.id) });

@@ -3,7 +3,7 @@ import { getBezierPath, type ConnectionLineComponentProps } from '@xyflow/react'
 import { canConnect, kindOf } from '../core/connect';
 import type { OutputRef, Target } from '../core/document';
 import { useEditor } from './context';
-import { targetOf } from './flow';
+import { outputOfPort, targetOfPort } from '../core/subgraphs';
 
 export function ConnectionLine(properties: ConnectionLineComponentProps) {
   const { fromX, fromY, toX, toY, fromPosition, toPosition, fromHandle, toHandle, connectionStatus } =
@@ -20,8 +20,8 @@ export function ConnectionLine(properties: ConnectionLineComponentProps) {
   });
   const facts = editor.facts;
   const [out, into] = fromHandle.type === 'source' ? [fromHandle, toHandle] : [toHandle, fromHandle];
-  const source: OutputRef | null = out?.id ? { node: out.nodeId, output: Number(out.id.slice(4)) } : null;
-  const target: Target | null = into?.id ? targetOf(into.nodeId, into.id) : null;
+  const source: OutputRef | null = out?.id ? outputOfPort(out.nodeId, out.id) : null;
+  const target: Target | null = into?.id ? targetOfPort(into.nodeId, into.id) : null;
   const kind = facts && source ? kindOf(facts, source) : 'any';
   let reason: string | null = null;
   if (facts && source && target && connectionStatus === 'invalid') {

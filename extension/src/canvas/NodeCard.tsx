@@ -1,5 +1,5 @@
 /** A node on the canvas: title, placement, the arguments that matter, thumbnails, time and error. */
-import { Handle, Position, useStore, useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
+import { useStore, useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
@@ -7,6 +7,7 @@ import { formatEdge, type GraphNode } from '../core/document';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { FamilyIcon } from './icons';
+import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 
 /** Below this zoom a node is a thumbnail and a name. */
@@ -238,28 +239,4 @@ function PortRows({ id, operator, inputs, outputs, far }: RowsProperties) {
 
 function portLabel(operator: Operator | undefined, index: number): string {
   return inputAt(operator, index)?.name ?? `input ${index}`;
-}
-
-interface PortProperties {
-  id: string;
-  type: 'source' | 'target';
-  kind: string | undefined;
-  label: string;
-  argument?: boolean;
-  used?: boolean;
-}
-
-function Port({ id, type, kind = 'any', label, argument = false, used = true }: PortProperties) {
-  return (
-    <Handle
-      id={id}
-      type={type}
-      position={type === 'source' ? Position.Right : Position.Left}
-      className={`port kind-${kind} ${argument ? 'argument-port' : ''} ${used ? '' : 'unused'}`}
-      data-port={id}
-      role="img"
-      title={argument ? `${label}: connect one value per sample` : label}
-      aria-label={`${type === 'source' ? 'Output' : argument ? 'Argument' : 'Input'} ${label}`}
-    />
-  );
 }

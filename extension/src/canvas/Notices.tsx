@@ -1,5 +1,5 @@
 /** Notices: refusals stand near the pointer, others in the corner; each may offer what would fit. */
-import type { CSSProperties } from 'react';
+import { useEffect, useRef, type CSSProperties } from 'react';
 import type { Notice } from '../core/editor';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
@@ -8,9 +8,19 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();
   const notices = useValue(editor.notices);
   const near = notices.filter(({ at }) => at);
+  const layer = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    // What stands at the pointer goes with the next press elsewhere.
+    const onPress = (event: Event): void => {
+      if (event.composedPath().includes(layer.current as EventTarget)) return;
+      for (const { id, at } of editor.notices.get()) if (at) editor.dismiss(id);
+    };
+    window.addEventListener('pointerdown', onPress, true);
+    return () => window.removeEventListener('pointerdown', onPress, true);
+  }, [editor]);
   const rest = notices.filter(({ at }) => !at);
   return (
-    <>
+    <div ref={layer} className="notice-layer">
       {near.map((notice) => {
         const box = frame();
         const at = notice.at;
@@ -26,7 +36,7 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
           <Toast key={notice.id} notice={notice} />
         ))}
       </div>
-    </>
+    </div>
   );
 }
 

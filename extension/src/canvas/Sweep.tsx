@@ -15,8 +15,6 @@ interface Shot {
   error: string | null;
 }
 
-let runs = Math.floor(Math.random() * 1e6) * 1000 + 900;
-
 /** Values worth looking at: the choices, or seven steps through the range. */
 function sweepValues(argument: ArgumentDeclaration, current: Value): Value[] {
   if (argument.choices) return argument.choices;
@@ -52,7 +50,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   useEffect(() => {
     if (!argument) return;
     const values = sweepValues(argument, valueOf(argument, editor.history.document.nodes[id]?.arguments));
-    const run = ++runs;
+    const run = editor.previews.newRun();
     let current = true;
     editor.connection
       .request<{ images: (PictureRef | null)[]; errors: (string | null)[] }>('sweep', {

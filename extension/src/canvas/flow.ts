@@ -1,12 +1,14 @@
 /** The document as React Flow sees it; objects stay the same where nothing changed, so that little is drawn. */
 import type { Node } from '@xyflow/react';
 import { crossesDevices, kindOf, type Facts } from '../core/connect';
-import { formatEdge, isArgument, links, targetKey, type GraphDocument, type Target } from '../core/document';
+import type { Point } from '../core/commands';
+import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
+import { hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
 
-export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame'>;
+export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'subgraph'>;
 
 const NO_DATA: Record<string, never> = {};
 
@@ -17,7 +19,10 @@ function isSelected(id: string, type: FlowNode['type'], selection: Selection): b
 
 function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
   if (!old) return next;
-  const sameSize = old.type === 'operator' || (old.width === next.width && old.height === next.height);
+  const sameSize =
+    old.type === 'operator' ||
+    old.type === 'subgraph' ||
+    (old.width === next.width && old.height === next.height);
   const same =
     old.type === next.type &&
     old.position.x === next.position.x &&
@@ -25,7 +30,15 @@ function reuse(old: FlowNode | undefined, next: FlowNode): FlowNode {
     (old.selected ?? false) === next.selected &&
     sameSize;
   if (same && !old.dragging) return old;
-  return old.measured && next.type === 'operator' ? { ...next, measured: old.measured } : next;
+  return old.measured && (next.type === 'operator' || next.type === 'subgraph')
+    ? { ...next, measured: old.measured }
+    : next;
+}
+
+/** Where a collapsed group stands: the corner of its members. */
+export function cornerOf(document: GraphDocument, members: readonly string[]): Point {
+  const places = members.filter((id) => document.nodes[id]).map((id) => placeOf(document, id));
+  return { x: Math.min(...places.map(({ x }) => x)), y: Math.min(...places.map(({ y }) => y)) };
 }
 
 /** The box around the members of a group, with room for its title. */
@@ -53,9 +66,25 @@ export function flowNodes(
 ): FlowNode[] {
   const old = new Map(before.map((node) => [node.id, node]));
   const nodes: FlowNode[] = [];
+  const hidden = hiddenNodes(document);
   for (const group of document.view.groups) {
     if (!group.nodes.some((id) => document.nodes[id])) continue;
     const id = `group:${group.id}`;
+    if (group.collapsed) {
+      nodes.push(
+        reuse(old.get(id), {
+          id,
+          type: 'subgraph',
+          data: NO_DATA,
+          position: cornerOf(document, group.nodes),
+          initialWidth: NODE_SIZE.width,
+          initialHeight: NODE_SIZE.height,
+          ariaLabel: `Group ${group.title}`,
+          selected: isSelected(id, 'subgraph', selection),
+        }),
+      );
+      continue;
+    }
     const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
     nodes.push(
       reuse(old.get(id), {
@@ -86,12 +115,14 @@ export function flowNodes(
     );
   }
   for (const id of Object.keys(document.nodes)) {
+    if (hidden.has(id)) continue;
     nodes.push(
       reuse(old.get(id), {
         id,
         type: 'operator',
         data: NO_DATA,
         position: placeOf(document, id),
+        ariaLabel: `${id}, ${document.nodes[id]?.op ?? ''}`,
         initialWidth: NODE_SIZE.width,
         initialHeight: NODE_SIZE.height,
         selected: isSelected(id, 'operator', selection),
@@ -101,33 +132,34 @@ export function flowNodes(
   return nodes;
 }
 
-export function handleOf(target: Target): string {
-  return isArgument(target) ? `arg:${target.argument}` : `in:${target.input}`;
-}
-
-export function targetOf(node: string, handle: string): Target {
-  return handle.startsWith('arg:')
-    ? { node, argument: handle.slice(4) }
-    : { node, input: Number(handle.slice(handle.indexOf(':') + 1)) };
-}
-
 export function flowEdges(
   facts: Facts,
   selection: Selection,
   before: readonly LinkEdgeType[],
 ): LinkEdgeType[] {
   const old = new Map(before.map((edge) => [edge.id, edge]));
+  const hidden = hiddenNodes(facts.document);
   return links(facts.document)
-    .filter(({ source }) => facts.document.nodes[source.node])
+    .filter(({ source, target }) => {
+      if (!facts.document.nodes[source.node]) return false;
+      const inside = hidden.get(source.node);
+      return inside === undefined || inside !== hidden.get(target.node);
+    })
     .map(({ source, target }) => {
+      const [from, to] = [hidden.get(source.node), hidden.get(target.node)];
+      const [sourceId, targetId] = [
+        from === undefined ? source.node : `group:${from}`,
+        to === undefined ? target.node : `group:${to}`,
+      ];
       const id = targetKey(target);
       const kind = kindOf(facts, source);
       const crosses = crossesDevices(facts.document, source, target);
       const selected = selection.links.has(id);
-      const sourceHandle = `out:${source.output}`;
+      const sourceHandle = portOf.output(source, from !== undefined);
       const previous = old.get(id);
       if (
-        previous?.source === source.node &&
+        previous?.source === sourceId &&
+        previous.target === targetId &&
         previous.sourceHandle === sourceHandle &&
         (previous.selected ?? false) === selected &&
         previous.data?.kind === kind &&
@@ -138,17 +170,17 @@ export function flowEdges(
       return {
         id,
         type: 'link' as const,
-        source: source.node,
+        source: sourceId,
         sourceHandle,
-        target: target.node,
-        targetHandle: handleOf(target),
+        target: targetId,
+        targetHandle: portOf.target(target, to !== undefined),
         selected,
         data: {
           kind,
           crosses,
           argument: isArgument(target),
           source: `${source.node}:${source.output}`,
-          target: `${target.node}:${handleOf(target)}`,
+          target: `${target.node}:${portOf.target(target, false)}`,
         },
         ariaLabel: `${formatEdge(source)} feeds ${isArgument(target) ? `${target.argument} of ` : ''}${target.node}`,
       };

@@ -1,5 +1,5 @@
 /** The menus on a node and on the canvas, from the table of commands. */
-import { setDevice, toggleOutput } from '../core/actions';
+import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
 import { command, describeKeys, execute } from '../core/commandTable';
 import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
@@ -59,6 +59,20 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     item(editor, 'duplicate'),
     item(editor, 'group'),
     item(editor, 'delete', true),
+  ];
+}
+
+export function groupMenu(editor: Editor, id: string): MenuItem[] {
+  const group = editor.history.document.view.groups.find((each) => each.id === id);
+  if (!group) return [];
+  return [
+    {
+      id: 'collapse',
+      label: group.collapsed ? 'Open the group' : 'Show as one node',
+      run: () => toggleGroup(editor, id),
+    },
+    { id: 'members', label: 'Select its nodes', run: () => editor.select(group.nodes) },
+    { ...item(editor, 'ungroup', true), disabled: false },
   ];
 }
 

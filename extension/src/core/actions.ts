@@ -213,7 +213,9 @@ export function removeSelection(editor: Editor): void {
   const { nodes, links: chosen, item } = editor.selection.get();
   const facts = editor.facts;
   if (nodes.size === 0 && chosen.size === 0 && item === null) return;
-  const ids = [...nodes];
+  // A group that is shown as one node goes with all that is in it; a frame goes alone.
+  const inside = editor.history.document.view.groups.find(({ id, collapsed }) => id === item && collapsed);
+  const ids = [...nodes, ...(inside?.nodes ?? [])];
   const label =
     ids.length === 1
       ? `Delete ${ids[0] as string}`
@@ -301,6 +303,8 @@ export function toggleView(
   key: 'bypass' | 'collapsed',
   ids = [...editor.selection.get().nodes],
 ): void {
+  const { item } = editor.selection.get();
+  if (ids.length === 0 && item !== null && key === 'collapsed') toggleGroup(editor, item);
   if (ids.length === 0) return;
   const document = editor.history.document;
   const on = !ids.every((id) => document.view.nodes[id]?.[key]);
@@ -332,6 +336,17 @@ export function groupSelection(editor: Editor): void {
   const ids = [...editor.selection.get().nodes];
   if (ids.length === 0) return;
   editor.edit('Group', (document) => commands.addGroup(document, ids, 'Group'));
+}
+
+/** Shows a group as one node, or opens it again. */
+export function toggleGroup(editor: Editor, id: string): void {
+  const group = editor.history.document.view.groups.find((each) => each.id === id);
+  if (!group) return;
+  const collapsed = !group.collapsed;
+  editor.edit(collapsed ? 'Show group as one node' : 'Open group', (document) =>
+    commands.setGroup(document, id, { collapsed }),
+  );
+  editor.select([], [], id);
 }
 
 export function ungroupSelection(editor: Editor): void {

@@ -3,6 +3,7 @@ import * as actions from './actions';
 import type { Editor, Panels } from './editor';
 import * as files from './files';
 import * as commands from './commands';
+import { links } from './document';
 import { GRID, placeOf } from './layout';
 
 export interface Command {
@@ -41,6 +42,39 @@ function nudge(x: number, y: number): (editor: Editor) => void {
       }),
     );
     editor.edit('Move', (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
+  };
+}
+
+/** Walks from node to node: along links across, to the nearest up and down. */
+function walk(direction: 'left' | 'right' | 'up' | 'down'): (editor: Editor) => void {
+  return (editor) => {
+    const document = editor.history.document;
+    const ids = Object.keys(document.nodes);
+    const from = editor.focusNode ?? null;
+    let next: string | undefined;
+    if (from === null) next = ids[0];
+    else if (direction === 'left') {
+      next = links(document).find(({ target }) => target.node === from)?.source.node;
+    } else if (direction === 'right') {
+      next = links(document).find(({ source }) => source.node === from)?.target.node;
+    }
+    if (next === undefined && from !== null) {
+      const here = placeOf(document, from);
+      const across = direction === 'left' || direction === 'right';
+      const forward = direction === 'right' || direction === 'down' ? 1 : -1;
+      let best = Infinity;
+      for (const id of ids) {
+        const there = placeOf(document, id);
+        const [dx, dy] = [there.x - here.x, there.y - here.y];
+        const along = (across ? dx : dy) * forward;
+        if (id === from || along <= 0) continue;
+        const distance = along + 3 * Math.abs(across ? dy : dx);
+        if (distance < best) [best, next] = [distance, id];
+      }
+    }
+    if (next === undefined) return;
+    editor.select([next]);
+    editor.canvas?.reveal(next);
   };
 }
 
@@ -261,7 +295,7 @@ export const COMMANDS: readonly Command[] = [
     label: 'Collapse',
     keys: ['H'],
     section: 'Graph',
-    enabled: selected,
+    enabled: any,
     run: (editor) => actions.toggleView(editor, 'collapsed'),
   },
   {
@@ -347,6 +381,20 @@ export const COMMANDS: readonly Command[] = [
     hidden: true,
     enabled: selected,
     run: nudge(x, y),
+  })),
+  ...(
+    [
+      ['ArrowLeft', 'left', 'Go to what feeds this'],
+      ['ArrowRight', 'right', 'Go to what this feeds'],
+      ['ArrowUp', 'up', 'Go to the node above'],
+      ['ArrowDown', 'down', 'Go to the node below'],
+    ] as const
+  ).map(([key, direction, label]): Command => ({
+    id: `go-${direction}`,
+    label,
+    keys: [`Alt+${key}`],
+    section: 'View',
+    run: walk(direction),
   })),
   {
     id: 'fit',
@@ -474,12 +522,13 @@ export interface KeyLike {
 
 /** The command that a key press means. */
 export function commandForKey(event: KeyLike): Command | undefined {
-  if (event.altKey) return undefined;
   const mod = event.ctrlKey || event.metaKey;
   const key = event.key === ' ' ? 'Space' : event.key.length === 1 ? event.key.toUpperCase() : event.key;
-  const pressed = `${mod ? 'Mod+' : ''}${event.shiftKey ? 'Shift+' : ''}${key}`;
+  const pressed = `${mod ? 'Mod+' : ''}${event.altKey ? 'Alt+' : ''}${event.shiftKey ? 'Shift+' : ''}${key}`;
   const symbol =
-    event.key.length === 1 && !/[a-z0-9]/i.test(event.key) ? `${mod ? 'Mod+' : ''}${event.key}` : null;
+    event.key.length === 1 && !event.altKey && !/[a-z0-9]/i.test(event.key)
+      ? `${mod ? 'Mod+' : ''}${event.key}`
+      : null;
   return COMMANDS.find(({ keys }) => keys?.some((each) => each === pressed || each === symbol));
 }
 

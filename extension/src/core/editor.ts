@@ -84,7 +84,7 @@ export interface QuickSearch {
 }
 
 export interface TrayState {
-  mode: 'batch' | 'compare' | 'follow' | 'sweep';
+  mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions';
   /** The sample that is followed through the nodes. */
   sample: number;
   /** Size of a picture on the screen. */
@@ -108,6 +108,8 @@ export interface CanvasPort {
   pointer(): { place: Point; at: Point };
   sizeOf(id: string): Size;
   focusNode(id: string): void;
+  /** Gives a node the keyboard, and brings it into view if it is not. */
+  reveal(id: string): void;
   focus(): void;
   /** Another document comes: the view may move by itself again. */
   release(): void;

@@ -71,12 +71,10 @@ export function download(text: string, filename: string, mime = 'text/plain'): v
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-let runs = Math.floor(Math.random() * 1e6) * 1000 + 500;
-
 /** Runs batches for their speed, apart from previews. */
 export async function runBatches(editor: Editor, batches: number): Promise<void> {
   if (editor.run.get()) return;
-  const run = ++runs;
+  const run = editor.previews.newRun();
   editor.sync.flush();
   editor.run.set({ run, done: 0, total: batches, rate: null });
   try {

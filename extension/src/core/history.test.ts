@@ -154,7 +154,10 @@ describe('History', () => {
     const history = new History(emptyDocument());
     for (const seed of [1, 2, 3, 4])
       history.edit('seed', (document) => commands.setPipeline(document, 'seed', seed));
+    expect(history.documentAt(2).pipeline['seed']).toBe(2);
+    expect(history.documentAt(0)).toEqual(emptyDocument());
     history.goTo(1);
+    expect(history.documentAt(3).pipeline['seed']).toBe(3);
     expect(history.document.pipeline['seed']).toBe(1);
     history.goTo(4);
     expect(history.document.pipeline['seed']).toBe(4);

@@ -104,6 +104,16 @@ export class History {
     while (this.state.get().done < done && this.redo()) continue;
   }
 
+  /** The document as it was after `done` steps. */
+  documentAt(done: number): GraphDocument {
+    const state = this.state.get();
+    let document = this.current;
+    for (let at = state.done; at > done; at--)
+      document = apply(document, state.steps[at - 1]?.backward ?? {});
+    for (let at = state.done; at < done; at++) document = apply(document, state.steps[at]?.forward ?? {});
+    return document;
+  }
+
   /** A change from elsewhere: not a step of ours, so undo does not take it back. */
   applyRemote(changes: Changes): void {
     const before = this.current;

@@ -108,6 +108,11 @@ export class Previews {
     };
   }
 
+  /** A number for a request of its own, such as a sweep. */
+  newRun(): number {
+    return ++this.runs;
+  }
+
   /** Asks for a preview: now, or when the one at work is done. */
   ask(): void {
     if (this.current) {

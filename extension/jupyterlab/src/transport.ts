@@ -1,0 +1,221 @@
+/** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
+import type { ISessionContext } from '@jupyterlab/apputils';
+import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { JSONObject } from '@lumino/coreutils';
+import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
+
+const TARGET = 'dali_lab.session';
+/** Imports without a trace in the person's names or history. */
+const IMPORT = `__import__("dali_lab.studio.jupyter")`;
+
+export interface Start extends JSONObject {
+  document: JSONObject;
+  title: string;
+  read_only: boolean;
+}
+
+export interface State {
+  status: ConnectionStatus;
+  detail?: string | undefined;
+  /** What a person can do about it. */
+  remedy?: 'choose' | 'restart' | undefined;
+}
+
+export interface Hooks {
+  /** What a new session begins with. */
+  start(): GraphDocument;
+  title(): string;
+  readOnly(): boolean;
+  /** Requests that the host answers itself, such as to save; undefined leaves them to the session. */
+  answer(request: Request): Promise<unknown> | undefined;
+  /** Rewrites what comes from the session. */
+  incoming(message: Message): Message;
+  onState(state: State): void;
+}
+
+type Listener = (message: Message, buffers: Bytes[]) => void;
+type StatusListener = (status: ConnectionStatus, detail?: string) => void;
+
+export class KernelTransport implements Transport {
+  state: State = { status: 'connecting' };
+  private comm: Kernel.IComm | null = null;
+  private listeners = new Set<Listener>();
+  private statusListeners = new Set<StatusListener>();
+  private attempt = 0;
+  private lost = false;
+  private disposed = false;
+
+  constructor(
+    private context: ISessionContext,
+    private hooks: Hooks,
+  ) {
+    context.kernelChanged.connect(this.onKernel, this);
+    context.statusChanged.connect(this.onStatusChange, this);
+    context.connectionStatusChanged.connect(this.onConnection, this);
+    void context.ready.then(() => {
+      if (!this.disposed && !context.session?.kernel)
+        this.set({ status: 'disconnected', detail: 'No kernel is chosen.', remedy: 'choose' });
+    });
+    void this.connect();
+  }
+
+  send(message: Message): void {
+    if (message.kind === 'request') {
+      const answer = this.hooks.answer(message);
+      if (answer) {
+        const { id } = message;
+        answer.then(
+          (result) => this.deliver({ kind: 'response', id, result }),
+          (error: Error) => this.deliver({ kind: 'response', id, error: { message: error.message, code: 'failed' } }),
+        );
+        return;
+      }
+    }
+    if (!this.comm) throw new Error(this.state.detail ?? 'There is no kernel.');
+    this.comm.send(message as unknown as JSONObject);
+  }
+
+  onMessage(listener: Listener): () => void {
+    this.listeners.add(listener);
+    return () => {
+      this.listeners.delete(listener);
+    };
+  }
+
+  onStatus(listener: StatusListener): () => void {
+    this.statusListeners.add(listener);
+    listener(this.state.status, this.state.detail);
+    return () => {
+      this.statusListeners.delete(listener);
+    };
+  }
+
+  dispose(): void {
+    if (this.disposed) return;
+    this.disposed = true;
+    this.context.kernelChanged.disconnect(this.onKernel, this);
+    this.context.statusChanged.disconnect(this.onStatusChange, this);
+    this.context.connectionStatusChanged.disconnect(this.onConnection, this);
+    this.drop(true);
+    this.listeners.clear();
+    this.statusListeners.clear();
+  }
+
+  /** Makes a session in the kernel that is there. */
+  async connect(): Promise<void> {
+    const kernel = this.context.session?.kernel;
+    this.drop(true);
+    const attempt = ++this.attempt;
+    if (!kernel || this.disposed) return;
+    this.lost = false;
+    this.set({ status: 'connecting' });
+    const failure = await prepare(kernel);
+    if (attempt !== this.attempt || this.disposed) return;
+    if (failure !== null) {
+      this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
+      return;
+    }
+    const comm = kernel.createComm(TARGET);
+    comm.onMsg = (message: KernelMessage.ICommMsgMsg): void => {
+      const buffers = (message.buffers ?? []).map(bytesOf);
+      this.deliver(this.hooks.incoming(message.content.data as unknown as Message), buffers);
+    };
+    comm.onClose = (): void => {
+      if (this.comm !== comm) return;
+      this.comm = null;
+      this.set({ status: 'disconnected', detail: 'The session in the kernel ended.', remedy: 'restart' });
+    };
+    const start = {
+      document: this.hooks.start() as unknown as JSONObject,
+      title: this.hooks.title(),
+      read_only: this.hooks.readOnly(),
+    };
+    comm.open(start);
+    this.comm = comm;
+    this.set({ status: 'connected' });
+  }
+
+  private onKernel(): void {
+    if (this.context.session?.kernel) void this.connect();
+    else {
+      this.drop(false);
+      this.set({ status: 'disconnected', detail: 'No kernel is chosen.', remedy: 'choose' });
+    }
+  }
+
+  private onStatusChange(_: unknown, status: Kernel.Status): void {
+    if (status === 'restarting' || status === 'autorestarting') {
+      this.lose(
+        status === 'restarting'
+          ? { status: 'disconnected', detail: 'The kernel restarts.' }
+          : { status: 'disconnected', detail: 'The kernel died and restarts. The graph is kept.' },
+      );
+    } else if (status === 'dead' || status === 'terminating') {
+      this.lose({ status: 'disconnected', detail: 'The kernel died. The graph is kept.', remedy: 'restart' });
+    } else if (this.lost && (status === 'idle' || status === 'starting')) {
+      void this.connect();
+    }
+  }
+
+  private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
+    if (status === 'disconnected' && !this.lost)
+      this.lose({ status: 'disconnected', detail: 'The server cannot be reached. The graph is kept.' });
+    else if (status === 'connected' && this.lost) void this.connect();
+  }
+
+  private lose(state: State): void {
+    this.drop(false);
+    this.attempt += 1;
+    this.lost = true;
+    this.set(state);
+  }
+
+  /** Lets go of the comm; with `tell`, the kernel hears of it. */
+  private drop(tell: boolean): void {
+    const comm = this.comm;
+    this.comm = null;
+    if (!comm || comm.isDisposed) return;
+    comm.onMsg = (): void => undefined;
+    comm.onClose = (): void => undefined;
+    if (tell && this.context.session?.kernel) {
+      // The kernel may be gone already: then there is nobody to tell.
+      try {
+        comm.close();
+      } catch {
+        comm.dispose();
+      }
+    } else comm.dispose();
+  }
+
+  private deliver(message: Message, buffers: Bytes[] = []): void {
+    for (const listener of [...this.listeners]) listener(message, buffers);
+  }
+
+  private set(state: State): void {
+    this.state = state;
+    this.hooks.onState(state);
+    for (const listener of [...this.statusListeners]) listener(state.status, state.detail);
+  }
+}
+
+/** Imports the kernel's side; a sentence when that cannot be. */
+async function prepare(kernel: Kernel.IKernelConnection): Promise<string | null> {
+  const { language_info: language } = await kernel.info.catch(() => ({ language_info: { name: '' } }));
+  if (language.name !== 'python')
+    return `Pipelines run in a Python kernel; this one is for ${language.name || 'another language'}.`;
+  const reply = await kernel
+    .requestExecute({ code: IMPORT, silent: true, store_history: false, stop_on_error: false })
+    .done.catch(() => null);
+  if (!reply) return 'The kernel did not answer.';
+  const { content } = reply;
+  if (content.status === 'ok') return null;
+  if (content.status === 'aborted') return 'The kernel was interrupted before it was ready.';
+  return /No module named .dali_lab/.test(content.evalue)
+    ? 'dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.'
+    : `The kernel could not load dali_lab: ${content.ename}: ${content.evalue}`;
+}
+
+function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {
+  if (buffer instanceof ArrayBuffer || buffer instanceof DataView) return buffer as Bytes;
+  return new DataView(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
+}

@@ -1,0 +1,172 @@
+/** Pictures over pictures with a slider between: before and after a node, or two versions of the graph. */
+import { useEffect, useMemo, useRef, useState, type CSSProperties, type PointerEvent } from 'react';
+import type { GraphDocument } from '../core/document';
+import { blobPictures, type OutputResult, type Picture } from '../core/previews';
+import type { PictureRef } from '../core/protocol';
+import { useEditor, useResult, useValue } from './context';
+import { Choice } from './controls/fields';
+import { bestPictures, Caption, useFocus } from './TrayViews';
+
+interface FiguresProperties {
+  under: (Picture | null)[];
+  over: (Picture | null)[];
+  words: [string, string];
+  output: OutputResult | undefined;
+}
+
+function Figures({ under, over, words, output }: FiguresProperties) {
+  const [split, setSplit] = useState(50);
+  const onMove = (event: PointerEvent<HTMLElement>): void => {
+    if (event.type === 'pointermove' && event.buttons === 0) return;
+    const box = event.currentTarget.getBoundingClientRect();
+    setSplit(Math.min(100, Math.max(0, ((event.clientX - box.left) / box.width) * 100)));
+  };
+  return (
+    <>
+      {over.map((picture, sample) => (
+        <figure key={sample} className="sample">
+          <div
+            className="compare"
+            role="slider"
+            tabIndex={0}
+            aria-label={`${words[0]} and ${words[1]}, sample ${sample + 1}`}
+            aria-valuenow={Math.round(split)}
+            style={{ '--split': `${split}%` } as CSSProperties}
+            onPointerDown={(event) => {
+              event.currentTarget.setPointerCapture(event.pointerId);
+              onMove(event);
+            }}
+            onPointerMove={onMove}
+            onKeyDown={(event) => {
+              if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
+              event.preventDefault();
+              event.stopPropagation();
+              setSplit(Math.min(100, Math.max(0, split + (event.key === 'ArrowLeft' ? -4 : 4))));
+            }}
+          >
+            {under[sample] && (
+              <img className="before" src={under[sample].url} alt={words[0]} draggable={false} />
+            )}
+            {picture && <img className="after" src={picture.url} alt={words[1]} draggable={false} />}
+            <span className="compare-line" />
+            <span className="compare-word left">{words[0]}</span>
+            <span className="compare-word right">{words[1]}</span>
+          </div>
+          <Caption output={output} sample={sample} />
+        </figure>
+      ))}
+    </>
+  );
+}
+
+/** Before and after one node. */
+export function Compare({ id, index }: { id: string; index: number }) {
+  const editor = useEditor();
+  const reference = editor.beforeFocus(id);
+  const after = useFocus({ node: id, output: index });
+  const before = useFocus(reference);
+  const output = useResult(id)?.outputs[index];
+  const source = useResult(reference?.node ?? '')?.outputs[reference?.output ?? 0];
+  return (
+    <Figures
+      under={bestPictures(before, source)}
+      over={bestPictures(after, output)}
+      words={[reference?.node ?? '', id]}
+      output={output}
+    />
+  );
+}
+
+interface Compared {
+  results: { node: string; output: number; images: (PictureRef | null)[] }[];
+}
+
+/** The pictures of a node in another version of the graph, on the same samples. */
+function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
+  const editor = useEditor();
+  const iteration = useValue(editor.iteration);
+  const samples = useValue(editor.samples);
+  const size = useValue(editor.tray, (tray) => tray.size);
+  const [pictures, setPictures] = useState<(Picture | null)[]>([]);
+  const shown = useRef<(Picture | null)[]>([]);
+  useEffect(() => {
+    let current = true;
+    const take = (next: (Picture | null)[]): void => {
+      for (const picture of shown.current) if (picture) blobPictures.release(picture.url);
+      shown.current = next;
+      setPictures(next);
+    };
+    if (!document.nodes[id]) {
+      take([]);
+      return;
+    }
+    const params = {
+      run: editor.previews.newRun(),
+      document,
+      nodes: [{ node: id, output: index }],
+      samples,
+      size: Math.round(Math.max(256, size) * Math.min(2, globalThis.devicePixelRatio || 1)),
+      iteration,
+    };
+    editor.connection
+      .request<Compared>('compare', params)
+      .then(({ result, buffers }) => {
+        if (!current) return;
+        const images = result.results[0]?.images ?? [];
+        take(
+          images.map((reference) => {
+            const bytes = reference ? buffers[reference.buffer] : undefined;
+            if (!reference || !bytes) return null;
+            const { width, height, mime } = reference;
+            return { url: blobPictures.make(bytes, mime), width, height };
+          }),
+        );
+      })
+      .catch((error: unknown) => {
+        if (current) editor.report(error, 'The other version could not be shown');
+      });
+    return () => {
+      current = false;
+    };
+  }, [editor, document, id, index, iteration, samples, size]);
+  useEffect(
+    () => () => {
+      for (const picture of shown.current) if (picture) blobPictures.release(picture.url);
+      shown.current = [];
+    },
+    [],
+  );
+  return pictures;
+}
+
+/** This version of the graph over an earlier one. */
+export function Versions({ id, index }: { id: string; index: number }) {
+  const editor = useEditor();
+  const { steps, done } = useValue(editor.history.state);
+  const [chosen, setChosen] = useState(() => ({ step: 0, document: editor.history.documentAt(0) }));
+  const now = useFocus({ node: id, output: index });
+  const output = useResult(id)?.outputs[index];
+  const earlier = useOtherVersion(chosen.document, id, index);
+  const names = useMemo(
+    () => ['As opened', ...steps.slice(0, done).map(({ label }, at) => `${at + 1}. ${label}`)],
+    [steps, done],
+  );
+  return (
+    <>
+      <div className="follow-choice">
+        <span className="muted">Against</span>
+        <Choice
+          label="Version"
+          value={names[chosen.step] ?? `${chosen.step}.`}
+          choices={names}
+          onChange={(name) => {
+            const step = names.indexOf(name);
+            setChosen({ step, document: editor.history.documentAt(step) });
+          }}
+        />
+        {!chosen.document.nodes[id] && <span className="muted">{id} was not there then.</span>}
+      </div>
+      <Figures under={earlier} over={bestPictures(now, output)} words={['then', 'now']} output={output} />
+    </>
+  );
+}

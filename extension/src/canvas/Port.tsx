@@ -1,0 +1,26 @@
+/** A port: where links begin and end. */
+import { Handle, Position } from '@xyflow/react';
+
+interface PortProperties {
+  id: string;
+  type: 'source' | 'target';
+  kind: string | undefined;
+  label: string;
+  argument?: boolean;
+  used?: boolean;
+}
+
+export function Port({ id, type, kind = 'any', label, argument = false, used = true }: PortProperties) {
+  return (
+    <Handle
+      id={id}
+      type={type}
+      position={type === 'source' ? Position.Right : Position.Left}
+      className={`port kind-${kind} ${argument ? 'argument-port' : ''} ${used ? '' : 'unused'}`}
+      data-port={id}
+      role="img"
+      title={argument ? `${label}: connect one value per sample` : label}
+      aria-label={`${type === 'source' ? 'Output' : argument ? 'Argument' : 'Input'} ${label}`}
+    />
+  );
+}

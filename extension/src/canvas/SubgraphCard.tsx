@@ -1,0 +1,115 @@
+/** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
+import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
+import { memo, useEffect, useMemo, useState } from 'react';
+import { setGroup } from '../core/commands';
+import { boundary, portOf } from '../core/subgraphs';
+import { useEditor, useValue } from './context';
+import { Icon } from './icons';
+import { CardBody } from './NodeParts';
+import { Port } from './Port';
+
+export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodeProps) {
+  const editor = useEditor();
+  const key = id.slice('group:'.length);
+  const document = useValue(editor.document);
+  const catalogue = useValue(editor.catalogue);
+  const group = document.view.groups.find((each) => each.id === key);
+  const [editing, setEditing] = useState(false);
+  const updateInternals = useUpdateNodeInternals();
+  const ports = useMemo(
+    () => (group && catalogue ? boundary(document, catalogue, group) : { inputs: [], outputs: [] }),
+    [document, catalogue, group],
+  );
+  const signature = [...ports.inputs, ...ports.outputs].map(({ label }) => label).join('/');
+  useEffect(() => updateInternals(id), [signature, id, updateInternals]);
+  if (!group) return null;
+  const last = ports.outputs.at(-1)?.source.node ?? group.nodes.at(-1);
+  const change = (label: string, next: Parameters<typeof setGroup>[2]): void => {
+    editor.edit(label, (start) => setGroup(start, key, next));
+  };
+  return (
+    <div
+      className={`card subgraph ${selected ? 'selected' : ''}`}
+      data-group-id={key}
+      aria-label={`Group ${group.title}`}
+    >
+      <div className="card-header">
+        <Icon name="copy" />
+        {editing ? (
+          <input
+            className="title-input nodrag"
+            aria-label="Title of the group"
+            defaultValue={group.title}
+            autoFocus
+            onFocus={(event) => event.target.select()}
+            onKeyDown={(event) => {
+              event.stopPropagation();
+              if (event.key === 'Enter') event.currentTarget.blur();
+              if (event.key === 'Escape') setEditing(false);
+            }}
+            onBlur={(event) => {
+              const title = event.target.value;
+              setEditing(false);
+              change('Title of group', { title });
+            }}
+          />
+        ) : (
+          <span
+            className="card-title"
+            onDoubleClick={(event) => {
+              event.stopPropagation();
+              setEditing(true);
+            }}
+          >
+            {group.title}
+          </span>
+        )}
+        <span className="chip">{group.nodes.length} nodes</span>
+        <button
+          type="button"
+          className="icon-button tiny nodrag"
+          data-action="expand"
+          aria-label={`Open group ${group.title}`}
+          title="Open the group"
+          onClick={() => change('Open group', { collapsed: false })}
+        >
+          <Icon name="fit" size={12} />
+        </button>
+      </div>
+      <div className="ports">
+        {Array.from({ length: Math.max(ports.inputs.length, ports.outputs.length) }, (_, index) => {
+          const input = ports.inputs[index];
+          const output = ports.outputs[index];
+          return (
+            <div className="port-row" key={index}>
+              {input && (
+                <>
+                  <Port
+                    id={portOf.target(input.target, true)}
+                    type="target"
+                    kind={input.kind}
+                    label={input.label}
+                    argument={'argument' in input.target}
+                  />
+                  <span className="port-name">{input.label}</span>
+                </>
+              )}
+              {output && (
+                <>
+                  <span className="port-name right">{output.label}</span>
+                  <Port
+                    id={portOf.output(output.source, true)}
+                    type="source"
+                    kind={output.kind}
+                    label={output.label}
+                  />
+                </>
+              )}
+            </div>
+          );
+        })}
+      </div>
+      {last !== undefined && <CardBody id={last} />}
+    </div>
+  );
+});

@@ -1,0 +1,126 @@
+/** What the tray can show of a node: its batch, one sample through all nodes before it. */
+import { useMemo } from 'react';
+import { lineage, type OutputRef } from '../core/document';
+import type { FocusResult, OutputResult, Picture } from '../core/previews';
+import { useEditor, useResult, useValue } from './context';
+
+export function useFocus(reference: OutputRef | null): FocusResult | undefined {
+  const editor = useEditor();
+  useValue(editor.previews.version);
+  useResult(reference?.node ?? '');
+  return reference ? editor.previews.focus(reference.node, reference.output) : undefined;
+}
+
+/** The large pictures where they are there, thumbnails until then. */
+export function bestPictures(
+  focus: FocusResult | undefined,
+  output: OutputResult | undefined,
+): (Picture | null)[] {
+  const small = output?.images ?? [];
+  const large = focus?.images ?? [];
+  return Array.from(
+    { length: Math.max(small.length, large.length) },
+    (_, index) => large[index] ?? small[index] ?? null,
+  );
+}
+
+export function Caption({ output, sample }: { output: OutputResult | undefined; sample: number }) {
+  const shape = output?.shapes[sample];
+  const parts = [output?.labels?.[sample], output?.files?.[sample], shape?.join('×')].filter(Boolean);
+  return (
+    <figcaption>
+      <span className="sample-number">{sample + 1}</span>
+      {parts.join(' · ')}
+    </figcaption>
+  );
+}
+
+export function Batch({
+  id,
+  output,
+  index,
+}: {
+  id: string;
+  output: OutputResult | undefined;
+  index: number;
+}) {
+  const editor = useEditor();
+  const focus = useFocus({ node: id, output: index });
+  const pictures = bestPictures(focus, output);
+  const count = Math.max(pictures.length, output?.values?.length ?? 0);
+  if (count === 0) return <p className="muted hint">No preview yet.</p>;
+  return (
+    <>
+      {Array.from({ length: count }, (_, sample) => (
+        <figure
+          key={sample}
+          className="sample"
+          data-sample={sample}
+          onPointerEnter={() => editor.hoverSample.set(sample)}
+          onPointerLeave={() => editor.hoverSample.set(null)}
+          onDoubleClick={() => editor.tray.update((tray) => ({ ...tray, sample, mode: 'follow' }))}
+        >
+          {pictures[sample] ? (
+            <img
+              src={pictures[sample].url}
+              alt={`Sample ${sample + 1} of ${id}`}
+              data-focus-sample={sample}
+              draggable={false}
+            />
+          ) : (
+            <pre className="sample-text">{output?.values?.[sample] ?? ''}</pre>
+          )}
+          <Caption output={output} sample={sample} />
+        </figure>
+      ))}
+    </>
+  );
+}
+
+/** One sample through everything that it went through, in order. */
+export function Follow({ id, sample, count }: { id: string; sample: number; count: number }) {
+  const editor = useEditor();
+  const document = useValue(editor.document);
+  useValue(editor.previews.version);
+  const order = useMemo(() => lineage(document, id), [document, id]);
+  return (
+    <>
+      <div className="follow-choice">
+        <span className="muted">Sample</span>
+        <div className="segmented vertical" role="radiogroup" aria-label="Sample">
+          {Array.from({ length: Math.max(1, count) }, (_, index) => (
+            <button
+              key={index}
+              type="button"
+              role="radio"
+              aria-checked={index === sample}
+              onClick={() => editor.tray.update((tray) => ({ ...tray, sample: index }))}
+            >
+              {index + 1}
+            </button>
+          ))}
+        </div>
+      </div>
+      {order.map((node) => {
+        const output = editor.previews.result(node)?.outputs[0];
+        const picture = editor.previews.focus(node, 0)?.images[sample] ?? output?.images[sample];
+        return (
+          <figure
+            key={node}
+            className={`sample followed ${node === id ? 'current' : ''}`}
+            onClick={() => editor.canvas?.focusNode(node)}
+          >
+            {picture ? (
+              <img src={picture.url} alt={`Sample ${sample + 1} at ${node}`} draggable={false} />
+            ) : (
+              <pre className="sample-text">{output?.values?.[sample] ?? '–'}</pre>
+            )}
+            <figcaption>
+              <strong>{node}</strong> {output?.shapes[sample]?.join('×')}
+            </figcaption>
+          </figure>
+        );
+      })}
+    </>
+  );
+}

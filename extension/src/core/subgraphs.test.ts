@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { catalogue as data } from '../../dev/catalogue';
+import { samples } from '../../dev/documents';
+import { Catalogue } from './catalogue';
+import * as commands from './commands';
+import type { GraphDocument, Group } from './document';
+import { boundary, hiddenNodes, outputOfPort, portOf, targetOfPort } from './subgraphs';
+
+const catalogue = new Catalogue(data);
+
+function grouped(nodes: string[]): [GraphDocument, Group] {
+  const made = commands.addGroup((samples['photographs'] as () => GraphDocument)(), nodes, 'Augment');
+  const document = commands.setGroup(made, 'group', { collapsed: true });
+  return [document, document.view.groups[0] as Group];
+}
+
+describe('boundary', () => {
+  it('has a port for each link that crosses it', () => {
+    const [document, group] = grouped(['rotate', 'brightness_contrast']);
+    expect(boundary(document, catalogue, group)).toEqual({
+      inputs: [
+        { target: { node: 'rotate', argument: 'angle' }, label: 'rotate · angle', kind: 'tensor' },
+        { target: { node: 'rotate', input: 0 }, label: 'rotate', kind: 'image' },
+      ],
+      outputs: [
+        { source: { node: 'brightness_contrast', output: 0 }, label: 'brightness_contrast', kind: 'image' },
+      ],
+    });
+    expect([...hiddenNodes(document).keys()]).toEqual(['rotate', 'brightness_contrast']);
+  });
+
+  it('has a port for what ends in it and for what waits for an input', () => {
+    const [document, group] = grouped(['reader', 'normalize']);
+    const ports = boundary(document, catalogue, group);
+    expect(ports.outputs.map(({ label }) => label)).toEqual([
+      'reader · files',
+      'reader · labels',
+      'normalize',
+    ]);
+    const [cut] = [commands.disconnect(document, { node: 'normalize', input: 0 })];
+    expect(boundary(cut, catalogue, group).inputs).toHaveLength(1);
+  });
+});
+
+describe('ports', () => {
+  it('are found again by their names', () => {
+    for (const source of [
+      { node: 'a', output: 0 },
+      { node: 'a b.c', output: 3 },
+    ]) {
+      expect(outputOfPort('group:g', portOf.output(source, true))).toEqual(source);
+      expect(outputOfPort(source.node, portOf.output(source, false))).toEqual(source);
+    }
+    for (const target of [
+      { node: 'a', input: 2 },
+      { node: 'in', argument: 'angle' },
+    ]) {
+      expect(targetOfPort('group:g', portOf.target(target, true))).toEqual(target);
+      expect(targetOfPort(target.node, portOf.target(target, false))).toEqual(target);
+    }
+  });
+});

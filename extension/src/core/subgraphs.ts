@@ -1,0 +1,113 @@
+/** Sub-graphs: groups that are shown as one node. They change what is seen, never what the graph means. */
+import type { Catalogue, Kind } from './catalogue';
+import { inputAt, inputCount, kindOf } from './connect';
+import {
+  isArgument,
+  links,
+  parseEdge,
+  targetKey,
+  type GraphDocument,
+  type Group,
+  type OutputRef,
+  type Target,
+} from './document';
+
+/** The nodes that stand inside a collapsed group, each with its group's id. */
+export function hiddenNodes(document: GraphDocument): Map<string, string> {
+  const hidden = new Map<string, string>();
+  for (const group of document.view.groups) {
+    if (group.collapsed) for (const id of group.nodes) if (document.nodes[id]) hidden.set(id, group.id);
+  }
+  return hidden;
+}
+
+export interface InnerInput {
+  target: Target;
+  label: string;
+  kind: Kind;
+}
+
+export interface InnerOutput {
+  source: OutputRef;
+  label: string;
+  kind: Kind;
+}
+
+export interface Boundary {
+  inputs: InnerInput[];
+  outputs: InnerOutput[];
+}
+
+/** The ports of a collapsed group: what comes in from outside or is not connected yet, and what goes out or ends in it. */
+export function boundary(document: GraphDocument, catalogue: Catalogue, group: Group): Boundary {
+  const members = new Set(group.nodes);
+  const facts = { document, catalogue };
+  const inputs: InnerInput[] = [];
+  const outputs = new Map<string, InnerOutput>();
+  const fed = new Set<string>();
+  for (const { source, target } of links(document)) {
+    const from = members.has(source.node);
+    const to = members.has(target.node);
+    if (from) fed.add(`${source.node}:${source.output}`);
+    if (from && !to) addOutput(source);
+    if (!from && to && isArgument(target)) {
+      inputs.push({ target, label: `${target.node} · ${target.argument}`, kind: 'tensor' });
+    }
+  }
+  function addOutput(source: OutputRef): void {
+    const key = `${source.node}:${source.output}`;
+    if (outputs.has(key)) return;
+    const declared = catalogue.operator(document.nodes[source.node]?.op)?.outputs ?? [];
+    const name = declared.length > 1 ? ` · ${declared[source.output]?.name ?? source.output}` : '';
+    outputs.set(key, { source, label: `${source.node}${name}`, kind: kindOf(facts, source) });
+  }
+  for (const id of group.nodes) {
+    const node = document.nodes[id];
+    const operator = catalogue.operator(node?.op);
+    if (!node) continue;
+    const count = inputCount(operator, node.inputs?.length ?? 0);
+    for (let input = 0; input < count; input++) {
+      const reference = node.inputs?.[input];
+      if (reference != null && members.has(parseEdge(reference).node)) continue;
+      const declared = inputAt(operator, input);
+      if (reference == null && declared?.optional) continue;
+      const name = count > 1 ? ` · ${declared?.name ?? input}` : '';
+      inputs.push({ target: { node: id, input }, label: `${id}${name}`, kind: declared?.kind ?? 'any' });
+    }
+    const ends = operator?.outputs.length ?? 1;
+    for (let output = 0; output < ends; output++) {
+      if (!fed.has(`${id}:${output}`)) addOutput({ node: id, output });
+    }
+  }
+  return { inputs, outputs: [...outputs.values()] };
+}
+
+/** Names of ports on the canvas: those of a node, and those of a collapsed group that stand for a node inside. */
+export const portOf = {
+  output: (source: OutputRef, inside: boolean): string =>
+    inside ? `out:${source.node}:${source.output}` : `out:${source.output}`,
+  target: (target: Target, inside: boolean): string => {
+    if (inside) return `in:${targetKey(target)}`;
+    return isArgument(target) ? `arg:${target.argument}` : `in:${target.input}`;
+  },
+};
+
+/** The output that a port stands for. */
+export function outputOfPort(element: string, port: string): OutputRef {
+  const name = port.slice('out:'.length);
+  if (!element.startsWith('group:')) return { node: element, output: Number(name) };
+  const colon = name.lastIndexOf(':');
+  return { node: name.slice(0, colon), output: Number(name.slice(colon + 1)) };
+}
+
+/** The input or argument that a port stands for. */
+export function targetOfPort(element: string, port: string): Target {
+  if (element.startsWith('group:')) {
+    const match = /^in:(.*):(in|arg):(.*)$/.exec(port);
+    const [, node = '', kind, name = ''] = match ?? [];
+    return kind === 'arg' ? { node, argument: name } : { node, input: Number(name) };
+  }
+  return port.startsWith('arg:')
+    ? { node: element, argument: port.slice(4) }
+    : { node: element, input: Number(port.slice(3)) };
+}
