@@ -148,7 +148,7 @@ def make_plan(
         operator = operators[name] if operators and name in operators else make_operator(node)
         edges = [bare(edge) for edge in node.edges()]
         scope = scopes[name]
-        step = Step(node, operator, operator.output_count(operator.values), scope)
+        step = Step(node, operator, operator.count_outputs(operator.values, len(node.inputs)), scope)
         steps[name] = step
         level = 0
         for edge in edges:

@@ -28,7 +28,7 @@ def node_scopes(graph: Graph) -> dict[str, int]:
             continue
         operator = find_operator(node.op)
         scope = scopes[name] = _scope_of(node, operator.joins_scopes, outputs)
-        for index in range(operator.output_count(node.arguments)):
+        for index in range(operator.count_outputs(node.arguments, len(node.inputs))):
             cut = operator.cut_of_output(index)
             if cut is not None and "predicate" in node.connections:
                 key = (_bare(node.connections["predicate"]), cut)

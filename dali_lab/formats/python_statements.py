@@ -83,7 +83,11 @@ class Statements:
 
     def _wants_name(self, node: Node) -> bool:
         operator = find_operator(node.op)
-        return operator.source and node.op.startswith("readers.") and operator.output_count(node.arguments) in (2, 3)
+        return (
+            operator.source
+            and node.op.startswith("readers.")
+            and operator.count_outputs(node.arguments, len(node.inputs)) in (2, 3)
+        )
 
     def _settle(self) -> None:
         """Write nodes on lines of their own, or name them, until tracing would give each its own name."""

@@ -119,7 +119,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         arguments,
         connections,
         own_name,
-        operator.output_count(arguments),
+        operator.count_outputs(arguments, len(nodes)),
         pipeline,
         user_line(),
         preserve,

@@ -124,7 +124,7 @@ def _edge_problems(
         yield Problem(f"there is no node '{edge.node}'{nearest(edge.node, graph.nodes)}", node, argument, index)
         return
     if has_operator(source.op):
-        count = find_operator(source.op).output_count(source.arguments)
+        count = find_operator(source.op).count_outputs(source.arguments, len(source.inputs))
         if edge.output >= count:
             plural = "s" if count != 1 else ""
             yield Problem(f"'{edge.node}' has {count} output{plural}, so there is no {edge}", node, argument, index)

@@ -165,6 +165,11 @@ class Operator:
         return len(cls.outputs)
 
     @classmethod
+    def count_outputs(cls, values: Mapping[str, Any], inputs: int) -> int:
+        """Number of outputs for these arguments and this many inputs."""
+        return cls.output_count(values)
+
+    @classmethod
     def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What ``fn.<name>(*inputs, **kwargs)`` does while a pipeline is defined: record one call."""
         from dali_lab.graph.tracing import call_operator

@@ -1,0 +1,115 @@
+"""Moves boxes along with an image that is pasted on a larger canvas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.boxes.coordinates import (
+    BOXES,
+    LTRB,
+    ROUNDING,
+    box_table,
+    per_box,
+    sample_boxes,
+    sample_boxes_by_size,
+    store,
+)
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT
+
+
+@register
+class BBoxPaste(Operator):
+    """Moves boxes along with their image when `paste` puts it on a canvas that is `ratio` times as large.
+
+    A corner becomes ``x / ratio + paste_x · (ratio − 1) / ratio``.
+    """
+
+    name = "bbox_paste"
+    schema_name = "BBoxPaste"
+    family = "boxes"
+    title = "Paste boxes"
+    inputs = (BOXES,)
+    outputs = (Output("boxes", kind="boxes", dtype=FLOAT),)
+    arguments = (
+        Arg(
+            "ratio",
+            "float",
+            REQUIRED,
+            "Size of the canvas over the size of the image.",
+            tensor=True,
+            soft_minimum=1.0,
+            soft_maximum=4.0,
+            important=True,
+        ),
+        Arg(
+            "paste_x",
+            "float",
+            0.5,
+            "Horizontal place, from 0 (left) to 1 (right).",
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+        ),
+        Arg(
+            "paste_y",
+            "float",
+            0.5,
+            "Vertical place, from 0 (top) to 1 (bottom).",
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+        ),
+        LTRB,
+    )
+    example = """
+    >>> images = fn.paste(images, ratio=2.0, paste_x=0.2, paste_y=0.8, fill_value=0)
+    >>> boxes = fn.bbox_paste(boxes, ratio=2.0, paste_x=0.2, paste_y=0.8, ltrb=True)
+    """
+
+    def run(self, call: Call, boxes: Batch) -> Batch:
+        table, counts = box_table(call, boxes)
+        ratio = call.numbers("ratio")
+        wrong = ~(ratio > 0) | ~np.isfinite(ratio)
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"must be positive, got {ratio[index]:g}", argument="ratio", sample=index)
+        margin = (ratio - 1) / ratio
+        places = np.stack([call.numbers(name) for name in ("paste_x", "paste_y")], axis=1)
+        offset = np.minimum(np.maximum(places * margin[:, None], 0), margin[:, None])
+        scaled = table / per_box(ratio, counts)[:, None]
+        moved = per_box(offset, counts)
+        scaled[:, :2] += moved
+        if self.value("ltrb"):
+            scaled[:, 2:] += moved
+        out = call.allocate(boxes.shapes, FLOAT, boxes.layout)
+        store(out, scaled)
+        return out
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        ratios = PerSample([np.float32(v) for v in (1, 1.5, 2, 4)])
+        places = PerSample([np.float32(v) for v in (0, 0.3, 0.9, 1)])
+        for ltrb, boxes in ((True, sample_boxes()), (False, sample_boxes_by_size())):
+            for arguments in (
+                {"ratio": 2.0},
+                {"ratio": 3.0, "paste_x": 0.2, "paste_y": 1.0},
+                {"ratio": ratios},
+                {"ratio": 1.7, "paste_x": places},
+                {"ratio": ratios, "paste_y": places},
+                {"ratio": 2.0, "paste_x": 1.5, "paste_y": -0.5},
+            ):
+                yield Case((boxes,), {"ltrb": ltrb, **arguments}, tolerance=2.5e-7, reason=ROUNDING)
+            yield Case((boxes,), {"ltrb": ltrb, "ratio": 0.3}, tolerance=1e-6, reason=ROUNDING)
+        yield Case(([np.array([0.1, 0.2, 0.3, 0.5], np.float32)] * 2,), {"ratio": 2.0}, tolerance=1e-7, reason=ROUNDING)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((sample_boxes(),), words=("ratio", "must be given"))
+        yield ErrorCase((sample_boxes(),), {"ratio": 0.0}, words=("ratio", "positive", "0"))
+        yield ErrorCase(([np.zeros((2, 3), np.float32)],), {"ratio": 2.0}, words=("4 numbers", "(2, 3)"))
+        yield ErrorCase(([np.zeros((2, 4), np.float64)],), {"ratio": 2.0}, words=("FLOAT64",))

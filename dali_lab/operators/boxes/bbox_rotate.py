@@ -1,0 +1,242 @@
+"""Turns boxes along with their image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.boxes.coordinates import (
+    box_table,
+    corners_of,
+    per_box,
+    sample_boxes,
+    sample_boxes_by_size,
+    store,
+)
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INT32
+
+MODES = ("expand", "halfway", "fixed")
+
+
+@register
+class BBoxRotate(Operator):
+    """Turns boxes along with their image, before `rotate` turns the image itself.
+
+    A turned box is enclosed by an upright one, cut at the edge of the canvas. It is left out, with its label, if less
+    than `remove_threshold` of its area remains.
+    """
+
+    name = "bbox_rotate"
+    schema_name = "BBoxRotate"
+    family = "boxes"
+    title = "Rotate boxes"
+    inputs = (
+        Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``."),
+        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),
+    )
+    outputs = (
+        Output("boxes", kind="boxes", dtype=FLOAT),
+        Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
+    )
+    arguments = (
+        Arg("angle", "float", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),
+        Arg("input_shape", "int", REQUIRED, "Shape of the image before it is turned.", vector=True, tensor=True),
+        Arg("shape_layout", "layout", "HW", "What the numbers of `input_shape` are; it holds H and W."),
+        Arg("bbox_layout", "layout", "xyXY", "Two corners, or corner and size.", choices=("xyXY", "xyWH")),
+        Arg("bbox_normalized", "bool", True, "Boxes go from 0 to 1, rather than in pixels."),
+        Arg("keep_size", "bool", False, "The canvas keeps the size of the image.", important=True),
+        Arg("size", "float", (), "Height and width of the canvas, as given to `rotate`.", vector=True, tensor=True),
+        Arg(
+            "mode",
+            "string",
+            "expand",
+            "Size of a result: enclosing the turned box, as before, or halfway between.",
+            choices=MODES,
+        ),
+        Arg(
+            "remove_threshold",
+            "float",
+            0.1,
+            "Part of the area that must remain within the canvas, less than 1.",
+            minimum=0.0,
+            maximum=1.0,
+        ),
+    )
+    example = """
+    >>> boxes, labels = fn.bbox_rotate(boxes, labels, angle=angle, input_shape=images.shape(), keep_size=True)
+    >>> images = fn.rotate(images, angle=angle, keep_size=True)
+    """
+
+    @classmethod
+    def count_outputs(cls, values: Mapping[str, Any], inputs: int) -> int:
+        return inputs
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        layout = values.get("shape_layout", "HW")
+        if "H" not in layout or "W" not in layout:
+            raise ArgumentError(f"{layout!r} does not hold both H and W", argument="shape_layout")
+        if values.get("remove_threshold") == 1.0:
+            raise ArgumentError("1 is not in [0, 1[", argument="remove_threshold")
+        size = values.get("size") or ()
+        if values.get("keep_size") and (size or "size" in connected):
+            raise ArgumentError("cannot be given together with 'keep_size'", argument="size")
+        if len(size) not in (0, 2):
+            raise ArgumentError(f"takes a height and a width, got {len(size)} numbers", argument="size")
+
+    def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> Batch | tuple[Batch, Batch]:
+        table, counts = box_table(call, boxes)
+        if labels is not None:
+            self._check_labels(call, labels, counts)
+        sizes = self._sizes(call)
+        low, high = (corner.astype(np.float64) for corner in corners_of(table, self.value("bbox_layout") == "xyXY"))
+        turned, canvas, kept = self._turned(call, low, high, counts, sizes)
+        if self.value("bbox_normalized"):
+            turned /= np.concatenate([canvas[:, ::-1], canvas[:, ::-1]], axis=1)
+        if self.value("bbox_layout") == "xyWH":
+            turned[:, 2:] -= turned[:, :2]
+        owner = np.repeat(np.arange(len(counts)), counts)
+        left = np.bincount(owner[kept], minlength=len(counts)).astype(np.int64)
+        shapes = np.stack([left, np.full(len(left), 4)], axis=1)
+        out = call.allocate(shapes, FLOAT, boxes.layout)
+        store(out, turned[kept].astype(np.float32))
+        if labels is None:
+            return out
+        label_shapes = labels.shapes.copy()
+        label_shapes[:, 0] = left
+        rest = call.allocate(label_shapes, INT32, labels.layout, output=1)
+        rows = [array.reshape(-1) for array in labels.arrays()]
+        store(rest, (np.concatenate(rows) if rows else np.empty(0, np.int32))[kept])
+        return out, rest
+
+    def _check_labels(self, call: Call, labels: Batch, counts: npt.NDArray[np.int64]) -> None:
+        if labels.dtype != INT32:
+            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
+        if not 1 <= labels.ndim <= 2:
+            raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
+        if (labels.sizes != counts).any():
+            index = int((labels.sizes != counts).argmax())
+            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+
+    def _sizes(self, call: Call) -> npt.NDArray[np.int64]:
+        """Height and width of each image."""
+        layout = self.value("shape_layout")
+        rows = call.lists("input_shape", np.int64) or []
+        sizes = np.empty((call.count, 2), np.int64)
+        for index, row in enumerate(rows):
+            if len(row) < max(layout.index("H"), layout.index("W")) + 1:
+                message = f"has {len(row)} numbers for the layout {layout!r}"
+                raise call.problem(message, argument="input_shape", sample=index)
+            sizes[index] = row[layout.index("H")], row[layout.index("W")]
+        if (sizes < 1).any():
+            index = int((sizes < 1).any(axis=1).argmax())
+            raise call.problem(f"{sizes[index].tolist()} is not positive", argument="input_shape", sample=index)
+        return sizes
+
+    def _turned(
+        self,
+        call: Call,
+        low: npt.NDArray[np.float64],
+        high: npt.NDArray[np.float64],
+        counts: npt.NDArray[np.int64],
+        sizes: npt.NDArray[np.int64],
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """Upright boxes on the canvas in pixels, the canvas of each, and which of them to keep."""
+        angles = call.numbers("angle")
+        canvas = per_box(self._canvas(call, angles, sizes), counts).astype(np.float64)
+        size = per_box(sizes, counts)[:, ::-1].astype(np.float64)
+        radians = per_box(np.deg2rad(angles.astype(np.float64)), counts)
+        cos, sin = np.cos(radians), np.sin(radians)
+        if self.value("bbox_normalized"):
+            low, high = low * size, high * size
+        half = np.abs(high - low) / 2
+        x, y = ((low + high) / 2 - size / 2).T
+        centre = np.stack([x * cos + y * sin, y * cos - x * sin], axis=1) + canvas[:, ::-1] / 2
+        grown = np.abs(np.stack([cos, sin], axis=1)) @ np.eye(2)
+        wide = half[:, 0] * grown[:, 0] + half[:, 1] * grown[:, 1]
+        tall = half[:, 1] * grown[:, 0] + half[:, 0] * grown[:, 1]
+        reach = np.stack([wide, tall], axis=1)
+        before = np.where((np.abs(sin) > np.abs(cos))[:, None], half[:, ::-1], half)
+        if self.value("mode") == "fixed":
+            reach = before
+        elif self.value("mode") == "halfway":
+            reach = (reach + before) / 2
+        limit = canvas[:, ::-1]
+        first = np.clip(centre - reach, 0, limit)
+        last = np.clip(centre + reach, 0, limit)
+        area = 4 * reach.prod(axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kept = np.asarray((last - first).prod(axis=1) / area >= np.float32(self.value("remove_threshold")))
+        return np.concatenate([first, last], axis=1), canvas, kept
+
+    def _canvas(
+        self, call: Call, angles: npt.NDArray[np.float32], sizes: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.int64]:
+        """Height and width of each canvas."""
+        from dali_lab.kernels.cpu import warp
+
+        if self.value("keep_size"):
+            return sizes
+        if "size" in self.connected or self.values["size"]:
+            wanted = call.vectors("size", 2).astype(np.int64)
+            if (wanted < 1).any():
+                index = int((wanted < 1).any(axis=1).argmax())
+                raise call.problem(f"{wanted[index].tolist()} is not positive", argument="size", sample=index)
+            return np.asarray(wanted)
+        return np.asarray(warp.rotated_sizes(angles, sizes))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        reason = "float32 products of coordinates, sines and cosines in another order"
+        boxes = sample_boxes()
+        labels = [np.arange(len(row), dtype=np.int32) + 10 for row in boxes]
+        columns = [row[:, None] for row in labels]
+        angles = PerSample([np.float32(v) for v in (10, 90, 44, -133.3)])
+        shapes = PerSample([np.array(v, np.int32) for v in ((100, 200), (31, 40), (60, 61), (77, 20))])
+        pair = {"input_shape": (100, 200)}
+        for arguments in (
+            {"angle": 30.0, **pair},
+            {"angle": -75.0, "mode": "fixed", **pair},
+            {"angle": -75.0, "mode": "halfway", **pair},
+            {"angle": 120.0, "keep_size": True, **pair},
+            {"angle": 30.0, "size": (50.0, 80.9), **pair},
+            {"angle": 30.0, "keep_size": True, "remove_threshold": 0.8, **pair},
+            {"angle": 30.0, "keep_size": True, "remove_threshold": 0.0, "mode": "fixed", **pair},
+            {"angle": 30.0, "input_shape": (3, 50, 70), "shape_layout": "CHW"},
+            {"angle": 30.0, "input_shape": (50, 70, 3), "mode": "halfway"},
+            {"angle": 0.0, **pair},
+            {"angle": angles, "input_shape": shapes},
+            {"angle": angles, "input_shape": shapes, "keep_size": True, "mode": "fixed"},
+        ):
+            yield Case((boxes, labels), arguments, tolerance=1e-6, reason=reason)
+        arguments = {"angle": angles, "input_shape": shapes, "bbox_layout": "xyWH"}
+        yield Case((sample_boxes_by_size(), columns), arguments, tolerance=1e-6, reason=reason)
+        yield Case((boxes,), {"angle": 30.0, "keep_size": True, **pair}, tolerance=1e-6, reason=reason)
+        pixels = [row * np.array([200, 100, 200, 100], np.float32) for row in boxes]
+        arguments = {"angle": -45.0, "bbox_normalized": False, **pair}
+        yield Case((pixels, labels), arguments, tolerance=1e-4, reason=reason)
+        beyond = [np.array([[-0.5, 0.5, 1.4, 1.4], [1.2, 0.1, 1.4, 0.4]], np.float32)]
+        yield Case((beyond,), {"angle": 30.0, **pair}, tolerance=1e-6, reason=reason)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        boxes = sample_boxes()
+        good = {"angle": 3.0, "input_shape": (10, 20)}
+        yield ErrorCase((boxes,), {"angle": 3.0}, words=("input_shape", "must be given"))
+        yield ErrorCase((boxes,), {**good, "mode": "tight"}, words=("mode", "tight", "expand"))
+        yield ErrorCase((boxes,), {**good, "bbox_layout": "xyZZ"}, words=("bbox_layout", "xyZZ"))
+        yield ErrorCase((boxes,), {**good, "remove_threshold": 1.5}, words=("remove_threshold", "1.5"))
+        yield ErrorCase((boxes,), {**good, "size": (5.0, 5.0), "keep_size": True}, words=("size", "keep_size"))
+        yield ErrorCase((boxes,), {**good, "size": (5.0,)}, words=("size", "1"))
+        yield ErrorCase((boxes,), {"angle": 3.0, "input_shape": (10,)}, words=("input_shape", "HW"))
+        yield ErrorCase(([row.astype(np.float64) for row in boxes],), good, words=("FLOAT64",))
+        labels = [np.zeros(7, np.int32)] * len(boxes)
+        yield ErrorCase((boxes, labels), good, words=("7 labels", "5 boxes"))
+        yield ErrorCase((boxes, [row.astype(np.int64) for row in labels]), good, words=("INT64",))

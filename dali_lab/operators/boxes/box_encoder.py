@@ -1,0 +1,129 @@
+"""Matches boxes with anchors, as SSD detectors do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.boxes.coordinates import box_table, sample_boxes
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.types import FLOAT, INT32
+
+
+@register
+class BoxEncoder(Operator):
+    """Gives each anchor the box that it overlaps most, if their intersection over union exceeds `criteria`.
+
+    The best anchor of each box is taken in any case. The boxes come as centre and size; an anchor without a box gives
+    itself and the label 0. With `offset`, boxes are relative to their anchors (and 0 without one):
+    ``((x, y) − anchor) / anchor size`` and ``log((w, h) / anchor size)``, less `means`, divided by `stds`.
+    """
+
+    name = "box_encoder"
+    family = "boxes"
+    title = "Box encoder"
+    inputs = (
+        Input("boxes", kind="boxes", doc="Boxes as left, top, right, bottom, FLOAT ``(n, 4)``."),
+        Input("labels", kind="tensor", doc="Their labels, INT32, ``(n,)`` or ``(n, 1)``."),
+    )
+    outputs = (
+        Output("boxes", kind="boxes", doc="A box for each anchor, FLOAT ``(m, 4)``.", dtype=FLOAT),
+        Output("labels", kind="tensor", doc="Its label, INT32 ``(m,)``.", dtype=INT32),
+    )
+    devices = ("cpu", "gpu")
+    arguments = (
+        Arg("anchors", "float", REQUIRED, "Left, top, right, bottom of each anchor.", vector=True),
+        Arg(
+            "criteria",
+            "float",
+            0.5,
+            "Intersection over union above which an anchor takes a box.",
+            minimum=0.0,
+            maximum=1.0,
+            important=True,
+        ),
+        Arg("offset", "bool", False, "Give boxes relative to their anchors."),
+        Arg("scale", "float", 1.0, "Factor of boxes and anchors before offsets are taken."),
+        Arg("means", "float", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets.", vector=True),
+        Arg("stds", "float", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets.", vector=True),
+    )
+    example = """
+    >>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        anchors = values.get("anchors", ())
+        if not anchors or len(anchors) % 4:
+            raise ArgumentError(f"takes 4 numbers for each anchor, got {len(anchors)}", argument="anchors")
+        for name in ("means", "stds"):
+            if name in values and len(values[name]) != 4:
+                raise ArgumentError(f"takes 4 values, got {len(values[name])}", argument=name)
+        if 0.0 in values.get("stds", ()):
+            raise ArgumentError("must not hold 0", argument="stds")
+
+    def setup(self) -> None:
+        self._anchors: npt.NDArray[np.float32] = np.array(self.value("anchors"), np.float32).reshape(-1, 4)
+
+    def run(self, call: Call, boxes: Batch, labels: Batch) -> tuple[Batch, Batch]:
+        from dali_lab.kernels.cpu import boxes as kernels
+        from dali_lab.kernels.cpu.memory import like
+
+        _, counts = box_table(call, boxes)
+        if labels.dtype != INT32:
+            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
+        if (labels.sizes != counts).any():
+            index = int((labels.sizes != counts).argmax())
+            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        anchors = len(self._anchors)
+        out = call.allocate(np.broadcast_to((anchors, 4), (len(boxes), 2)), FLOAT)
+        classes = call.allocate(np.full((len(boxes), 1), anchors), INT32, output=1)
+        kernels.encode(
+            boxes.addresses, labels.addresses, counts, out.addresses, classes.addresses, self._anchors,
+            np.float32(self.value("criteria")), self.value("offset"), np.float32(self.value("scale")),
+            np.array(self.value("means"), np.float32), np.array(self.value("stds"), np.float32),
+            like(np.float32), like(np.int32),
+        )  # fmt: skip
+        return out, classes
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        reason = "float32 divisions and logarithms"
+        boxes = sample_boxes()
+        labels = [np.arange(len(row), dtype=np.int32) + 1 for row in boxes]
+        grid = np.stack(np.meshgrid(np.arange(5) / 5, np.arange(4) / 4), -1).reshape(-1, 2)
+        corners = [np.concatenate([grid, grid + size], axis=1) for size in (0.2, 0.4)]
+        anchors = tuple(np.concatenate(corners).astype(np.float32).reshape(-1).tolist())
+        numbers = {"means": (0.1, 0.2, 0.3, 0.4), "stds": (0.1, 0.1, 0.2, 0.2)}
+        for arguments in (
+            {},
+            {"criteria": 0.3},
+            {"criteria": 0.0},
+            {"criteria": 1.0},
+            {"offset": True},
+            {"offset": True, "criteria": 0.1, "scale": 300.0, **numbers},
+        ):
+            yield Case((boxes, labels), {"anchors": anchors, **arguments}, tolerance=2e-6, reason=reason)
+        columns = [row[:, None] for row in labels]
+        yield Case((boxes, columns), {"anchors": anchors}, tolerance=1e-7, reason=reason)
+        odd = [np.array([[0.5, 0.5, 0.5, 0.5], [0.5, 0.5, 1.2, 0.7]], np.float32)]
+        yield Case((odd, [np.array([3, 4], np.int32)]), {"anchors": anchors}, tolerance=1e-7, reason=reason)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        boxes = [np.zeros((2, 4), np.float32)]
+        labels = [np.zeros(2, np.int32)]
+        good = {"anchors": (0.0, 0.0, 1.0, 1.0)}
+        yield ErrorCase((boxes, labels), words=("anchors", "must be given"))
+        yield ErrorCase((boxes, labels), {"anchors": (0.0, 1.0)}, words=("anchors", "2"))
+        yield ErrorCase((boxes, labels), {**good, "criteria": 1.5}, words=("criteria", "1.5"))
+        yield ErrorCase((boxes, labels), {**good, "stds": (0.0, 1.0, 1.0, 1.0)}, words=("stds", "0"))
+        yield ErrorCase((boxes, labels), {**good, "means": (0.0, 1.0)}, words=("means", "2"))
+        yield ErrorCase((boxes, [np.zeros(3, np.int32)]), good, words=("3 labels", "2 boxes"))
+        yield ErrorCase((boxes, [np.zeros(2, np.int64)]), good, words=("INT64",))
+        yield ErrorCase(([np.zeros((2, 4))], labels), good, words=("FLOAT64",))

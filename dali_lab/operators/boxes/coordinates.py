@@ -1,0 +1,75 @@
+"""What operators on boxes share: all boxes of a chunk as one table, and checks of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.schema import Arg, Call, Input
+from dali_lab.types import FLOAT
+
+Boxes = npt.NDArray[np.float32]
+
+BOXES = Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``, in coordinates from 0 to 1.")
+LTRB = Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom, rather than left, top, width, height.")
+ROUNDING = "float32 sums and products in another order"
+
+
+def box_table(call: Call, boxes: Batch, name: str = "boxes") -> tuple[Boxes, npt.NDArray[np.int64]]:
+    """The boxes of all samples, ``float32[M, 4]``, and the number of boxes of each sample.
+
+    Raises
+    ------
+    OperatorError
+        If they are not float32, or a sample does not hold a multiple of four numbers.
+    """
+    if boxes.dtype != FLOAT:
+        raise call.problem(f"takes {name} of FLOAT, got {boxes.dtype.name}")
+    sizes = boxes.sizes
+    if (sizes % 4).any():
+        index = int((sizes % 4 != 0).argmax())
+        shape = tuple(boxes.shapes[index].tolist())
+        raise call.problem(f"takes {name} of 4 numbers, got shape {shape}", sample=index)
+    return flat(gathered(boxes)).reshape(-1, 4), sizes // 4
+
+
+def per_box(values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """One value a sample, repeated for each of its boxes."""
+    return np.repeat(values, counts, axis=0)
+
+
+def corners_of(table: Boxes, ltrb: bool) -> tuple[Boxes, Boxes]:
+    """Upper left and lower right corners of boxes given by two corners, or by corner and size."""
+    low = table[:, :2]
+    return low, table[:, 2:] if ltrb else low + table[:, 2:]
+
+
+def store(out: Batch, table: npt.NDArray[Any]) -> None:
+    """Copy a table of all boxes into the samples of a batch."""
+    if len(table):
+        rows = np.ascontiguousarray(table)
+        from dali_lab.kernels.cpu.copy import copy
+
+        sizes = out.sizes
+        addresses = rows.ctypes.data + (np.cumsum(sizes) - sizes) * rows.itemsize
+        copy(addresses, out.addresses, sizes, rows.itemsize)
+
+
+def sample_boxes() -> list[npt.NDArray[np.float32]]:
+    """Boxes by two corners, from 0 to 1, for cases: several, one, none."""
+    rows = []
+    for seed, count in enumerate((5, 1, 0, 12)):
+        rng = np.random.default_rng(seed)
+        low = rng.random((count, 2)) * 0.8
+        size = 0.05 + rng.random((count, 2)) * (0.95 - low)
+        rows.append(np.concatenate([low, np.minimum(low + size, 1)], axis=1).astype(np.float32))
+    return rows
+
+
+def sample_boxes_by_size() -> list[npt.NDArray[np.float32]]:
+    """The boxes of :func:`sample_boxes` by corner and size."""
+    return [np.concatenate([row[:, :2], row[:, 2:] - row[:, :2]], axis=1) for row in sample_boxes()]
