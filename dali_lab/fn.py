@@ -5,8 +5,10 @@ The functions are made from the registry; their signatures and documentation com
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -28,6 +30,8 @@ def _module(path: list[str]) -> ModuleType:
         if child is None:
             child = ModuleType(name, f"Operators under ``fn.{'.'.join(path[:depth])}``.")
             child.__path__ = []
+            child.__getattr__ = functools.partial(_attribute, child)  # type: ignore[method-assign]
+            child.__dir__ = functools.partial(_names, child)  # type: ignore[method-assign]
             sys.modules[name] = child
         setattr(module, part, child)
         module = child
@@ -80,13 +84,43 @@ def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
     return function
 
 
+def _attribute(module: ModuleType, name: str) -> Any:
+    """Make a function when it is first asked for: signatures and documentation of all would slow the import down."""
+    maker = _makers.get((module.__name__, name))
+    if maker is None:
+        raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+    function = maker()
+    setattr(module, name, function)
+    return function
+
+
+def _names(module: ModuleType) -> list[str]:
+    return sorted({*vars(module), *(name for where, name in _makers if where == module.__name__)})
+
+
+def __getattr__(name: str) -> Any:
+    return _attribute(sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    return _names(sys.modules[__name__])
+
+
+_makers: dict[tuple[str, str], Callable[[], Any]] = {}
+
+
+def _offer(name: str, maker: Callable[[], Any]) -> None:
+    *path, last = name.split(".")
+    module = _module(path)
+    vars(module).pop(last, None)
+    _makers[module.__name__, last] = maker
+
+
 def _add(operator: type[Operator]) -> None:
-    *path, last = operator.name.split(".")
-    setattr(_module(path), last, make_function(operator))
+    _offer(operator.name, functools.partial(make_function, operator))
     for alias in ALIASES.values():
         if alias.successor == operator.name:
-            *path, last = alias.name.split(".")
-            setattr(_module(path), last, make_old_function(alias, operator))
+            _offer(alias.name, functools.partial(make_old_function, alias, operator))
 
 
 for _operator in all_operators().values():
