@@ -80,7 +80,7 @@ class BBoxPaste(Operator):
             raise call.problem(f"must be positive, got {ratio[index]:g}", argument="ratio", sample=index)
         margin = (ratio - 1) / ratio
         places = np.stack([call.numbers(name) for name in ("paste_x", "paste_y")], axis=1)
-        offset = np.minimum(np.maximum(places * margin[:, None], 0), margin[:, None])
+        offset = np.minimum(places * margin[:, None], margin[:, None])
         scaled = table / per_box(ratio, counts)[:, None]
         moved = per_box(offset, counts)
         scaled[:, :2] += moved
