@@ -256,7 +256,8 @@ class _Writer:
 
     def _count(self, node: Node) -> int:
         if has_operator(node.op):
-            return find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
+            count: int = find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
+            return count
         edges = [*self.graph.outputs, *(edge for other in self.graph.nodes.values() for edge in other.edges())]
         return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
 

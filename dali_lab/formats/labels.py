@@ -65,7 +65,7 @@ def edge_label(graph: Graph, source: str, output: int) -> str:
     if node is None or not has_operator(node.op):
         return str(output) if output else ""
     operator = find_operator(node.op)
-    if operator.output_count(node.arguments) < 2:
+    if operator.count_outputs(node.arguments, len(node.inputs)) < 2:
         return ""
     return operator.outputs[output].name if output < len(operator.outputs) > 1 else str(output)
 

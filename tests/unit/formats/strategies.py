@@ -194,7 +194,7 @@ def finished_graphs(
 
 
 def _count(node: Node) -> int:
-    return OPERATORS[node.op].output_count(node.arguments)
+    return OPERATORS[node.op].count_outputs(node.arguments, len(node.inputs))
 
 
 @st.composite

@@ -170,7 +170,7 @@ def test_a_document_in_the_middle_of_editing_keeps_its_gaps() -> None:
     assert graph["turned"].inputs == (Edge(""), Edge("gone", 2))
     assert json_file.to_document(graph) == document
     found = {(problem.node, problem.input, problem.argument, problem.message) for problem in problems(graph)}
-    assert ("turned", 0, None, "input 0 (images) is not connected") in found
+    assert ("turned", 0, None, "input 0 (data) is not connected") in found
     assert any(message.startswith("there is no operator 'made.up'") for *_, message in found)
     assert (None, None, None, "an output of the graph is not connected") in found
 
