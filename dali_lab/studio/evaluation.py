@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from dali_lab.studio.cache import Cache
 from dali_lab.studio.sources import Sources, digest, file_state, paths_state, values
 
 _POLL = 0.05
+_SHORT = 1.0
 
 
 @dataclass(frozen=True)
@@ -447,14 +449,16 @@ class _Run:
 
         if self.progress is not None:
             self.progress(self.done_steps, self.total_steps, names[0])
-        compiled = compilations()
+        operators = {self.graph.nodes[name].op for name in names}
+        compiled, began = compilations(), time.monotonic()
         run = attempt()
-        if compilations() != compiled and not any(self.kinds[name].in_order for name in names):
-            # The first use of a kernel compiles it; the time that people see is that of every other use.
+        short = not operators <= self.owner.used and time.monotonic() - began < _SHORT
+        if (short or compilations() != compiled) and not any(self.kinds[name].in_order for name in names):
+            # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
             told, self.progress = self.progress, None
             run = attempt()
             self.progress = told
-        self.owner.used |= {self.graph.nodes[name].op for name in names}
+        self.owner.used |= operators
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
 

@@ -77,19 +77,19 @@ def test_only_what_changed_is_computed_and_sent(open_session: Open, folder: Path
     nodes["after"] = {"op": "test.slow", "inputs": ["flip"]}
     client = Client(open_session(document(folder, **nodes)))
     client.preview()
-    assert slow.calls == 8
+    slow.calls = 0
     again = client.preview()
-    assert slow.calls == 8
+    assert slow.calls == 0
     assert all(again[node]["unchanged"] for node in ("reader", "decode", "before", "flip", "after"))
     client.call("edit", base=1, changes={"nodes": {"flip": {**nodes["flip"], "arguments": {"vertical": 1}}}})
     changed = client.preview()
-    assert slow.calls == 12
+    assert slow.calls == 4
     assert changed["before"]["unchanged"]
     assert changed["flip"]["outputs"][0]["images"]
     assert not changed["flip"]["cached"]
     client.call("edit", base=2, changes={"nodes": {"flip": nodes["flip"]}})
     back = client.preview()
-    assert slow.calls == 12
+    assert slow.calls == 4
     assert back["flip"]["cached"]
     client.call("edit", base=3, changes={"view": {"nodes": {"flip": {"x": 5, "y": 9}}}})
     assert client.preview()["flip"]["unchanged"]
@@ -98,17 +98,19 @@ def test_only_what_changed_is_computed_and_sent(open_session: Open, folder: Path
 def test_renamed_node_keeps_its_results(open_session: Open, folder: Path, slow: Any) -> None:
     client = Client(open_session(document(folder, work={"op": "test.slow", "inputs": ["decode"]})))
     client.preview()
+    slow.calls = 0
     changes = {"nodes": {"work": None, "other": {"op": "test.slow", "inputs": ["decode"]}}, "outputs": ["other"]}
     client.call("edit", base=1, changes=changes)
     assert client.preview()["other"]["cached"]
-    assert slow.calls == 4
+    assert slow.calls == 0
 
 
 def test_fewer_samples_come_from_what_is_known(open_session: Open, folder: Path, slow: Any) -> None:
     client = Client(open_session(document(folder, work={"op": "test.slow", "inputs": ["decode"]})))
     assert len(client.preview(samples=8)["work"]["outputs"][0]["images"]) == 8
+    slow.calls = 0
     assert len(client.preview(samples=3)["work"]["outputs"][0]["images"]) == 3
-    assert slow.calls == 8
+    assert slow.calls == 0
 
 
 def test_another_client_gets_everything(open_session: Open, folder: Path) -> None:
