@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dali_lab.batch.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
+from dali_lab.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from dali_lab.types import TensorLayout
 
 
