@@ -1,0 +1,286 @@
+"""Resizes any axes of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import converted
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, adjusted_sizes
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
+
+LEVEL = "sums are formed in another order, so a value half-way between two levels may round to either"
+SUMS = "float32 sums are formed in another order"
+ROUNDING = ("round", "truncate", "ceil")
+Table = npt.NDArray[np.float64]
+
+
+@register
+class TensorResize(Resizing):
+    """Resizes any axes of a tensor, with any of six filters.
+
+    `sizes` or `scales` give one number for each axis that `axes` or `axis_names` name, or for all axes; 0 leaves an
+    axis to `mode`. Axes that are not named keep their extent, except where a mode keeps the aspect ratio.
+    """
+
+    name = "tensor_resize"
+    title = "Tensor resize"
+    inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
+    frames = False
+    arguments = (
+        Arg(
+            "sizes",
+            "float",
+            None,
+            "Size of the result; a negative size flips the axis.",
+            vector=True,
+            tensor=True,
+            unit="px",
+            soft_minimum=1,
+            soft_maximum=1024,
+            important=True,
+        ),
+        Arg(
+            "scales",
+            "float",
+            None,
+            "Factors of the size, in place of `sizes`.",
+            vector=True,
+            tensor=True,
+            soft_minimum=0.1,
+            soft_maximum=4.0,
+            step=0.01,
+            important=True,
+        ),
+        Arg("axes", "int", None, "The axes that are meant, negative ones counted from the last.", vector=True),
+        Arg("axis_names", "layout", None, "The same by layout letters."),
+        Arg(
+            "mode",
+            "string",
+            "default",
+            "Sizes left out: scaled by the mean factor of the others, kept (``stretch``); or one factor for all axes,"
+            " so that no size is larger, or none smaller, than given.",
+            choices=("default", "stretch", "not_larger", "not_smaller"),
+        ),
+        Arg("max_size", "float", None, "Limit of the size.", vector=True, unit="px", minimum=0.0),
+        Arg(
+            "size_rounding",
+            "string",
+            "round",
+            "How sizes become whole: to the nearest, down or up.",
+            choices=ROUNDING,
+        ),
+        Arg(
+            "subpixel_scale",
+            "bool",
+            True,
+            "Where a size is rounded, take more or less of the input, so that the factor stays what it was.",
+        ),
+        Arg(
+            "alignment",
+            "float",
+            (0.5,),
+            "Which place of the region keeps its place then: 0 its start, 1 its end.",
+            vector=True,
+            tensor=True,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
+            step=0.01,
+        ),
+        Arg("roi_start", "float", None, "Start of the region that is resized.", vector=True, tensor=True, unit="px"),
+        Arg("roi_end", "float", None, "End of that region; less than the start to flip.", vector=True, tensor=True),
+        Arg("roi_relative", "bool", False, "The region is given in shares of the input's size."),
+        *FILTERS,
+    )
+    example = """
+    >>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")
+    """
+    differs = "Any number of axes can be resized, not only three that follow each other."
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {name for name, value in values.items() if value is not None} | set(connected)
+        for name, other in (("axis_names", "axes"), ("scales", "sizes")):
+            if {name, other} <= given:
+                raise ArgumentError(f"excludes '{other}'", argument=name, operator=cls.name)
+        if not given & {"sizes", "scales"}:
+            raise ArgumentError("must be given, or 'scales'", argument="sizes", operator=cls.name)
+        if ("roi_start" in given) != ("roi_end" in given):
+            raise ArgumentError(
+                "'roi_start' and 'roi_end' must be given together", argument="roi_start", operator=cls.name
+            )
+        if "scales" in given and values.get("mode", "default") in ("not_larger", "not_smaller"):
+            raise ArgumentError("takes 'sizes', not 'scales'", argument="mode", operator=cls.name)
+
+    def plan(self, call: Call, images: Batch) -> Resampling:
+        axes = self._axes(call, images)
+        extents = images.shapes.astype(np.float64)
+        low, high = np.zeros_like(extents), extents.copy()
+        if self.has("roi_start"):
+            for name, table in (("roi_start", low), ("roi_end", high)):
+                values = call.vectors(name, len(axes)).astype(np.float64)
+                table[:, axes] = values * extents[:, axes] if self.value("roi_relative") else values
+        region = np.abs(high - low)
+        wanted = region.copy()
+        if self.has("sizes"):
+            wanted[:, axes] = call.vectors("sizes", len(axes))
+        else:
+            # The product is rounded to float32, which decides where it lies half-way.
+            wanted[:, axes] = call.vectors("scales", len(axes)) * extents[:, axes].astype(np.float32)
+        limits = None
+        if self.value("max_size") is not None:
+            limits = np.full_like(extents, np.inf)
+            limits[:, axes] = np.broadcast_to(np.asarray(self.value("max_size")), (len(images), len(axes)))
+        exact = adjusted_sizes(wanted, region, self.value("mode"), limits)
+        alignment = np.full_like(extents, 0.5)
+        alignment[:, axes] = call.vectors("alignment", len(axes))
+        size = np.maximum(self._rounded(np.abs(exact)), np.where(images.shapes > 0, 1.0, 0.0))
+        flip = exact < 0
+        low, high = np.where(flip, high, low), np.where(flip, low, high)
+        if self.value("subpixel_scale"):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(exact != 0, size / np.abs(exact), 1.0)
+            center = (1 - alignment) * low + alignment * high
+            low, high = center + (low - center) * ratio, center + (high - center) * ratio
+        return Resampling(low, high, size.astype(np.int64))
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import resample
+
+        dtype = self.output_dtype(call, data)
+        plan = self.plan(call, data)
+        empty = (data.sizes == 0) & (plan.size.prod(axis=1) > 0)
+        if empty.any():
+            raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
+        changed = (plan.size != data.shapes) | (plan.low != 0) | (plan.high != data.shapes)
+        axes = np.flatnonzero(changed.any(axis=0)).tolist()
+        out = call.allocate(plan.size, dtype, data.layout)
+        if not axes:
+            return converted(data, dtype, out)
+        shrink, grow = self.filters(call)
+        source, shapes = data, data.shapes.copy()
+        while axes:
+            # The last axis, together with the one before it if they are neighbours.
+            pair = axes[-2:] if len(axes) > 1 and axes[-1] == axes[-2] + 1 else axes[-1:]
+            del axes[-len(pair) :]
+            before = _four(shapes, pair)
+            shapes[:, pair] = plan.size[:, pair]
+            target = out if not axes else Batch.allocate(shapes, FLOAT)
+            resample.resize(
+                source.addresses,
+                target.addresses,
+                before,
+                _four(shapes, pair),
+                _region(plan, pair),
+                shrink,
+                grow,
+                bool(self.value("antialias")),
+                numpy_dtype(source.dtype),
+                numpy_dtype(target.dtype),
+            )
+            source = target
+        return out
+
+    def _axes(self, call: Call, data: Batch) -> list[int]:
+        names = self.value("axis_names")
+        if names is not None:
+            for name in names:
+                if name not in data.layout:
+                    raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
+            return [data.layout.index(name) for name in names]
+        given = self.value("axes")
+        axes = list(range(data.ndim)) if given is None else list(given)
+        for axis in axes:
+            if not -data.ndim <= axis < data.ndim:
+                raise call.problem(f"{axis} lies outside the {data.ndim} dimensions", argument="axes")
+        axes = [axis % data.ndim for axis in axes]
+        if len(set(axes)) != len(axes):
+            raise call.problem(f"names an axis twice: {list(given)}", argument="axes")
+        return axes
+
+    def _rounded(self, exact: Table) -> Table:
+        rounding = self.value("size_rounding")
+        if rounding == "truncate":
+            return np.floor(exact)
+        return np.ceil(exact) if rounding == "ceil" else np.floor(exact + 0.5)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        pictures = samples.pictures()
+        two: dict[str, Any] = {"axis_names": "HW"}
+        options: tuple[dict[str, Any], ...] = (
+            {"sizes": (20, 33, 3)},
+            {"sizes": (20, 33, 5)},
+            {"sizes": (4,)},
+            {"sizes": (20, 33), "axes": (0, 1)},
+            {"sizes": (20, 33), "axes": (1, 0)},
+            {"sizes": (20, 33), "axes": (0, -1)},
+            {"sizes": (20, 33), "axis_names": "WH"},
+            {"sizes": (7,), "axis_names": "C"},
+            {"sizes": (-20, 33), **two},
+            {"sizes": (20.4, 0), **two},
+            {"sizes": (20, 0), "mode": "stretch", **two},
+            {"sizes": (20, 60), "mode": "not_larger", **two},
+            {"sizes": (20, 60), "mode": "not_smaller", **two},
+            {"sizes": (40, 0), "mode": "not_smaller", "max_size": (30, 30), **two},
+            {"sizes": (40, 33), "max_size": (30,), **two},
+            {"scales": (0.5, 2.0), **two},
+            {"scales": (0.7,), **two},
+            {"scales": (0.71, 1.37), "size_rounding": "truncate", **two},
+            {"scales": (0.71, 1.37), "size_rounding": "ceil", **two},
+            {"scales": (0.71, 1.37), "subpixel_scale": False, **two},
+            {"scales": (0.71, 1.37), "alignment": (0.0, 1.0), **two},
+            {"scales": (0.71, -1.37), "alignment": (0.3,), **two},
+            {"scales": (0.0, 1.5), **two},
+            {"sizes": (20, 33), "roi_start": (3.5, 4), "roi_end": (20, 15), **two},
+            {"scales": (0.8, 1.9), "roi_start": (0.1, 0.9), "roi_end": (0.8, 0.2), "roi_relative": True, **two},
+            {"sizes": (20, 33), "interp_type": INTERP_NN, **two},
+            {"sizes": (20, 60), "min_filter": INTERP_CUBIC, "mag_filter": INTERP_LANCZOS3, **two},
+            {"sizes": (20, 33), "antialias": False, **two},
+        )
+        for arguments in options:
+            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
+        yield Case((pictures,), {"scales": (0.7,), "dtype": FLOAT, **two}, tolerance=5e-3, reason=SUMS)
+        for dtype in (np.uint16, np.int16):
+            yield Case((samples.pictures(dtype=dtype),), {"scales": (0.7, 1.2), **two}, tolerance=1, reason=LEVEL)
+        sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
+        yield Case((pictures,), {"sizes": sizes, **two}, tolerance=1, reason=LEVEL)
+        yield Case((samples.tensors(((30,), (41,), (5,))),), {"scales": (1.7,)}, tolerance=1e-5, reason=SUMS)
+        deep = samples.tensors(((3, 4, 9, 11, 2), (2, 3, 12, 5, 3), (1, 2, 7, 7, 4)))
+        yield Case((deep,), {"scales": (1.5, 0.5, 2.0), "axes": (1, 2, 3)}, tolerance=1e-5, reason=SUMS)
+        yield Case((deep,), {"scales": (1.5, 0.5), "axes": (1, 3)}, tolerance=1e-5, reason=SUMS)
+        yield Case((samples.volumes(),), {"scales": (0.6, 1.4, 1.3), "axis_names": "DHW"}, tolerance=1, reason=LEVEL)
+        yield Case((samples.planar(),), {"scales": (0.6, 1.4), **two}, tolerance=1, reason=LEVEL)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        pictures = samples.pictures()
+        yield ErrorCase((pictures,), words=("sizes", "scales"))
+        yield ErrorCase((pictures,), {"sizes": (3, 3, 3), "scales": (1.0,)}, words=("scales", "excludes 'sizes'"))
+        yield ErrorCase((pictures,), {"sizes": (3, 3)}, words=("sizes", "3 values"))
+        yield ErrorCase((pictures,), {"sizes": (3,), "axes": (5,)}, words=("axes", "5"))
+        yield ErrorCase((pictures,), {"sizes": (3,), "axes": (0,), "axis_names": "H"}, words=("axis_names",))
+        yield ErrorCase((pictures,), {"scales": (1.0,), "mode": "not_larger"}, words=("mode", "scales"))
+        yield ErrorCase((samples.pictures(dtype=np.int32),), {"scales": (1.0,)}, words=("INT32", "UINT8"))
+
+
+def _four(shapes: npt.NDArray[np.int64], axes: list[int]) -> npt.NDArray[np.int64]:
+    """Samples as images: what is before the axes, one or two of them, and what is after."""
+    width = shapes[:, axes[1]] if len(axes) > 1 else np.ones(len(shapes), np.int64)
+    outer = shapes[:, : axes[0]].prod(axis=1)
+    return np.stack([outer, shapes[:, axes[0]], width, shapes[:, axes[-1] + 1 :].prod(axis=1)], axis=1)
+
+
+def _region(plan: Resampling, axes: list[int]) -> Table:
+    """The region along the axes as top, left, bottom and right."""
+    one = len(axes) == 1
+    left = np.zeros(len(plan.low)) if one else plan.low[:, axes[1]]
+    right = np.ones(len(plan.low)) if one else plan.high[:, axes[1]]
+    return np.stack([plan.low[:, axes[0]], left, plan.high[:, axes[0]], right], axis=1)
