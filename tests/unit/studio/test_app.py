@@ -1,0 +1,104 @@
+"""What the app starts with, the sample photographs, and where it listens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import cv2
+import pytest
+
+from dali_lab.errors import DaliLabError
+from dali_lab.schema.catalogue import catalogue
+from dali_lab.schema.families import FAMILIES
+from dali_lab.studio.application import start_session
+from dali_lab.studio.files import Recovery
+from dali_lab.studio.sample_pictures import LONGER_SIDE, PICTURES, sample_pictures
+from dali_lab.studio.starts import first_pipeline
+from dali_lab.studio.validation import check
+
+
+def test_sample_photographs_are_written_once(tmp_path: Path) -> None:
+    folder = sample_pictures(tmp_path / "photographs")
+    files = sorted(folder.rglob("*.jpg"))
+    assert len(files) == sum(map(len, PICTURES.values()))
+    assert {path.parent.name for path in files} == set(PICTURES)
+    for path in files:
+        assert max(cv2.imread(str(path)).shape[:2]) <= LONGER_SIDE
+    before = [path.stat().st_mtime_ns for path in files]
+    assert sample_pictures(tmp_path / "photographs") == folder
+    assert [path.stat().st_mtime_ns for path in files] == before
+
+
+def test_first_pipeline_is_complete(folder: Path) -> None:
+    document = first_pipeline(folder)
+    found = check(document)
+    assert not found.problems
+    assert [node["op"] for node in document["nodes"].values()] == [
+        "readers.file", "decoders.image", "resize", "random.uniform", "rotate", "brightness_contrast",
+        "crop_mirror_normalize",
+    ]  # fmt: skip
+    assert set(document["view"]["nodes"]) == set(document["nodes"])
+    places = {(place["x"], place["y"]) for place in document["view"]["nodes"].values()}
+    assert len(places) == len(document["nodes"])
+
+
+def test_app_opens_what_it_is_given(folder: Path, tmp_path: Path) -> None:
+    session = start_session(data=str(folder), recovery=Recovery(tmp_path / "kept"))
+    try:
+        assert session.store.title == "pictures"
+        assert session.store.document["nodes"]["reader"]["arguments"]["file_root"] == str(folder)
+        session.store.save(str(tmp_path / "a"), False)
+    finally:
+        session.close()
+    session = start_session(graph=str(tmp_path / "a.dali.json"), recovery=Recovery(tmp_path / "kept"))
+    try:
+        assert session.store.title == "a"
+        assert not session.store.dirty
+    finally:
+        session.close()
+    with pytest.raises(DaliLabError, match="there is no folder"):
+        start_session(data=str(tmp_path / "nowhere"))
+
+
+def test_catalogue_is_plain_and_whole() -> None:
+    import json
+
+    found = catalogue()
+    json.dumps(found, allow_nan=False)
+    names = {entry["name"] for entry in found["operators"]}
+    assert {"resize", "readers.file", "decoders.image", "random.uniform"} <= names
+    families = {family["name"] for family in found["families"]}
+    assert {entry["family"] for entry in found["operators"]} == families
+    assert families <= {family.name for family in FAMILIES}, "a family without a title, a colour and an icon"
+    resize = next(entry for entry in found["operators"] if entry["name"] == "resize")
+    interpolation = next(arg for arg in resize["arguments"] if arg["name"] == "interp_type")
+    assert interpolation["type"] == "enum"
+    assert "INTERP_LINEAR" in interpolation["choices"]
+    for entry in found["operators"]:
+        assert entry["title"], entry["name"]
+        assert entry["summary"], entry["name"]
+        for arg in entry["arguments"]:
+            assert arg["type"] in ("float", "int", "bool", "string", "enum", "dtype", "layout", "any"), arg
+
+
+def test_server_listens_here_alone_and_says_when_it_cannot() -> None:
+    import socket
+
+    from dali_lab.studio import panel_app
+
+    assert panel_app.origins("127.0.0.1", 5080) == ["127.0.0.1:5080", "localhost:5080"]
+    everywhere = panel_app.origins("0.0.0.0", 5080)
+    assert "127.0.0.1:5080" in everywhere
+    assert not any(name.startswith("*") for name in everywhere)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert panel_app.free_port("127.0.0.1", port) != port
+        if panel_app.BUNDLE.is_file():
+            session = start_session(recovery=None, data=".")
+            try:
+                with pytest.raises(DaliLabError, match=f"cannot listen on 127.0.0.1, port {port}"):
+                    panel_app.AppServer(session, port=port)
+            finally:
+                session.close()
