@@ -38,7 +38,7 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
       {!compact && (
         <span className="row-label" title={argumentTitle(argument)}>
           {argument.name}
-          {argument.required && <span className="required"> needed</span>}
+          {missing && <span className="required"> needed</span>}
         </span>
       )}
       <div className="argument-control">
