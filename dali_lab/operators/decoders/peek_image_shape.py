@@ -1,0 +1,99 @@
+"""Reads the shape of encoded pictures without decoding them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.decoders.image import ENCODED, sample_files
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.types import (
+    ANY_DATA,
+    FLOAT,
+    FLOAT64,
+    GRAY,
+    INT16,
+    INT32,
+    INT64,
+    RGB,
+    UINT8,
+    UINT32,
+    UINT64,
+    numpy_dtype,
+)
+
+DTYPES = (INT32, UINT32, INT64, UINT64, FLOAT, FLOAT64)
+
+
+@register
+class PeekImageShape(Operator):
+    """Reads the shape that pictures will have when they are decoded, from their headers alone."""
+
+    name = "peek_image_shape"
+    family = "decoders"
+    title = "Shape of pictures"
+    inputs = (ENCODED,)
+    outputs = (Output("shape", kind="tensor", doc="Height, width and number of channels."),)
+    devices = ("cpu",)
+    arguments = (
+        Arg("dtype", "dtype", INT64, "Type of the numbers."),
+        Arg("adjust_orientation", "bool", True, "Take height and width after the EXIF orientation is applied."),
+        Arg("image_type", "image_type", RGB, "Colours that the picture will have; they decide the channels."),
+    )
+    example = """
+    >>> shapes = fn.peek_image_shape(encoded)
+    """
+
+    def setup(self) -> None:
+        if self.value("dtype") not in DTYPES:
+            names = ", ".join(dtype.name for dtype in DTYPES)
+            raise self.fail(f"is one of {names}, not {self.value('dtype').name}", "dtype")
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.codecs import image
+
+        if data.dtype != UINT8 or data.ndim != 1:
+            raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        color = self.value("image_type")
+        channels = None if color == ANY_DATA else 1 if color == GRAY else 3
+        buffers = data.arrays()
+        shapes = image.peek_shapes(buffers, adjust_orientation=self.value("adjust_orientation"), channels=channels)
+        unknown = (shapes == 0).all(axis=1)
+        if unknown.any():
+            index = int(unknown.argmax())
+            source = data.sources[index] if data.sources is not None else None
+            try:
+                image.peek(buffers[index])
+                reason = "its header holds no size"
+            except image.CodecError as error:
+                reason = str(error)
+            raise call.problem(f"cannot read the shape of the picture: {reason}", sample=index, source=source)
+        return Batch.dense(shapes.astype(numpy_dtype(self.value("dtype"))), dtype=self.value("dtype"))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        files = (sample_files(),)
+        for color in (RGB, GRAY, ANY_DATA):
+            yield Case(files, {"image_type": color})
+        for dtype in DTYPES:
+            yield Case(files, {"dtype": dtype})
+        yield Case(files, {"adjust_orientation": False})
+        turned = [_turned(orientation) for orientation in (1, 3, 6, 8)]
+        yield Case((turned,), {})
+        yield Case((turned,), {"adjust_orientation": False})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((sample_files(),), {"dtype": INT16}, words=("dtype", "INT16", "INT64"))
+        yield ErrorCase(([sample_files()[0], np.arange(100, dtype=np.uint8)],), words=("sample 1", "not an image"))
+        yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
+
+
+def _turned(orientation: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """A JPEG whose EXIF data says that it lies turned."""
+    tags = b"Exif\0\0MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0" + bytes([orientation]) + b"\0\0\0\0\0\0"
+    segment = b"\xff\xe1" + (len(tags) + 2).to_bytes(2, "big") + tags
+    plain = sample_files()[0].tobytes()
+    return np.frombuffer(plain[:2] + segment + plain[2:], np.uint8)
