@@ -308,3 +308,5 @@ def _batch_of_tensors(items: Sequence[Any]) -> Batch:
 
 Tensor = TensorCPU
 TensorList = TensorListCPU
+
+__all__ = ["Tensor", "TensorCPU", "TensorGPU", "TensorList", "TensorListCPU", "TensorListGPU"]

@@ -104,7 +104,7 @@ def run_case(name: str, case: Case) -> bool:
 
 def _source(arrays: Any, layout: str) -> Any:
     batch = [np.asarray(array) for array in arrays]
-    options = {"layout": layout} if layout else {}
+    options: dict[str, Any] = {"layout": layout} if layout else {}
     return fn.external_source(source=lambda: batch, **options)
 
 
