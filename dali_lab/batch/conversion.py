@@ -35,7 +35,7 @@ def converted(batch: Batch, dtype: DALIDataType | None, into: Batch | None = Non
 
 
 def elements(values: npt.ArrayLike, dtype: DALIDataType) -> npt.NDArray[Any]:
-    """Numbers as elements of `dtype`, rounded half away from zero and clamped, seen as unsigned integers of its size."""
+    """Numbers as elements of `dtype`, rounded half away from zero and clamped, seen as unsigned integers."""
     kind = numpy_dtype(dtype)
     numbers = np.atleast_1d(np.asarray(values, np.float64))
     if kind.kind in "iu":

@@ -135,7 +135,7 @@ class Arg:
             if isinstance(value, (bool, int)):
                 return bool(value)
         elif self.type == "int":
-            if isinstance(value, bool) or isinstance(value, int):
+            if isinstance(value, (bool, int)):
                 return int(value)
             if isinstance(value, float) and value.is_integer():
                 return int(value)

@@ -114,7 +114,8 @@ def main() -> None:
         kept = Path(__file__).parent / "results"
         kept.mkdir(exist_ok=True)
         today = datetime.date.today().isoformat()
-        machine = f"{platform.machine()}, {os.cpu_count()} cores, {arguments.threads} threads, Python {platform.python_version()}"
+        machine = f"{platform.machine()}, {os.cpu_count()} cores, {arguments.threads} threads"
+        machine += f", Python {platform.python_version()}"
         (kept / f"throughput-{today}.md").write_text(f"# Throughput, {today}\n\n{machine}\n\n{table(results)}\n")
 
 

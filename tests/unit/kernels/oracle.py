@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the reference of these tests")
 
-from nvidia.dali import Pipeline, fn  # noqa: E402
+from nvidia.dali import Pipeline, fn
 
 Array = np.ndarray[Any, Any]
 

@@ -18,7 +18,7 @@ SIZES = [(1, 1), (1, 9), (13, 2), (40, 51)]
 def blur(images: list[Array], sigma: Any, window: Any, dtype: Any, volumes: bool = False) -> list[Array]:
     """`sigma` and `window` for the axes that are blurred, one row a sample or one for all."""
     windows, lengths = gaussian_windows(sigma, window)
-    count, axes, size = windows.shape
+    axes, size = windows.shape[1:]
     table3 = np.zeros((len(images), 3, size), np.float32)
     table3[:, :, 0] = 1
     table3[:, 3 - axes :] = windows

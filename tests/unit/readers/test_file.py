@@ -12,7 +12,7 @@ import dali_lab
 from dali_lab import Pipeline, fn
 
 dali = pytest.importorskip("nvidia.dali")
-import nvidia.dali.fn  # noqa: E402
+import nvidia.dali.fn  # noqa: E402, F401
 
 
 @pytest.fixture(scope="module")
