@@ -1,0 +1,21 @@
+"""Grows bright regions."""
+
+from __future__ import annotations
+
+from dali_lab.operators.filters.morphing import Morphing
+from dali_lab.schema import register
+
+
+@register
+class Dilate(Morphing):
+    """Replaces each element by the brightest one of a rectangle around it, in each channel.
+
+    What lies outside never counts with ``border_mode="constant"``.
+    """
+
+    name = "experimental.dilate"
+    title = "Dilate"
+    function = "dilate"
+    example = """
+    >>> fn.experimental.dilate(masks, mask_size=(5, 5))
+    """

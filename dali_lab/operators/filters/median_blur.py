@@ -1,0 +1,90 @@
+"""Replaces pixels by the median of a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.filters.pictures import LAYOUTS, each
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT, INT16, INT32, UINT8, UINT16
+
+DTYPES = (UINT8, UINT16, INT16, INT32, FLOAT)
+_ROWS = 32
+
+
+@register
+class MedianBlur(Operator):
+    """Replaces each element by the median of a window around it, in each channel; the edge is repeated outside."""
+
+    name = "experimental.median_blur"
+    family = "filters"
+    title = "Median blur"
+    inputs = (Input("data", layouts=LAYOUTS, doc="Images or sequences of UINT8, UINT16, INT16, INT32 or FLOAT."),)
+    outputs = (Output("data"),)
+    devices = ("cpu", "gpu")
+    frames = True
+    arguments = (
+        Arg(
+            "window_size",
+            "int",
+            (3, 3),
+            "Width and height of the window, odd numbers.",
+            vector=True,
+            length=2,
+            tensor=True,
+            unit="px",
+            minimum=1,
+            soft_maximum=31,
+            step=2,
+            important=True,
+        ),
+    )
+    example = """
+    >>> fn.experimental.median_blur(images, window_size=(5, 5))
+    """
+    differs = "It runs on the CPU too; INT16 and any number of channels are taken."
+    tested_elsewhere = "tests/unit/operators/test_median_blur.py"
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        if data.dtype not in DTYPES:
+            raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
+        sizes = call.vectors("window_size", 2, np.int64)
+        wrong = (sizes < 1) | (sizes % 2 == 0)
+        if wrong.any():
+            index = int(wrong.any(axis=1).argmax())
+            raise call.problem(f"must be odd, got {sizes[index].tolist()}", argument="window_size", sample=index)
+        out = call.allocate(data.shapes, data.dtype, data.layout)
+        for index, source, target in each(call, data, out):
+            width, height = sizes[index].tolist()
+            for channel in range(source.shape[2]) if source.ndim == 3 else (slice(None),):
+                plane, goal = (source[..., channel], target[..., channel]) if source.ndim == 3 else (source, target)
+                _median(np.ascontiguousarray(plane), width, height, goal)
+        return out
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        pictures = samples.pictures()
+        yield ErrorCase((pictures,), {"window_size": (4, 3)}, words=("window_size", "odd", "[4, 3]"))
+        yield ErrorCase((pictures,), {"window_size": (0, 3)}, words=("window_size", "0"))
+        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64", "UINT8"))
+
+
+def _median(plane: npt.NDArray[Any], width: int, height: int, target: npt.NDArray[Any]) -> None:
+    """The median of windows of `plane`, into `target`; by OpenCV where it has the type and the window."""
+    from dali_lab.codecs.opencv import module
+
+    small = width <= 5 and plane.dtype in (np.uint8, np.uint16, np.int16, np.float32)
+    if width == height and (small or plane.dtype == np.uint8):
+        target[...] = module().medianBlur(plane, width) if width > 1 else plane
+        return
+    padded = np.pad(plane, ((height // 2,) * 2, (width // 2,) * 2), mode="edge")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (height, width))
+    middle = width * height // 2
+    for start in range(0, plane.shape[0], _ROWS):
+        part = windows[start : start + _ROWS].reshape(-1, plane.shape[1], width * height)
+        target[start : start + _ROWS] = np.partition(part, middle, axis=-1)[..., middle]
