@@ -151,7 +151,7 @@ class DataNode:
     def __bool__(self) -> NoReturn:
         raise TypeError(
             f"{self!r} has no value yet: it was used in a condition ('if', 'and', 'or', 'not', bool()) while the"
-            " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample when it runs."
+            " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."
         )
 
     def __iter__(self) -> NoReturn:

@@ -43,13 +43,14 @@ def check_placement(graph: Graph, mode: str) -> None:
     """
     placed = gpu_nodes(graph)
     moved = [str(edge) for edge in graph.outputs if edge.device == "gpu"]
-    if not (placed or moved) or mode == "never" or gpu_available():
+    if not (placed or moved) or mode == "never":
         return
     what = ", ".join([*placed, *(f"output {name}" for name in moved)])
+    reason = "this release does not use the GPU yet" if gpu_available() else "there is no GPU here"
     if mode == "require":
-        raise GraphError(f"a GPU is required and there is none; these nodes are placed on it: {what}")
+        raise GraphError(f"a GPU is required, but {reason}; these nodes are placed on it: {what}")
     warnings.warn(
-        f"there is no GPU here, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
+        f"{reason}, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
         UserWarning,
         stacklevel=5,
     )
