@@ -8,6 +8,7 @@ import type { CommandRegistry } from '@lumino/commands';
 import type { Drag } from '@lumino/dragdrop';
 import type { Message as LuminoMessage } from '@lumino/messaging';
 import { Signal, type ISignal } from '@lumino/signaling';
+import { PromiseDelegate } from '@lumino/coreutils';
 import { Widget } from '@lumino/widgets';
 import { loadEditor, type GraphDocument, type Handle, type Message, type Request } from './editor';
 import { graphIcon } from './icons';
@@ -52,6 +53,7 @@ export class GraphPanel extends Widget {
   private mounting = false;
   private stops: (() => void)[] = [];
   private _changed = new Signal<this, void>(this);
+  private _ready = new PromiseDelegate<void>();
 
   constructor(
     readonly context: DocumentRegistry.Context,
@@ -74,6 +76,11 @@ export class GraphPanel extends Widget {
   /** Something that the toolbar shows has changed. */
   get changed(): ISignal<this, void> {
     return this._changed;
+  }
+
+  /** Settled when the session has answered for the first time. */
+  get ready(): Promise<void> {
+    return this._ready.promise;
   }
 
   get state(): State | null {
@@ -124,7 +131,13 @@ export class GraphPanel extends Widget {
       ...graph,
       nodes: {
         ...graph.nodes,
-        [name]: { op: 'readers.file', device: 'cpu', inputs: [], arguments: { file_root: folder }, connections: {} },
+        [name]: {
+          op: 'readers.file',
+          device: 'cpu',
+          inputs: [],
+          arguments: { file_root: folder },
+          connections: {},
+        },
       },
       view: {
         ...graph.view,
@@ -153,7 +166,8 @@ export class GraphPanel extends Widget {
   protected override onAfterAttach(message: LuminoMessage): void {
     super.onAfterAttach(message);
     this.node.addEventListener('keydown', this, true);
-    for (const type of ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop']) this.node.addEventListener(type, this);
+    for (const type of ['lm-dragenter', 'lm-dragover', 'lm-dragleave', 'lm-drop'])
+      this.node.addEventListener(type, this);
     void this.mount();
   }
 
@@ -191,7 +205,12 @@ export class GraphPanel extends Widget {
       await this.context.ready;
       if (this.isDisposed) return;
       const transport = new KernelTransport(this.context.sessionContext, {
-        start: () => this.handle?.getDocument() ?? this.last ?? emptyGraph(),
+        start: () => {
+          const { handle } = this;
+          // Until a session has answered, the canvas holds nothing yet.
+          const known = handle && handle.editor.info.get().session !== null;
+          return known ? handle.getDocument() : (this.last ?? emptyGraph());
+        },
         title: () => this.documentTitle,
         readOnly: () => this.readOnly,
         answer: (request) => this.answer(request),
@@ -213,7 +232,10 @@ export class GraphPanel extends Widget {
         editor.iteration.subscribe(tell),
         editor.info.subscribe(tell),
         editor.run.subscribe(tell),
-        editor.ready.subscribe(tell),
+        editor.ready.subscribe(() => {
+          if (editor.ready.get()) this._ready.resolve();
+          tell();
+        }),
         editor.previews.status.subscribe(tell),
       );
       this.onState(transport.state);
@@ -235,7 +257,9 @@ export class GraphPanel extends Widget {
     if (request.method !== 'save') return undefined;
     const { path } = (request.params ?? {}) as { path?: string };
     if (path !== undefined) {
-      const text = this.surroundings.trans.__('Use Save As in the File menu: the file belongs to JupyterLab.');
+      const text = this.surroundings.trans.__(
+        'Use Save As in the File menu: the file belongs to JupyterLab.',
+      );
       return Promise.reject(new Error(text));
     }
     return this.context.save().then(() => ({ ...this.place(), dirty: false }));
@@ -248,11 +272,12 @@ export class GraphPanel extends Widget {
 
   /** The file is this document's whatever the session thinks; what it opened instead becomes this file's text. */
   private incoming(message: Message): Message {
-    const body = message.kind === 'response' ? message.result : message.kind === 'event' ? message.params : null;
+    const body =
+      message.kind === 'response' ? message.result : message.kind === 'event' ? message.params : null;
     if (typeof body !== 'object' || body === null || !('file' in body)) return message;
     if ('document' in body && !('protocol' in body)) this.schedule();
     const placed = { ...body, ...this.place() };
-    return message.kind === 'response' ? { ...message, result: placed } : ({ ...message, params: placed } as Message);
+    return message.kind === 'response' ? { ...message, result: placed } : { ...message, params: placed };
   }
 
   private onPath(): void {
@@ -302,11 +327,11 @@ export class GraphPanel extends Widget {
           title: trans.__('Back to the graph as it was'),
           run: () => this.context.model.fromString(writeGraph(last)),
         });
-      this.show(this.bars.text, { level: 'error', text: found.problem, actions });
+      this.showBar(this.bars.text, { level: 'error', text: found.problem, actions });
       return;
     }
     this.node.removeAttribute('data-unreadable');
-    this.show(this.bars.text, null);
+    this.showBar(this.bars.text, null);
     this.last = found.document;
     if (this.handle) this.handle.setDocument(found.document);
     else void this.mount();
@@ -325,24 +350,29 @@ export class GraphPanel extends Widget {
     const { sessionContext } = this.context;
     this._changed.emit();
     if (state.status !== 'disconnected') {
-      this.show(this.bars.kernel, null);
+      this.showBar(this.bars.kernel, null);
       return;
     }
     const actions: Bar['actions'] = [];
     if (state.remedy === 'restart')
       actions.push({
         title: trans.__('Restart kernel'),
-        run: () => void (sessionContext.session ? sessionContext.restartKernel() : sessionContext.startKernel()),
+        run: () =>
+          void (sessionContext.session ? sessionContext.restartKernel() : sessionContext.startKernel()),
       });
-    if (state.remedy) actions.push({ title: trans.__('Choose kernel…'), run: () => void dialogs.selectKernel(sessionContext) });
-    this.show(this.bars.kernel, {
+    if (state.remedy)
+      actions.push({
+        title: trans.__('Choose kernel…'),
+        run: () => void dialogs.selectKernel(sessionContext),
+      });
+    this.showBar(this.bars.kernel, {
       level: state.remedy === 'restart' ? 'error' : 'warning',
       text: trans.__(state.detail ?? 'The kernel cannot be reached.'),
       actions,
     });
   }
 
-  private show(element: HTMLElement, bar: Bar | null): void {
+  private showBar(element: HTMLElement, bar: Bar | null): void {
     element.hidden = bar === null;
     element.style.display = bar === null ? 'none' : '';
     if (!bar) {

@@ -33,7 +33,7 @@ export function readGraph(text: string): Read {
   if (!isObject(data)) return { problem: 'This file holds no graph: it should be a JSON object.' };
   const { format, version, nodes, view, pipeline, outputs } = data;
   if (format !== undefined && format !== FORMAT)
-    return { problem: `This file says that it is "${String(format)}", not "${FORMAT}".` };
+    return { problem: `This file says that it is ${JSON.stringify(format)}, not "${FORMAT}".` };
   if (typeof version === 'number' && version > VERSION) {
     const needed = `This file was written by a newer version of DALI Lab (format ${version}; this one reads ${VERSION}).`;
     return { problem: `${needed} Nothing was changed; update dali-lab to open it.` };
@@ -51,7 +51,7 @@ export function readGraph(text: string): Read {
       version: VERSION,
       pipeline: pipeline ?? empty.pipeline,
       nodes,
-      outputs: Array.isArray(outputs) ? outputs : [],
+      outputs: Array.isArray(outputs) ? (outputs as string[]) : [],
       view: { ...empty.view, ...view },
     } as GraphDocument,
   };

@@ -66,7 +66,12 @@ export class KernelTransport implements Transport {
         const { id } = message;
         answer.then(
           (result) => this.deliver({ kind: 'response', id, result }),
-          (error: Error) => this.deliver({ kind: 'response', id, error: { message: error.message, code: 'failed' } }),
+          (error: unknown) =>
+            this.deliver({
+              kind: 'response',
+              id,
+              error: { message: error instanceof Error ? error.message : String(error), code: 'failed' },
+            }),
         );
         return;
       }
@@ -93,6 +98,7 @@ export class KernelTransport implements Transport {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
+    this.attempt += 1;
     this.context.kernelChanged.disconnect(this.onKernel, this);
     this.context.statusChanged.disconnect(this.onStatusChange, this);
     this.context.connectionStatusChanged.disconnect(this.onConnection, this);
@@ -110,7 +116,7 @@ export class KernelTransport implements Transport {
     this.lost = false;
     this.set({ status: 'connecting' });
     const failure = await prepare(kernel);
-    if (attempt !== this.attempt || this.disposed) return;
+    if (attempt !== this.attempt) return;
     if (failure !== null) {
       this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
       return;
@@ -209,13 +215,13 @@ async function prepare(kernel: Kernel.IKernelConnection): Promise<string | null>
   if (!reply) return 'The kernel did not answer.';
   const { content } = reply;
   if (content.status === 'ok') return null;
-  if (content.status === 'aborted') return 'The kernel was interrupted before it was ready.';
+  if (content.status !== 'error') return 'The kernel was interrupted before it was ready.';
   return /No module named .dali_lab/.test(content.evalue)
     ? 'dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.'
     : `The kernel could not load dali_lab: ${content.ename}: ${content.evalue}`;
 }
 
 function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {
-  if (buffer instanceof ArrayBuffer || buffer instanceof DataView) return buffer as Bytes;
+  if (buffer instanceof ArrayBuffer || buffer instanceof DataView) return buffer;
   return new DataView(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
 }

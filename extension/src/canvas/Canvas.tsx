@@ -271,7 +271,8 @@ export function Canvas() {
         const length = element.getTotalLength();
         for (let step = 1; step < 16; step++) {
           const point = element.getPointAtLength((length * step) / 16);
-          if (point.x < x + 16 || point.x > x + width - 16 || point.y < y || point.y > y + height) continue;
+          const across = point.x > x + 16 && point.x < x + width - 16;
+          if (!across || point.y < y - 16 || point.y > y + height) continue;
           const link = key ? actions.linkByKey(editor.history.document, key) : undefined;
           if (link && actions.fitsLink(editor, node.op, link)) return link;
         }
@@ -325,13 +326,17 @@ export function Canvas() {
     [editor, flow, linkUnder, sizeOf],
   );
 
+  const copying = useRef(false);
   const onNodeDrag = useCallback(
     (_: unknown, node: FlowNode, dragged: FlowNode[]) => {
+      // Alt-drag leaves a copy behind.
+      if (copying.current) copyInPlace(editor, node.id);
+      copying.current = false;
       if (dragged.length !== 1 || node.type !== 'operator') return;
       const link = linkUnder(node.id);
       setDropLink(link ? keyOf(link.target) : null);
     },
-    [linkUnder],
+    [editor, linkUnder],
   );
 
   const isValidConnection = useCallback(
@@ -468,8 +473,7 @@ export function Canvas() {
         onNodeDragStop={onNodeDragStop}
         onSelectionDragStop={(event, dragged) => onNodeDragStop(event, dragged[0] as FlowNode, dragged)}
         onNodeDragStart={(event, node) => {
-          // Alt-drag leaves a copy behind.
-          if (event.altKey && node.type === 'operator') copyInPlace(editor, node.id);
+          copying.current = event.altKey && node.type === 'operator';
         }}
         isValidConnection={isValidConnection}
         onConnectStart={() => frame.current?.setAttribute('data-connecting', '')}

@@ -478,7 +478,6 @@ export const COMMANDS: readonly Command[] = [
   {
     id: 'preview',
     label: 'Preview again',
-    keys: ['F5'],
     section: 'Run',
     run: (editor) => editor.previews.ask(),
   },

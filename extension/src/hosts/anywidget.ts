@@ -47,6 +47,9 @@ export function renderWidget(model: WidgetModel, element: HTMLElement): () => vo
   const height = model.get('height');
   const options: MountOptions = {
     height: typeof height === 'number' ? `${height}px` : (text(height) ?? '640px'),
+    // In a cell there is little room: the pictures at the nodes come first.
+    panels: { tray: false, minimap: false },
+    storage: 'notebook',
     theme: (text(model.get('theme')) ?? 'auto') as MountOptions['theme'] & string,
   };
   const handle = mount(element, widgetTransport(model), options);

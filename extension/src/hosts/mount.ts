@@ -19,6 +19,8 @@ export interface MountOptions {
   status?: boolean;
   /** Panels that are open at first, where the person has not chosen. */
   panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
+  /** What this kind of host remembers apart from others: which panels are open. */
+  storage?: string;
   /** CSS height; without it the editor fills its element. */
   height?: string;
 }
@@ -53,18 +55,18 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
 
   const editor = new Editor(transport);
   if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
-  remember('panels', editor.panels);
+  remember(options.storage ? `panels:${options.storage}` : 'panels', editor.panels);
   remember('samples', editor.samples);
 
-  const hosted = hasHostTheme(element);
+  const hosted = hasHostTheme();
   let wanted = options.theme ?? 'auto';
   const themeNow = (): Theme => {
     if (wanted !== 'auto') return wanted;
-    return hosted ? hostTheme(element) : (chosenTheme.get() ?? hostTheme(element));
+    return hosted ? hostTheme() : (chosenTheme.get() ?? hostTheme());
   };
   editor.theme.set(themeNow());
   const stops = [
-    watchHostTheme(element, () => editor.theme.set(themeNow())),
+    watchHostTheme(() => editor.theme.set(themeNow())),
     editor.theme.subscribe((theme) => {
       if (!hosted && theme !== themeNow()) {
         wanted = 'auto';

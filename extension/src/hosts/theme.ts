@@ -2,9 +2,14 @@
 
 export type Theme = 'light' | 'dark';
 
+/** The host's colour of panels, where it is JupyterLab; asked of the page, as an editor may not be in it yet. */
+function hostColour(): string {
+  return getComputedStyle(document.body).getPropertyValue('--jp-layout-color1').trim();
+}
+
 /** Whether the host gives JupyterLab's colours. */
-export function hasHostTheme(element: HTMLElement): boolean {
-  return getComputedStyle(element).getPropertyValue('--jp-layout-color1').trim() !== '';
+export function hasHostTheme(): boolean {
+  return hostColour() !== '';
 }
 
 /** The lightness of any CSS colour, from 0 to 1. */
@@ -19,15 +24,15 @@ function lightness(colour: string): number | null {
   return (0.2126 * r + 0.7152 * g + 0.0722 * b) / 255;
 }
 
-export function hostTheme(element: HTMLElement): Theme {
-  const colour = getComputedStyle(element).getPropertyValue('--jp-layout-color1').trim();
+export function hostTheme(): Theme {
+  const colour = hostColour();
   if (colour !== '') return (lightness(colour) ?? 1) < 0.5 ? 'dark' : 'light';
   return matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
 }
 
 /** Calls back when the host's theme may have changed. */
-export function watchHostTheme(element: HTMLElement, listener: (theme: Theme) => void): () => void {
-  const update = (): void => listener(hostTheme(element));
+export function watchHostTheme(listener: (theme: Theme) => void): () => void {
+  const update = (): void => listener(hostTheme());
   const observer = new MutationObserver(() => setTimeout(update, 50));
   for (const target of [document.documentElement, document.body]) {
     observer.observe(target, {

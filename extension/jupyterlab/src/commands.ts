@@ -1,0 +1,182 @@
+/** JupyterLab's commands for pipelines: those of the editor, and those about files and notebooks. */
+import type { JupyterFrontEnd } from '@jupyterlab/application';
+import { Clipboard, Notification, type ICommandPalette, type WidgetTracker } from '@jupyterlab/apputils';
+import { PathExt } from '@jupyterlab/coreutils';
+import type { DocumentRegistry } from '@jupyterlab/docregistry';
+import type { IDefaultFileBrowser } from '@jupyterlab/filebrowser';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { redoIcon, runIcon, stopIcon, undoIcon, type LabIcon } from '@jupyterlab/ui-components';
+import type { Widget } from '@lumino/widgets';
+import type { GraphWidget } from './document';
+import type { Exported } from './editor';
+import {
+  arrangeIcon,
+  exportIcon,
+  fitIcon,
+  graphIcon,
+  stepBackIcon,
+  stepIcon,
+  zoomInIcon,
+  zoomOutIcon,
+} from './icons';
+import { readGraph } from './text';
+
+export const FACTORY = 'DALI pipeline';
+export const FILE_TYPE = 'dali-graph';
+
+/** What is needed of a notebook. */
+interface NotebookLike extends Widget {
+  context: DocumentRegistry.Context;
+  content: { activeCell: { model: { sharedModel: { setSource(source: string): void } } } | null };
+}
+
+export interface CommandOptions {
+  app: JupyterFrontEnd;
+  tracker: WidgetTracker<GraphWidget>;
+  browser: IDefaultFileBrowser | null;
+  palette: ICommandPalette | null;
+  trans: TranslationBundle;
+}
+
+export function addCommands({ app, tracker, browser, palette, trans }: CommandOptions): void {
+  const { commands } = app;
+  const current = (): GraphWidget | null =>
+    tracker.currentWidget && tracker.currentWidget === app.shell.currentWidget ? tracker.currentWidget : null;
+
+  // One for each command of the editor that makes sense outside it: id, words, and perhaps an icon.
+  const table: [string, string, string, LabIcon?][] = [
+    ['run', trans.__('Run Batches'), trans.__('Measure the speed of a real run'), runIcon],
+    ['stop', trans.__('Stop'), trans.__('Stop the run and the previews'), stopIcon],
+    ['step', trans.__('Next Batch'), trans.__('Show the next batch'), stepIcon],
+    ['step-back', trans.__('Previous Batch'), trans.__('Show the batch before'), stepBackIcon],
+    ['undo', trans.__('Undo'), trans.__('Undo the last gesture'), undoIcon],
+    ['redo', trans.__('Redo'), trans.__('Do again what was undone'), redoIcon],
+    ['search', trans.__('Add Operator…'), trans.__('Search for an operator and place it')],
+    ['arrange', trans.__('Arrange'), trans.__('Lay the graph out'), arrangeIcon],
+    ['fit', trans.__('Fit'), trans.__('Show the whole graph'), fitIcon],
+    ['zoom-in', trans.__('Zoom In'), trans.__('Zoom in'), zoomInIcon],
+    ['zoom-out', trans.__('Zoom Out'), trans.__('Zoom out'), zoomOutIcon],
+    ['export', trans.__('Export…'), trans.__('Show the graph as code'), exportIcon],
+    ['pipeline', trans.__('Pipeline Settings…'), trans.__('Batch size, threads, seed')],
+    ['next-problem', trans.__('Go to Next Problem'), trans.__('Select the next node that has a problem')],
+    ['toggle-palette', trans.__('Palette'), trans.__('Show or hide the operators')],
+    ['toggle-inspector', trans.__('Inspector'), trans.__('Show or hide the arguments')],
+    ['toggle-tray', trans.__('Batch Tray'), trans.__('Show or hide the batch')],
+    ['shortcuts', trans.__('Keyboard Shortcuts of the Editor'), trans.__('List the keys of the canvas')],
+  ];
+  for (const [id, label, caption, icon] of table) {
+    commands.addCommand(`dali-lab:${id}`, {
+      label,
+      caption,
+      ...(icon ? { icon } : {}),
+      isEnabled: () => current()?.content.handle != null,
+      execute: () => current()?.content.execute(id),
+      describedBy: { args: { type: 'object', properties: {} } },
+    });
+  }
+
+  commands.addCommand('dali-lab:create-new', {
+    label: ({ isPalette }) => (isPalette ? trans.__('New DALI Pipeline') : trans.__('DALI Pipeline')),
+    caption: trans.__('Make a graph of operators and see its pictures'),
+    icon: ({ isPalette }) => (isPalette ? undefined : graphIcon),
+    describedBy: { args: { type: 'object', properties: { cwd: { type: 'string' } } } },
+    execute: async ({ cwd }) => {
+      const path = typeof cwd === 'string' ? cwd : (browser?.model.path ?? '');
+      const made = (await commands.execute('docmanager:new-untitled', {
+        path,
+        type: 'file',
+        ext: 'dali.json',
+      })) as {
+        path: string;
+      };
+      return commands.execute('docmanager:open', { path: made.path, factory: FACTORY }) as Promise<Widget>;
+    },
+  });
+
+  /** The graph that a command is about: the document that is shown, else the file chosen in the browser. */
+  const target = (): string | null => {
+    const shown = current();
+    if (shown) return shown.context.path;
+    for (const item of browser?.selectedItems() ?? []) if (item.path.endsWith('.dali.json')) return item.path;
+    return null;
+  };
+  const selectedInBrowser = (): string | null => {
+    for (const item of browser?.selectedItems() ?? []) if (item.path.endsWith('.dali.json')) return item.path;
+    return null;
+  };
+  const openDocument = (path: string): GraphWidget | undefined =>
+    tracker.find((widget) => widget.context.path === path);
+
+  commands.addCommand('dali-lab:open-text', {
+    label: trans.__('Open as Text'),
+    caption: trans.__('Show the text of this graph beside it'),
+    isEnabled: () => target() !== null,
+    execute: () =>
+      commands.execute('docmanager:open', {
+        path: target(),
+        factory: 'Editor',
+        options: { mode: 'split-right' },
+      }),
+    describedBy: { args: { type: 'object', properties: {} } },
+  });
+
+  commands.addCommand('dali-lab:open-in-notebook', {
+    label: trans.__('Open in Notebook'),
+    caption: trans.__('Make a notebook with a cell that loads this graph'),
+    isEnabled: () => target() !== null,
+    describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
+    execute: async ({ path: given }) => {
+      const path = typeof given === 'string' ? given : (current()?.context.path ?? selectedInBrowser());
+      if (path === null) return;
+      const shown = openDocument(path);
+      if (shown?.context.model.dirty) await shown.context.save();
+      const kernel = shown?.context.sessionContext.session?.kernel;
+      const local = app.serviceManager.contents.localPath(path);
+      const panel = (await commands.execute('notebook:create-new', {
+        cwd: PathExt.dirname(path),
+        ...(kernel ? { kernelName: kernel.name, kernelId: kernel.id } : { kernelName: 'python3' }),
+      })) as NotebookLike;
+      await panel.context.ready;
+      const file = JSON.stringify(PathExt.basename(local));
+      const code = `import dali_lab\n\neditor = dali_lab.edit(${file})\neditor`;
+      panel.content.activeCell?.model.sharedModel.setSource(code);
+    },
+  });
+
+  commands.addCommand('dali-lab:copy-python', {
+    label: trans.__('Copy as Python'),
+    caption: trans.__('Copy this graph as a Python program'),
+    isEnabled: () => target() !== null,
+    describedBy: { args: { type: 'object', properties: {} } },
+    execute: async () => {
+      const path = target();
+      if (path === null) return;
+      let shown = openDocument(path);
+      if (!shown) {
+        shown = (await commands.execute('docmanager:open', { path, factory: FACTORY })) as GraphWidget;
+        await shown.context.ready;
+        const found = readGraph(shown.context.model.toString());
+        if ('problem' in found) {
+          Notification.error(found.problem);
+          return;
+        }
+        await shown.content.ready;
+      }
+      try {
+        const { text, warnings } = await shown.content.ask<Exported>('export', { to: 'python' });
+        Clipboard.copyToSystem(text);
+        if (warnings?.length) Notification.warning(warnings.join(' '));
+        else Notification.info(trans.__('Copied %1 as Python.', PathExt.basename(path)), { autoClose: 3000 });
+      } catch (error) {
+        Notification.error((error as Error).message);
+      }
+    },
+  });
+
+  if (!palette) return;
+  const category = trans.__('DALI Pipeline');
+  for (const [id] of table) palette.addItem({ command: `dali-lab:${id}`, category });
+  for (const id of ['open-text', 'open-in-notebook', 'copy-python'])
+    palette.addItem({ command: `dali-lab:${id}`, category });
+  palette.addItem({ command: 'dali-lab:create-new', category, args: { isPalette: true } });
+}
