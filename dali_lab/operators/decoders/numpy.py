@@ -1,0 +1,106 @@
+"""Decodes arrays in NumPy's format."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import converted
+from dali_lab.codecs.header import CodecError
+from dali_lab.operators.decoders.image import ENCODED
+from dali_lab.operators.decoders.numpy_format import parse_header
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.types import BOOL, FLOAT, INT16, UINT8, numpy_dtype
+
+
+@register
+class Numpy(Operator):
+    """Decodes the bytes of NumPy files (``.npy``) of any order and version.
+
+    All arrays of a batch have as many dimensions and, unless `dtype` converts them, the same type.
+    """
+
+    name = "decoders.numpy"
+    family = "decoders"
+    title = "NumPy decoder"
+    inputs = (ENCODED,)
+    outputs = (Output("array", kind="any"),)
+    arguments = (
+        Arg("dtype", "dtype", None, "Type to convert all arrays to, rounded and clamped; their own if not given."),
+    )
+    example = """
+    >>> encoded, _ = fn.readers.file(file_root=root, file_filters=["*.npy"])
+    >>> arrays = fn.decoders.numpy(encoded)
+    """
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        if data.dtype != UINT8 or data.ndim != 1:
+            raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        wanted = self.value("dtype")
+        rows: list[npt.NDArray[Any]] = []
+        for index, encoded in enumerate(data.arrays()):
+            source = data.sources[index] if data.sources is not None else None
+            try:
+                array = decoded(encoded)
+            except CodecError as error:
+                raise call.problem(f"cannot decode the array: {error}", sample=index, source=source) from error
+            if wanted is not None:
+                array = converted(Batch.of([array]), wanted).array(0)
+            if rows and (array.dtype, array.ndim) != (rows[0].dtype, rows[0].ndim):
+                raise call.problem(
+                    f"has {array.ndim} dimensions of {array.dtype}, sample {call.start} has {rows[0].ndim}"
+                    f" of {rows[0].dtype}",
+                    sample=index,
+                    source=source,
+                )
+            rows.append(array)
+        result = Batch.of(rows, "", wanted)
+        result.sources = data.sources
+        return result
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        block = np.arange(24).reshape(2, 3, 4)
+        for dtype in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "?"):
+            yield Case(([_encoded(block.astype(dtype)), _encoded(block[:1].astype(dtype)[:, :0])],))
+        yield Case(([_encoded(np.float32(3)), _encoded(np.float32(4))],))
+        numbers = [_encoded(np.float64(block * 30.7 - 300)), _encoded(np.int32(block)), _encoded(block > 3)]
+        for wanted in (FLOAT, UINT8, INT16, BOOL):
+            yield Case((numbers,), {"dtype": wanted})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        good = _encoded(np.arange(12, dtype=np.float32).reshape(3, 4))
+        yield ErrorCase(([good, good[:5]],), words=("sample 1", "not a NumPy file"))
+        yield ErrorCase(([good[:50]],), words=("sample 0", "ends within its header"))
+        yield ErrorCase(([good[:140]],), words=("sample 0", "ends", "48"))
+        yield ErrorCase(([_encoded(np.zeros(3, ">f4"))],), words=("big-endian",))
+        yield ErrorCase(([_encoded(np.zeros(3, "c8"))],), words=("c8",))
+        yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
+
+
+def decoded(data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+    """The array in the bytes of a NumPy file, C-contiguous.
+
+    Raises
+    ------
+    CodecError
+        If they are none.
+    """
+    header = parse_header(data[: 65536 + 12].tobytes())
+    if len(data) - header.offset < header.nbytes:
+        raise CodecError(f"the file ends before its {header.nbytes} bytes of elements")
+    elements = np.frombuffer(data, np.uint8, header.nbytes, header.offset).copy().view(numpy_dtype(header.dtype))
+    array = elements.reshape(header.shape, order="F" if header.fortran_order else "C")
+    return np.asarray(array, order="C")
+
+
+def _encoded(array: npt.ArrayLike) -> npt.NDArray[np.uint8]:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asanyarray(array), version=(1, 0))
+    return np.frombuffer(file.getvalue(), np.uint8)

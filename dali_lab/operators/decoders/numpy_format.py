@@ -1,0 +1,94 @@
+"""The header of a NumPy file: what lies in it, of which type, shape and order."""
+
+from __future__ import annotations
+
+import ast
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from dali_lab.codecs.header import CodecError
+from dali_lab.types import DALIDataType, to_dali_type
+
+MAGIC = b"\x93NUMPY"
+START = 12
+"""Bytes that hold the magic, the version and the length of the header, whatever the version."""
+
+
+class NumpyHeader(NamedTuple):
+    """What the header of a NumPy file says.
+
+    Attributes
+    ----------
+    dtype, shape
+        Of the array.
+    fortran_order
+        The first axis varies fastest.
+    offset
+        Where the elements begin.
+    """
+
+    dtype: DALIDataType
+    shape: tuple[int, ...]
+    fortran_order: bool
+    offset: int
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        from dali_lab.types import numpy_dtype
+
+        return int(np.prod(self.shape, dtype=np.int64)) * numpy_dtype(self.dtype).itemsize
+
+
+def header_length(start: bytes) -> int:
+    """Bytes up to the elements, from the first :data:`START` bytes of a file.
+
+    Raises
+    ------
+    CodecError
+        If it is no NumPy file.
+    """
+    if len(start) < 10 or start[:6] != MAGIC:
+        raise CodecError("not a NumPy file")
+    major = start[6]
+    if major == 1:
+        return int(10 + struct.unpack_from("<H", start, 8)[0])
+    if major not in (2, 3):
+        raise CodecError(f"NumPy files of version {major}.{start[7]} are not known")
+    if len(start) < START:
+        raise CodecError("not a NumPy file")
+    return int(START + struct.unpack_from("<I", start, 8)[0])
+
+
+def parse_header(data: bytes) -> NumpyHeader:
+    """Read the header, given at least all of its bytes.
+
+    Raises
+    ------
+    CodecError
+        If it is damaged, or the array is of a type that samples cannot have.
+    """
+    length = header_length(data[:START])
+    if len(data) < length:
+        raise CodecError("the file ends within its header")
+    text = data[10 if data[6] == 1 else START : length].decode("latin1")
+    try:
+        described = ast.literal_eval(text.strip())
+        name, order, shape = described["descr"], described["fortran_order"], described["shape"]
+        if not isinstance(order, bool) or not isinstance(shape, tuple):
+            raise ValueError(text)
+        if any(not isinstance(extent, int) or extent < 0 for extent in shape):
+            raise ValueError(text)
+    except (ValueError, SyntaxError, KeyError, TypeError, MemoryError, RecursionError):
+        raise CodecError(f"its header is damaged: {text[:80]!r}") from None
+    try:
+        if not isinstance(name, str):
+            raise TypeError
+        dtype = to_dali_type(np.dtype(name).newbyteorder("="))
+    except (TypeError, ValueError, KeyError):
+        raise CodecError(f"its elements are of type {name!r}, which samples cannot have") from None
+    if not np.dtype(name).isnative:
+        raise CodecError(f"its elements are big-endian ({name})")
+    return NumpyHeader(dtype, shape, order, length)

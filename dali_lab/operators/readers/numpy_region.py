@@ -1,0 +1,94 @@
+"""The region that a reader of arrays reads: its arguments, and the window that they give on each array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows
+from dali_lab.schema import Arg, Call, Operator
+
+_STARTS = ("roi_start", "rel_roi_start")
+_ENDS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
+
+
+def _relative(name: str, meaning: str) -> Arg:
+    return Arg(
+        name, "float", None, f"{meaning}, as a share of the extent.", vector=True, tensor=True,
+        soft_minimum=0.0, soft_maximum=1.0,
+    )  # fmt: skip
+
+
+REGION = (
+    Arg("roi_start", "int", None, "First element of the region along each axis.", vector=True, tensor=True),
+    _relative("rel_roi_start", "First element of the region"),
+    Arg("roi_end", "int", None, "Element after the last one of the region.", vector=True, tensor=True),
+    _relative("rel_roi_end", "Element after the last one of the region"),
+    Arg("roi_shape", "int", None, "Extent of the region.", vector=True, tensor=True),
+    _relative("rel_roi_shape", "Extent of the region"),
+    Arg("roi_axes", "int", (), "Axes that these speak of; all of them in order if not given.", vector=True),
+    OUT_OF_BOUNDS,
+    Arg("fill_value", "float", 0.0, "What is put where a region leaves the array, if it may."),
+)
+
+
+def wants_region(operator: Operator) -> bool:
+    """Whether a region is asked for."""
+    return any(operator.has(name) for name in (*_STARTS, *_ENDS))
+
+
+def verify_region(values: Mapping[str, Any], connected: Iterable[str]) -> None:
+    """Raise :class:`ArgumentError` if the arguments of the region contradict each other."""
+    joined = set(connected)
+    for names in (_STARTS, _ENDS):
+        given = [name for name in names if name in joined or values.get(name) is not None]
+        if len(given) > 1:
+            raise ArgumentError(f"given together with '{given[0]}'; give one or the other", argument=given[1])
+    axes = values.get("roi_axes", ())
+    if len(set(axes)) != len(axes):
+        raise ArgumentError(f"{list(axes)} holds an axis twice", argument="roi_axes")
+
+
+def region_windows(call: Call, shapes: npt.NDArray[np.int64]) -> Windows:
+    """Start and extent of the region of each array."""
+    ndim = shapes.shape[1]
+    axes = np.array(call.operator.value("roi_axes") or range(ndim), np.int64)
+    outside = (axes < -ndim) | (axes >= ndim)
+    if outside.any():
+        raise call.problem(f"{axes[outside][0]} is not one of the {ndim} axes", argument="roi_axes")
+    axes = axes % ndim
+    if len(set(axes.tolist())) != len(axes):
+        raise call.problem(f"{axes.tolist()} holds an axis twice", argument="roi_axes")
+    extents = shapes[:, axes].astype(np.float64)
+
+    def table(absolute: str, relative: str) -> npt.NDArray[np.float64] | None:
+        if call.has(absolute):
+            return np.asarray(call.vectors(absolute, len(axes), np.int64), np.float64)
+        if call.has(relative):
+            return np.asarray(call.vectors(relative, len(axes)), np.float64) * extents
+        return None
+
+    start, end, size = (table(f"roi_{name}", f"rel_roi_{name}") for name in ("start", "end", "shape"))
+    first = np.zeros_like(extents) if start is None else start
+    last = extents if end is None else end
+    if size is not None:
+        last = first + size
+    low, high = _rounded(first), _rounded(last)
+    if (high < low).any():
+        index = int((high < low).any(axis=1).argmax())
+        raise call.problem(
+            f"the region ends before it starts: {low[index].tolist()} to {high[index].tolist()}", sample=index
+        )
+    begin, extent = np.zeros_like(shapes), shapes.copy()
+    begin[:, axes] = low
+    extent[:, axes] = high - low
+    return Windows(begin, extent)
+
+
+def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """To the nearest integer, halves away from zero."""
+    return np.where(values < 0, np.ceil(values - 0.5), np.floor(values + 0.5)).astype(np.int64)
