@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from dali_lab.errors import FormatError
-from dali_lab.graph.graph import Edge, Graph, same_values
+from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.graph.graph import Edge, Graph, Node, same_values
 from dali_lab.graph.verification import problems
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
@@ -104,11 +104,22 @@ def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: st
         raise FormatError(f"{target} has no equivalent for:\n  " + "\n  ".join(lines))
 
 
-def plain_arguments(op: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a node that differ from their defaults, in the order of the declaration."""
-    table = find_operator(op).argument_table if has_operator(op) else {}
-    ordered = [name for name in table if name in arguments] + [name for name in arguments if name not in table]
-    return {name: arguments[name] for name in ordered if not _is_default(table, name, arguments[name])}
+def plain_arguments(node: Node) -> dict[str, Any]:
+    """The arguments of a node that differ from their defaults, in the order of the declaration.
+
+    Where an operator tells an argument that has its default from one that was not given, all are kept.
+    """
+    known = has_operator(node.op)
+    table = find_operator(node.op).argument_table if known else {}
+    ordered = [name for name in table if name in node.arguments]
+    ordered += [name for name in node.arguments if name not in table]
+    plain = {name: node.arguments[name] for name in ordered if not _is_default(table, name, node.arguments[name])}
+    if known and len(plain) < len(ordered):
+        try:
+            find_operator(node.op).verify(plain, node.connections, len(node.inputs))
+        except DaliLabError:
+            return {name: node.arguments[name] for name in ordered}
+    return plain
 
 
 def _is_default(table: Mapping[str, Any], name: str, value: Any) -> bool:
@@ -132,8 +143,7 @@ def plain_graph(graph: Graph) -> Graph:
     """
     nodes = {}
     for name, node in graph.nodes.items():
-        arguments = plain_arguments(node.op, node.arguments)
-        nodes[name] = node.replaced(arguments=arguments)
+        nodes[name] = node.replaced(arguments=plain_arguments(node))
     needed = graph.ancestors(
         [*(edge.node for edge in graph.outputs), *(n for n, node in nodes.items() if node.arguments.get("preserve"))]
     )

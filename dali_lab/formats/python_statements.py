@@ -161,7 +161,9 @@ class Statements:
                 continue
             piece, _ = self._right(name)
             variables = self.variables[name]
-            left = ", ".join(variables)
+            # An external source that was told its number of outputs gives a list, even of one.
+            alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
+            left = f"({variables[0]},)" if alone else ", ".join(variables)
             left = f"{left} = " if any((name, index) in self.used for index in range(64)) or len(variables) > 1 else ""
             result += lines(left, piece, indent=_INDENT)
         return result
@@ -212,7 +214,7 @@ class Statements:
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
         # What conditionals record has defaults here that NVIDIA DALI does not have.
         inner = node.op.startswith("_conditional.")
-        arguments = node.arguments if inner else plain_arguments(node.op, node.arguments)
+        arguments = node.arguments if inner else plain_arguments(node)
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:
