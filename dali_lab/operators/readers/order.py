@@ -13,6 +13,8 @@ from dali_lab.executor.operator_seeds import seed_sequence
 
 Indices = npt.NDArray[np.int64]
 
+_FEW = 4096
+
 
 class ReaderOrder:
     """The samples of a reader, batch after batch and without end, in NVIDIA DALI's order.
@@ -102,6 +104,7 @@ class ReaderOrder:
             ],
             np.int64,
         )  # fmt: skip
+        self._plain = not (random_shuffle or shuffle_after_epoch or pad_last_batch or num_shards > 1)
         self._buffer = np.zeros(initial_fill if random_shuffle else 1, np.int64)
         self._spans = np.zeros((len(self._buffer) + 2, 2), np.int64)
         self._begin()
@@ -132,17 +135,29 @@ class ReaderOrder:
 
         Padding fills a batch, so it matters where batches end: take as many at once as a batch holds.
         """
+        if self._in_line and self._ahead + count <= _FEW:
+            first = self._ahead
+            self._ahead += count
+            return np.arange(first, first + count, dtype=np.int64) % self.size
+        self._catch_up()
         from dali_lab.kernels.cpu import reader_order
 
         out = np.empty(count, np.int64)
         reader_order.next_batch(self._setup, self._state, self._order, self._buffer, self._spans, out)
         return out
 
+    def _catch_up(self) -> None:
+        """Bring the state to where the samples that were counted off without the kernel have led."""
+        taken, self._ahead, self._in_line = self._ahead, 0, False
+        if taken:
+            self.next_batch(taken)
+
     def get_state(self) -> dict[str, Any]:
         """What :meth:`set_state` needs to go on from here, as plain JSON values.
 
         Its length grows with `initial_fill`, not with the number of samples.
         """
+        self._catch_up()
         from dali_lab.kernels.cpu import reader_order
 
         spans: list[list[int]] = []
@@ -174,6 +189,7 @@ class ReaderOrder:
         if any(not 0 <= index < self.size for index in buffer) or len(spans) > len(self._spans):
             raise ValueError("the saved state is damaged")
         self._begin()
+        self._in_line = False
         passes = int(values[reader_order.PASS])
         if self._after_epoch and passes > 1:
             first = passes if self._from_start else 2
@@ -192,6 +208,9 @@ class ReaderOrder:
     def _begin(self) -> None:
         from dali_lab.kernels.cpu import reader_order
 
+        # The first samples of a list read in line are counted off: no kernel is compiled for them.
+        self._in_line = self._plain
+        self._ahead = 0
         self._order = np.arange(self.size, dtype=np.int64)
         if self._shuffle_list:
             reader_order.shuffle_once(self._order)
