@@ -1,0 +1,102 @@
+"""The kernel's side of the JupyterLab document, over a comm without a kernel."""
+
+from __future__ import annotations
+
+import queue
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from dali_lab.studio import jupyter
+from dali_lab.studio.documents import empty_document
+
+Json = dict[str, Any]
+
+
+class Comm:
+    """What a kernel's comm offers, with the other end in the test."""
+
+    def __init__(self) -> None:
+        self.sent: queue.Queue[tuple[Json, list[bytes]]] = queue.Queue()
+        self.take: Callable[[Json], None] = lambda _: None
+        self.end: Callable[[Json], None] = lambda _: None
+
+    def send(self, data: Json, buffers: list[bytes]) -> None:
+        self.sent.put((data, buffers))
+
+    def on_msg(self, take: Callable[[Json], None]) -> None:
+        self.take = take
+
+    def on_close(self, end: Callable[[Json], None]) -> None:
+        self.end = end
+
+    def call(self, method: str, **params: Any) -> Json:
+        self.take({"content": {"data": {"kind": "request", "id": "editor-1", "method": method, "params": params}}})
+        while True:
+            message, _ = self.sent.get(timeout=30)
+            if message["kind"] == "response":
+                return message
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., tuple[Comm, jupyter.Connection]]]:
+    made: list[jupyter.Connection] = []
+
+    def open_comm(**data: Any) -> tuple[Comm, jupyter.Connection]:
+        comm = Comm()
+        connection = jupyter.Connection(comm, data)
+        made.append(connection)
+        return comm, connection
+
+    yield open_comm
+    for connection in made:
+        connection.close()
+
+
+def document() -> Json:
+    return {**empty_document(), "nodes": {"x": {"op": "random.uniform", "device": "cpu"}}, "outputs": ["x"]}
+
+
+def test_document_of_the_editor_is_the_document_of_the_session(opened: Any) -> None:
+    comm, _ = opened(document=document(), title="cats")
+    hello = comm.call("hello", protocol=1, client="c")["result"]
+    assert list(hello["document"]["nodes"]) == ["x"]
+    assert hello["title"] == "cats"
+    assert hello["dirty"] is False
+    assert hello["read_only"] is False
+
+
+def test_read_only_file_refuses_edits(opened: Any) -> None:
+    comm, _ = opened(document=document(), read_only=True)
+    assert comm.call("hello", protocol=1, client="c")["result"]["read_only"] is True
+    error = comm.call("edit", base=1, changes={"nodes": {"x": None}})["error"]
+    assert error["code"] == "read_only"
+
+
+def test_document_that_cannot_be_read_is_told_of(opened: Any) -> None:
+    comm, connection = opened(document={"nodes": 3})
+    assert connection.session.notices[0]["level"] == "error"
+    assert comm.call("hello", protocol=1, client="c")["result"]["document"]["nodes"] == {}
+
+
+def test_interrupt_cancels_what_is_at_work(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, connection = opened(document=document())
+    cancelled: list[str] = []
+    monkeypatch.setattr(connection._port, "cancel", lambda: cancelled.append("preview"))
+    jupyter.interrupt_all()
+    assert cancelled == ["preview"]
+
+
+def test_closing_ends_the_session(opened: Any) -> None:
+    comm, connection = opened(document=document())
+    comm.end({})
+    for thread in connection.session._threads:
+        thread.join(10)
+        assert not thread.is_alive()
+    connection.close()
+
+
+def test_outside_a_kernel_there_is_nothing_to_register() -> None:
+    assert jupyter.register() in (True, False)
+    assert jupyter.TARGET == "dali_lab.session"
