@@ -98,6 +98,24 @@ def test_unusual_pictures(open_session: Open, tmp_path: Path) -> None:
     assert result["flip"]["outputs"][0]["shapes"] == [[40, 50, 3], [40, 50, 3], [40, 50, 3], [1, 1, 3]]
 
 
+def test_pictures_from_print_shops_and_telephones(open_session: Open, tmp_path: Path) -> None:
+    from PIL import Image
+
+    folder = tmp_path / "odd" / "class"
+    folder.mkdir(parents=True)
+    pixels = Image.fromarray(picture(40, 60))
+    pixels.convert("CMYK").save(folder / "0.jpg")
+    turned = Image.Exif()
+    turned[0x0112] = 6
+    pixels.save(folder / "1.jpg", exif=turned)
+    pixels.convert("L").save(folder / "2.jpg")
+    cv2.imwrite(str(folder / "3.png"), picture(40, 60, dtype=np.uint16))
+    result = Client(open_session(document(tmp_path / "odd", flip=FLIP))).preview(samples=4)
+    assert "error" not in result["decode"]
+    assert result["decode"]["outputs"][0]["shapes"] == [[40, 60, 3], [60, 40, 3], [40, 60, 3], [40, 60, 3]]
+    assert all(result["flip"]["outputs"][0]["images"])
+
+
 def test_unfinished_graph(open_session: Open, folder: Path) -> None:
     client = Client(
         open_session(document(folder, flip={"op": "flip", "inputs": [None]}, crop={"op": "crop", "inputs": ["flip"]}))
