@@ -1,0 +1,60 @@
+"""What is drawn trains: the exported file, run by itself, feeds a PyTorch loop for two epochs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import cv2
+import pytest
+
+from dali_lab import cli
+from dali_lab.formats import json_file
+from dali_lab.schema.samples import picture
+from dali_lab.studio.starts import first_pipeline
+
+pytest.importorskip("torch")
+
+LOOP = """
+import torch
+from exported import pipeline
+from dali_lab.plugin.pytorch import DALIClassificationIterator, LastBatchPolicy
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.AdaptiveAvgPool2d(4), torch.nn.Flatten(), torch.nn.Linear(48, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+batches = DALIClassificationIterator(
+    pipeline(), reader_name="reader", last_batch_policy=LastBatchPolicy.PARTIAL, auto_reset=True
+)
+for epoch in range(2):
+    seen = 0
+    for batch in batches:
+        images, labels = batch[0]["data"], batch[0]["label"].squeeze(-1).long()
+        assert images.shape[1:] == (3, 224, 224) and images.dtype == torch.float32
+        loss = torch.nn.functional.cross_entropy(model(images), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        assert torch.isfinite(loss)
+        seen += len(images)
+    print("epoch", epoch, "samples", seen)
+"""
+
+
+def test_two_epochs(tmp_path: Path) -> None:
+    pictures = tmp_path / "pictures"
+    for label in ("left", "right"):
+        (pictures / label).mkdir(parents=True)
+        for index in range(5):
+            cv2.imwrite(str(pictures / label / f"{index}.jpg"), picture(60 + index, 80, seed=index))
+    graph = json_file.from_document(first_pipeline(str(pictures)))
+    json_file.dump(graph, tmp_path / "drawn.dali.json")
+    arguments = ["export", str(tmp_path / "drawn.dali.json"), "--to", "python", "--output", str(tmp_path / "exported.py")]
+    assert cli.main(arguments) == 0
+    (tmp_path / "train.py").write_text(LOOP)
+    done = subprocess.run(
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["epoch 0 samples 10", "epoch 1 samples 10"]
