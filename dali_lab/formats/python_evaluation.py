@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from types import ModuleType
 from typing import Any
 
@@ -39,7 +40,7 @@ _NODE_METHODS = ("gpu", "cpu", "shape", "property", "source_info")
 _CONSTANT_METHODS = tuple(name for name in vars(ScalarConstant) if not name.startswith("_"))
 _NUMPY = (
     "array", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool_", "pi", "e", "inf", "nan",
+    "bool_", "zeros", "pi", "e", "inf", "nan",
 )  # fmt: skip
 
 
@@ -118,7 +119,10 @@ class Evaluator:
             self.names[name or "numpy"] = _Namespace("numpy", {key: getattr(np, key) for key in _NUMPY})
         elif root is not None:
             if name is not None:
-                self.names[name] = self._member(_package(root), path[len(root) :].strip("."))
+                try:
+                    self.names[name] = self._member(_package(root), path[len(root) :].strip("."))
+                except NeedsRunning:
+                    self.names[name] = PythonReference(f"{path}:", path)
             else:
                 whole = _package(root)
                 self.names[root.split(".")[0]] = whole if "." not in root else _Namespace("nvidia", {"dali": whole})
@@ -128,7 +132,11 @@ class Evaluator:
     def _imported(self, module: str, name: str, level: int) -> Any:
         root = next((package for package in _PACKAGES if module == package or module.startswith(f"{package}.")), None)
         if root is not None and not level:
-            return self._member(_package(root), f"{module[len(root) :].strip('.')}.{name}".strip("."))
+            try:
+                return self._member(_package(root), f"{module[len(root) :].strip('.')}.{name}".strip("."))
+            except NeedsRunning:
+                # Something else of the package, such as an iterator; it matters only if the pipeline uses it.
+                return PythonReference(f"{module}:{name}")
         if module == "nvidia" and name == "dali":
             return _package("nvidia.dali")
         if module == "numpy" and name in _NUMPY:
@@ -336,6 +344,8 @@ class Evaluator:
         if isinstance(function, PythonReference) or not callable(function):
             name = getattr(node.func, "id", getattr(node.func, "attr", "something"))
             raise NeedsRunning(node, f"'{name}' is called, which is no operator")
+        if function is np.zeros and not _is_small_shape(arguments[0] if arguments else keywords.get("shape")):
+            raise NeedsRunning(node, "there is a large array")
         if function in (list, tuple) and sum(isinstance(item, (tuple, list)) for item in arguments) != len(arguments):
             raise NeedsRunning(node, "a list is made of something that is none")
         return self._placed(function(*arguments, **keywords))
@@ -352,6 +362,13 @@ class Evaluator:
 
 def _is_small(value: Any) -> bool:
     return isinstance(value, (bool, int, float)) and abs(value) <= 1024
+
+
+def _is_small_shape(shape: Any) -> bool:
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(extent, int) and 0 <= extent <= _LARGEST for extent in extents) or len(extents) > 32:
+        return False
+    return prod(extents) <= _LARGEST
 
 
 def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:

@@ -71,7 +71,8 @@ def expression(node: Node, operand: Callable[[Edge], Expression], *, exact: bool
         count = node.arguments.get("num_subscripts")
         if set(node.arguments) != {"num_subscripts"} or len(node.inputs) != 1 or not isinstance(count, int):
             return None
-        return Expression(f"{operand(node.inputs[0]).within(ATOM)}[{', '.join([':'] * min(count, 32))}]")
+        head = f"{operand(node.inputs[0]).within(ATOM)}["
+        return Expression(Bracket(head, (("", ":"),) * min(count, 32), "]"))
     return _arithmetic(node, operand, exact)
 
 

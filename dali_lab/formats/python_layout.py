@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -56,18 +57,26 @@ def lines(prefix: str, piece: Piece, suffix: str = "", indent: int = 0) -> list[
     """The lines of ``prefix piece suffix`` at an indentation."""
     margin = " " * indent
     whole = f"{margin}{prefix}{flat(piece)}{suffix}"
-    if len(whole) <= WIDTH or isinstance(piece, str) or not piece.items:
+    if columns(whole) <= WIDTH or isinstance(piece, str) or not piece.items:
         return [whole]
     first, last = f"{margin}{prefix}{piece.head}", f"{margin}{piece.close}{piece.tail}{suffix}"
     if not piece.display or len(piece.items) == 1:
         body = " " * (indent + 4) + ", ".join(label + flat(item) for label, item in piece.items)
         only_tuple = piece.display and piece.close == ")"
-        if len(body) <= WIDTH and not only_tuple:
+        if columns(body) <= WIDTH and not only_tuple:
             return [first, body, last]
     result = [first]
     for label, item in piece.items:
         result += lines(label, item, ",", indent + 4)
     return [*result, last]
+
+
+def columns(text: str) -> int:
+    """The columns that a text takes: wide letters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
 
 
 @dataclass

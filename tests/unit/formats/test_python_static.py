@@ -43,6 +43,8 @@ import numpy as np
 import nvidia.dali.fn as fn
 import nvidia.dali.types as types
 from nvidia.dali import pipeline_def
+from nvidia.dali.plugin.pytorch import DALIGenericIterator
+import nvidia.dali.plugin.base_iterator as base
 from mine import source
 
 MEAN = [0.5 * 255, 127.5]
@@ -77,7 +79,7 @@ def test_a_script_as_people_write_it() -> None:
     assert graph["images"].arguments["source"] == PythonReference("mine:source")
     assert graph["images_4"].arguments == {"b": 8}
     assert graph["gt"].arguments == {"b": 127.5}
-    assert graph["images_2"].origin == "line 16"
+    assert graph["images_2"].origin == "line 18"
     assert graph.outputs == (Edge("out", 0, "gpu"), Edge("gt"), Edge("flip_2"))
     assert graph.pipeline["seed"] == 1
 
@@ -86,7 +88,7 @@ def test_a_script_as_people_write_it() -> None:
     ("name", "words"),
     [
         (None, "several pipelines here: first, second"),
-        ("second", "line 24: there is a statement 'for'; to read this program it must be run"),
+        ("second", "line 26: there is a statement 'for'; to read this program it must be run"),
         ("frist", "did you mean 'first'"),
     ],
 )
