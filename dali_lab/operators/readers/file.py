@@ -9,6 +9,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.files import read_files
+from dali_lab.operators.readers.shared_order import make_order, verify_shards
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw
 from dali_lab.types import INT32
@@ -82,7 +83,7 @@ class File(Operator):
         Arg("dir_filters", "string", None, "Patterns that names of sub-folders must match.", vector=True),
         Arg("case_sensitive_filter", "bool", False, "Tell upper and lower case apart in patterns."),
         Arg("shuffle_after_epoch", "bool", False, "Shuffle all files anew in each epoch."),
-        Arg("shuffle_after_epoch_seed", "int", None, "Kept for programs that set it.", advanced=True),
+        Arg("shuffle_after_epoch_seed", "int", None, "Seed of `shuffle_after_epoch`.", advanced=True),
         *READER,
     )
     example = """
@@ -101,11 +102,7 @@ class File(Operator):
                 raise ArgumentError(
                     f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"
                 )
-        if values.get("shard_id", 0) >= values.get("num_shards", 1):
-            raise ArgumentError(
-                f"{values.get('shard_id', 0)} is not in [0, {values.get('num_shards', 1) - 1}], as 'num_shards' says",
-                argument="shard_id",
-            )
+        verify_shards(values)
 
     def setup(self) -> None:
         self._files: FileList | None = None
@@ -114,8 +111,6 @@ class File(Operator):
     def _load(self) -> Any:
         """Find the files and prepare their order, once."""
         if self._order is None:
-            from dali_lab.operators.readers.order import ReaderOrder
-
             self._files = find_files(
                 file_root=self.value("file_root"),
                 file_list=self.value("file_list"),
@@ -125,18 +120,7 @@ class File(Operator):
                 dir_filters=self.value("dir_filters"),
                 case_sensitive_filter=self.value("case_sensitive_filter"),
             )
-            self._order = ReaderOrder(
-                len(self._files.paths),
-                seed=self.seed,
-                random_shuffle=self.value("random_shuffle"),
-                initial_fill=self.value("initial_fill"),
-                shuffle_after_epoch=self.value("shuffle_after_epoch"),
-                num_shards=self.value("num_shards"),
-                shard_id=self.value("shard_id"),
-                stick_to_shard=self.value("stick_to_shard"),
-                pad_last_batch=self.value("pad_last_batch"),
-                checkpointing=self.checkpointing,
-            )
+            self._order = make_order(self, len(self._files.paths))
         return self._order
 
     def reader_meta(self) -> dict[str, int]:
