@@ -23,7 +23,7 @@ _SPAN = 256
 
 
 @inner_part
-def _whole(position: Any) -> Any:
+def whole(position: Any) -> Any:
     """The floor of a position as an integer, safe for positions beyond all images and for NaN."""
     limit = np.float32(1e9)
     known = position if position == position else -limit
@@ -36,7 +36,7 @@ def nearest_pixel(
     fill: Array, target: Array, like_dst: Array, to: Any,
 ) -> None:  # fmt: skip
     """Write the pixel that holds position ``(x, y)`` of an image that starts at `base`."""
-    column, row = _whole(x), _whole(y)
+    column, row = whole(x), whole(y)
     if clamp:
         column = min(max(column, 0), width - 1)
         row = min(max(row, 0), height - 1)
@@ -57,7 +57,7 @@ def linear_blend(
     """Write the blend of the four pixels around position ``(x, y)`` of an image that starts at `base`."""
     x -= np.float32(0.5)
     y -= np.float32(0.5)
-    left, top = _whole(x), _whole(y)
+    left, top = whole(x), whole(y)
     qx = x - np.float32(left)
     px = np.float32(1) - qx
     qy = y - np.float32(top)
@@ -198,7 +198,7 @@ def warp_affine(
     )  # fmt: skip
 
 
-def rotated_sizes(angles: Array, sizes: Array) -> Array:
+def rotated_sizes(angles: Array, sizes: Array, frames: Array | None = None) -> Array:
     """The canvas that holds the rotated image, ``int64[N, 2]`` heights and widths.
 
     The image is enclosed up to a hundredth of a pixel; each extent then grows by one where that gives it the parity
@@ -210,16 +210,36 @@ def rotated_sizes(angles: Array, sizes: Array) -> Array:
         ``float32[N]``, degrees.
     sizes
         ``int64[N, 2]``: height and width.
+    frames
+        ``int64[S]``: numbers of frames of sequences, whose frames share a canvas.
     """
     radians = _radians(angles).astype(np.float64)
     cos, sin = np.abs(np.cos(radians)), np.abs(np.sin(radians))
     height, width = sizes[:, 0], sizes[:, 1]
     across = np.ceil(cos * width + sin * height - 1e-2).astype(np.int64)
     down = np.ceil(cos * height + sin * width - 1e-2).astype(np.int64)
-    upright = sin <= cos
-    across += across % 2 ^ np.where(upright, width, height) % 2
-    down += down % 2 ^ np.where(upright, height, width) % 2
-    return np.stack([down, across], axis=1)
+    upright = (sin <= cos)[:, None]
+    parity = np.where(upright, sizes, sizes[:, ::-1]) % 2
+    return agreed_sizes(np.stack([down, across], axis=1), parity, frames)
+
+
+def agreed_sizes(sizes: Array, parity: Array, frames: Array | None = None) -> Array:
+    """Sizes that grow by one where their parity is another; the frames of a sequence get the same one.
+
+    Parameters
+    ----------
+    sizes, parity
+        ``int64[N, axes]``, wanted for each image or frame.
+    frames
+        ``int64[S]``: numbers of frames of sequences: they get the largest size, and the parity of most of them.
+    """
+    if frames is not None and len(sizes):
+        counts = frames[frames > 0]
+        starts = np.cumsum(counts) - counts
+        sizes = np.repeat(np.maximum.reduceat(sizes, starts, axis=0), counts, axis=0)
+        odd = 2 * np.add.reduceat(parity, starts, axis=0) > counts[:, None]
+        parity = np.repeat(odd.astype(np.int64), counts, axis=0)
+    return np.asarray(sizes + (sizes % 2 ^ parity), np.int64)
 
 
 def rotation_matrices(angles: Array, sizes: Array, out_sizes: Array) -> Array:

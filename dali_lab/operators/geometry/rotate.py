@@ -1,8 +1,9 @@
-"""Rotates images."""
+"""Rotates images and volumes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,10 @@ from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
 
 @register
 class Rotate(Warping):
-    """Rotates images about their centre, counter-clockwise.
+    """Rotates images about their centre, counter-clockwise, and volumes about an axis through it.
 
-    The canvas grows to hold the rotated image, unless `keep_size` or `size` say otherwise.
+    The canvas grows to hold the rotated image, unless `keep_size` or `size` say otherwise. Seen against the `axis` of
+    a volume, whose x, y and z go along width, height and depth, a positive angle turns x towards y.
     """
 
     name = "rotate"
@@ -41,7 +43,7 @@ class Rotate(Warping):
             "axis",
             "float",
             None,
-            "Axis of the rotation of a volume; its length does not matter.",
+            "Axis of the rotation of a volume, as x, y and z; its length does not matter.",
             vector=True,
             length=3,
             tensor=True,
@@ -62,17 +64,24 @@ class Rotate(Warping):
 
         angles = call.numbers("angle")
         sizes = data.shapes[:, :2]
-        canvas = sizes if self.value("keep_size") else warp.rotated_sizes(angles, sizes)
-        if call.repeat is not None and len(canvas) and not self.value("keep_size"):
-            # The frames of a sequence share the largest canvas that one of them needs.
-            counts = call.repeat[call.repeat > 0]
-            starts = np.cumsum(counts) - counts
-            canvas = np.repeat(np.maximum.reduceat(canvas, starts, axis=0), counts, axis=0)
+        canvas = sizes if self.value("keep_size") else warp.rotated_sizes(angles, sizes, call.repeat)
         canvas = self.sizes(call, canvas)
         return self.warp(call, data, warp.rotation_matrices(angles, sizes, canvas), canvas)
 
     def _volumes(self, call: Call, data: Batch) -> Batch:
-        raise call.problem("takes images and sequences; volumes are not supported yet")
+        from dali_lab.kernels.cpu import warp_volume
+
+        if not self.has("axis"):
+            raise call.problem("must be given for volumes", argument="axis")
+        angles, axes = call.numbers("angle"), call.vectors("axis", 3)
+        wrong = ~(np.isfinite(axes).all(axis=1) & (axes != 0).any(axis=1))
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"{axes[index].tolist()} is no direction", argument="axis", sample=index)
+        sizes = data.shapes[:, :3]
+        canvas = sizes if self.value("keep_size") else warp_volume.rotated_sizes(axes, angles, sizes, call.repeat)
+        canvas = self.sizes(call, canvas)
+        return self.warp_volumes(call, data, warp_volume.rotation_matrices(axes, angles, sizes, canvas), canvas)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -90,17 +99,35 @@ class Rotate(Warping):
             {"angle": -77.0, "dtype": FLOAT, "fill_value": -5.0},
         ):
             yield Case((pictures,), arguments)
-        yield Case(
-            (samples.pictures(dtype=np.float32),),
-            {"angle": 20.0, "fill_value": 0.5},
-            tolerance=1e-6,
-            reason="one rounding in float32",
-        )
+        yield Case((samples.pictures(dtype=np.float32),), {"angle": 20.0, "fill_value": 0.5})
         yield Case((samples.pictures(dtype=np.int16),), {"angle": 20.0})
         yield Case((samples.pictures(channels=1),), {"angle": 20.0})
         yield Case((samples.sequences(),), {"angle": 20.0})
         yield Case((samples.sequences(),), {"angle": angles, "keep_size": True})
         yield Case((samples.pictures(((1, 1), (1, 6), (5, 1))),), {"angle": 40.0})
+        turning = PerSample([np.array(row, np.float32)[:, None] for row in ((3, 80), (-50, 10, 100), (44,))], "F*")
+        yield Case((samples.sequences(),), {"angle": turning, "fill_value": 9.0})
+        volumes = samples.volumes(channels=2)
+        directions = PerSample([np.array(row, np.float32) for row in ((1, 0, 0), (0.3, -2, 1), (0, 0, -5))])
+        deep: tuple[dict[str, Any], ...] = (
+            {"axis": (0.0, 0.0, 1.0)},
+            {"axis": (0.0, 1.0, 0.0), "fill_value": 0.0},
+            {"axis": (1.0, 2.0, -3.0), "fill_value": 99.0},
+            {"axis": (1.0, 1.0, 1.0), "keep_size": True},
+            {"axis": (1.0, 1.0, 0.0), "size": (6, 14, 9), "fill_value": 3.0},
+            {"axis": (1.0, 1.0, 0.3), "interp_type": INTERP_NN, "fill_value": 3.0},
+            {"axis": (1.0, 1.0, 0.3), "interp_type": INTERP_NN},
+            {"axis": directions, "dtype": FLOAT, "fill_value": 3.5},
+            {"axis": directions, "angle": angles},
+            {"axis": (0.0, 1.0, 0.0), "angle": 0.0},
+            {"axis": (0.0, 1.0, 0.0), "angle": 180.0},
+        )
+        for options in deep:
+            yield Case((volumes,), {"angle": 33.0, **options})
+        yield Case((samples.volumes(dtype=np.float32),), {"angle": 20.0, "axis": (1.0, 2.0, 0.5)})
+        yield Case((samples.volumes(dtype=np.int16),), {"angle": 20.0, "axis": (1.0, 2.0, 0.5)})
+        several = [np.stack([array, array[::-1]]) for array in volumes[0]]
+        yield Case(((several, "FDHWC"),), {"angle": angles, "axis": directions})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -109,4 +136,6 @@ class Rotate(Warping):
             (samples.pictures(),), {"angle": 3.0, "interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC")
         )
         yield ErrorCase((samples.planar(),), {"angle": 3.0}, words=("CHW",))
+        yield ErrorCase((samples.volumes(),), {"angle": 3.0}, words=("axis", "volumes"))
+        yield ErrorCase((samples.volumes(),), {"angle": 3.0, "axis": (0.0, 0.0, 0.0)}, words=("axis", "direction"))
         yield ErrorCase((samples.pictures(),), {"angle": 3.0, "size": (0, 5)}, words=("size",))

@@ -1,4 +1,4 @@
-"""Warps images by an affine map."""
+"""Warps images and volumes by an affine map."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from dali_lab.types import FLOAT, INTERP_NN
 
 @register
 class WarpAffine(Warping):
-    """Warps images by an affine map given as a matrix of two rows and three columns.
+    """Warps images by an affine map, a matrix of two rows and three columns; volumes by one of three and four.
 
     With `inverse_map` the matrix takes positions of the result to positions of the source; without it, the other way.
-    Positions are ``(x, y)`` in pixels, the centre of the first pixel at ``(0.5, 0.5)``.
+    Positions are ``(x, y)`` in pixels, the centre of the first one at ``(0.5, 0.5)``; in volumes ``(x, y, z)``.
     """
 
     name = "warp_affine"
@@ -39,37 +39,39 @@ class WarpAffine(Warping):
     """
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        data = inputs[0]
-        if "D" in data.layout:
-            return self._volumes(call, data)
-        from dali_lab.kernels.cpu import warp
+        from dali_lab.kernels.cpu import warp, warp_volume
 
-        matrices = self._matrices(call, inputs)
+        data = inputs[0]
+        deep = "D" in data.layout
+        matrices = self._matrices(call, inputs, 12 if deep else 6)
         bad = ~np.isfinite(matrices).all(axis=1)
         if bad.any():
             raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
         if not self.value("inverse_map"):
-            flat = np.abs(matrices[:, 0] * matrices[:, 4] - matrices[:, 1] * matrices[:, 3]) == 0
-            if flat.any():
-                raise call.problem("cannot be inverted", argument="matrix", sample=int(flat.argmax()))
-            matrices = warp.inverted_affine(matrices)
+            if deep:
+                matrices, exists = warp_volume.inverted(matrices)
+            else:
+                exists = np.abs(matrices[:, 0] * matrices[:, 4] - matrices[:, 1] * matrices[:, 3]) > 0
+            if not exists.all():
+                raise call.problem("cannot be inverted", argument="matrix", sample=int(exists.argmin()))
+            if not deep:
+                matrices = warp.inverted_affine(matrices)
+        if deep:
+            return self.warp_volumes(call, data, matrices, self.sizes(call, data.shapes[:, :3]))
         return self.warp(call, data, matrices, self.sizes(call, data.shapes[:, :2]))
 
-    def _matrices(self, call: Call, inputs: tuple[Batch, ...]) -> npt.NDArray[np.float32]:
+    def _matrices(self, call: Call, inputs: tuple[Batch, ...], length: int) -> npt.NDArray[np.float32]:
         if len(inputs) > 1:
             rows = inputs[1].stacked().reshape(len(inputs[1]), -1).astype(np.float32)
             if call.repeat is not None and len(rows) != call.count:
                 rows = np.repeat(rows, call.repeat, axis=0)
         elif self.has("matrix") and ("matrix" in self.connected or self.values["matrix"]):
-            rows = call.vectors("matrix", 6)
+            rows = call.vectors("matrix", length)
         else:
             raise call.problem("must be given, or the matrices as a second input", argument="matrix")
-        if rows.shape[1] != 6:
-            raise call.problem(f"needs 6 numbers for each sample, got {rows.shape[1]}", argument="matrix")
+        if rows.shape[1] != length:
+            raise call.problem(f"needs {length} numbers for each sample, got {rows.shape[1]}", argument="matrix")
         return np.ascontiguousarray(rows)
-
-    def _volumes(self, call: Call, data: Batch) -> Batch:
-        raise call.problem("takes images and sequences; volumes are not supported yet")
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -87,15 +89,31 @@ class WarpAffine(Warping):
         ):
             yield Case((pictures,), arguments)
         yield Case((pictures, rows), {"fill_value": 3.0})
-        yield Case(
-            (samples.pictures(dtype=np.float32),), {"matrix": shear}, tolerance=1e-6, reason="one rounding in float32"
-        )
+        yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear})
         yield Case((samples.sequences(),), {"matrix": shear, "fill_value": 0.0})
+        volumes = samples.volumes(channels=2)
+        skew = (1.0, 0.2, 0.1, -1.5, 0.1, 0.9, -0.2, 0.7, 0.05, -0.1, 1.1, 0.3)
+        wide = [np.array(skew, np.float32).reshape(3, 4) * np.float32(1 + 0.1 * k) for k in range(3)]
+        for options in (
+            {},
+            {"fill_value": 7.0},
+            {"inverse_map": False, "fill_value": 9.0},
+            {"interp_type": INTERP_NN, "fill_value": 9.0},
+            {"interp_type": INTERP_NN},
+            {"size": (9, 8, 12)},
+        ):
+            yield Case((volumes,), {"matrix": skew, **options})
+        yield Case((volumes, wide), {"fill_value": 3.0, "dtype": FLOAT})
+        yield Case((samples.volumes(dtype=np.float32),), {"matrix": PerSample(wide)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), words=("matrix", "must be given"))
         yield ErrorCase((samples.pictures(),), {"matrix": (1.0, 2.0, 3.0)}, words=("matrix", "6 values"))
+        yield ErrorCase((samples.volumes(),), {"matrix": (1.0,) * 6}, words=("matrix", "12 values"))
+        yield ErrorCase(
+            (samples.volumes(),), {"matrix": (0.0,) * 12, "inverse_map": False}, words=("matrix", "inverted")
+        )
         yield ErrorCase((samples.pictures(),), {"matrix": (float("nan"), 0, 0, 0, 1, 0)}, words=("matrix", "finite"))
         yield ErrorCase(
             (samples.pictures(),), {"matrix": (0.0,) * 6, "inverse_map": False}, words=("matrix", "inverted")

@@ -97,3 +97,24 @@ class Warping(Operator):
             fill=None if fill is None else np.array([fill], np.float32),
         )
         return out
+
+    def warp_volumes(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
+        """Warp volumes by maps from positions of the result to positions of the source, ``float32[N, 12]``."""
+        from dali_lab.kernels.cpu import warp_volume
+
+        dtype = self.result_type(call, data)
+        shapes = data.shapes.copy()
+        shapes[:, :3] = sizes
+        out = call.allocate(shapes, dtype, data.layout)
+        warp_volume.warp_volumes(
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            shapes,
+            matrices,
+            self.value("interp_type") == INTERP_LINEAR,
+            numpy_dtype(data.dtype),
+            numpy_dtype(dtype),
+            fill=self.value("fill_value"),
+        )
+        return out
