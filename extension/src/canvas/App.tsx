@@ -9,8 +9,10 @@ import {
   type ClipboardEvent,
   type KeyboardEvent,
 } from 'react';
-import { copySelection, paste, removeSelection } from '../core/actions';
-import { commandForKey, execute } from '../core/commandTable';
+import { removeSelection } from '../core/actions';
+import { copySelection, paste } from '../core/clipboard';
+import { execute } from '../core/commandTable';
+import { commandForKey } from '../core/keys';
 import { parseClip } from '../core/commands';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';

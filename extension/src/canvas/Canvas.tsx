@@ -9,49 +9,34 @@ import {
   useNodesInitialized,
   useReactFlow,
   useStoreApi,
-  type Connection as FlowConnection,
   type EdgeChange,
-  type FinalConnectionState,
   type NodeChange,
 } from '@xyflow/react';
-import {
-  useCallback,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  type DragEvent,
-  type MouseEvent as ReactMouseEvent,
-} from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from 'react';
 import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
-import { canConnect, targetsOn } from '../core/connect';
-import { links, type Link, type Target } from '../core/document';
+import { targetKey } from '../core/document';
 import { open } from '../core/files';
 import { NODE_SIZE, placeOf } from '../core/layout';
-import { outputOfPort, targetOfPort } from '../core/subgraphs';
+import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, useValue } from './context';
 import { cornerOf, flowEdges, flowNodes, type FlowNode } from './flow';
+import { clientPoint, linkAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
-import { Menu, type MenuItem } from './Menu';
+import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
 import { groupMenu, nodeMenu, paneMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
+import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };
 export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
 const VISIBLE_ONLY_FROM = 60;
-
-function clientPoint(event: MouseEvent | TouchEvent | ReactMouseEvent | DragEvent): Point {
-  if ('clientX' in event) return { x: event.clientX, y: event.clientY };
-  const touch = event.changedTouches[0];
-  return { x: touch?.clientX ?? 0, y: touch?.clientY ?? 0 };
-}
 
 export function Canvas() {
   const editor = useEditor();
@@ -65,7 +50,7 @@ export function Canvas() {
   const frame = useRef<HTMLDivElement>(null);
   const pointer = useRef<Point | null>(null);
   const [dropLink, setDropLink] = useState<string | null>(null);
-  const [menu, setMenu] = useState<{ at: Point; items: MenuItem[]; label: string } | null>(null);
+  const [menu, setMenu] = useState<CanvasMenu | null>(null);
 
   const sizeOf = useCallback(
     (id: string) => {
@@ -256,31 +241,7 @@ export function Canvas() {
     [editor],
   );
 
-  const linkUnder = useCallback(
-    (id: string): Link | undefined => {
-      const node = editor.history.document.nodes[id];
-      const connected = node?.inputs?.some((reference) => reference !== null);
-      const feeds = links(editor.history.document).some(({ source }) => source.node === id);
-      const internal = flow.getInternalNode(id);
-      if (!node || connected || feeds || !internal || !frame.current) return undefined;
-      const { x, y } = internal.internals.positionAbsolute;
-      const width = internal.measured.width ?? NODE_SIZE.width;
-      const height = internal.measured.height ?? NODE_SIZE.height;
-      for (const element of frame.current.querySelectorAll<SVGPathElement>('.react-flow__edge .link-path')) {
-        const key = element.closest('.react-flow__edge')?.getAttribute('data-id');
-        const length = element.getTotalLength();
-        for (let step = 1; step < 16; step++) {
-          const point = element.getPointAtLength((length * step) / 16);
-          const across = point.x > x + 16 && point.x < x + width - 16;
-          if (!across || point.y < y - 16 || point.y > y + height) continue;
-          const link = key ? actions.linkByKey(editor.history.document, key) : undefined;
-          if (link && actions.fitsLink(editor, node.op, link)) return link;
-        }
-      }
-      return undefined;
-    },
-    [editor, flow],
-  );
+  const linkUnder = useLinkUnder(frame);
 
   const onNodeDragStop = useCallback(
     (_: unknown, __: FlowNode, dragged: FlowNode[]) => {
@@ -334,70 +295,12 @@ export function Canvas() {
       copying.current = false;
       if (dragged.length !== 1 || node.type !== 'operator') return;
       const link = linkUnder(node.id);
-      setDropLink(link ? keyOf(link.target) : null);
+      setDropLink(link ? targetKey(link.target) : null);
     },
     [editor, linkUnder],
   );
 
-  const isValidConnection = useCallback(
-    (connection: FlowConnection | LinkEdgeType): boolean => {
-      const facts = editor.facts;
-      if (!facts || !connection.targetHandle) return false;
-      const source = outputOfPort(connection.source, connection.sourceHandle ?? 'out:0');
-      return canConnect(facts, source, targetOfPort(connection.target, connection.targetHandle)).ok;
-    },
-    [editor],
-  );
-
-  const endConnection = useCallback(
-    (event: MouseEvent | TouchEvent, state: FinalConnectionState, replaces?: Target) => {
-      frame.current?.removeAttribute('data-connecting');
-      const facts = editor.facts;
-      const { fromNode, fromHandle, toNode, toHandle } = state;
-      if (!facts || !fromNode || !fromHandle.id) return;
-      const at = clientPoint(event);
-      const place = flow.screenToFlowPosition(at);
-      if (fromHandle.type === 'source') {
-        const source = outputOfPort(fromNode.id, fromHandle.id);
-        if (toHandle?.id && toHandle.type === 'target') {
-          actions.tryConnect(editor, source, targetOfPort(toHandle.nodeId, toHandle.id), at, replaces);
-        } else if (toNode ?? nodeAt(frame.current, at)) {
-          const id = toNode?.id ?? (nodeAt(frame.current, at) as string);
-          const fitting = targetsOn(facts, source, id);
-          const first = fitting[0];
-          if (fitting.length === 1 && first) actions.tryConnect(editor, source, first, at, replaces);
-          else if (fitting.length > 1) {
-            setMenu({
-              at,
-              label: `Connect to ${id}`,
-              items: fitting.slice(0, 14).map((target) => ({
-                id: keyOf(target),
-                label:
-                  'argument' in target
-                    ? target.argument
-                    : (facts.catalogue.operator(facts.document.nodes[id]?.op)?.inputs[target.input]?.name ??
-                      `input ${target.input}`),
-                hint: 'argument' in target ? 'argument' : 'input',
-                run: () => actions.tryConnect(editor, source, target, at, replaces),
-              })),
-            });
-          } else actions.tryConnect(editor, source, { node: id, input: 0 }, at, replaces);
-        } else if (replaces) actions.disconnect(editor, [replaces]);
-        else editor.quick.set({ at, place, from: source });
-      } else {
-        const target = targetOfPort(fromNode.id, fromHandle.id);
-        if (toHandle?.id && toHandle.type === 'source') {
-          actions.tryConnect(editor, outputOfPort(toHandle.nodeId, toHandle.id), target, at);
-        } else {
-          const id = toNode?.id ?? nodeAt(frame.current, at);
-          if (id !== null && id !== fromNode.id)
-            actions.tryConnect(editor, { node: id, output: 0 }, target, at);
-          else if (id === null) editor.quick.set({ at, place, to: target });
-        }
-      }
-    },
-    [editor, flow],
-  );
+  const { isValidConnection, endConnection } = useConnecting(frame, setMenu);
 
   const onDragOver = useCallback(
     (event: DragEvent) => {
@@ -405,7 +308,7 @@ export function Canvas() {
       event.preventDefault();
       event.dataTransfer.dropEffect = 'copy';
       const link = linkAt(frame.current, clientPoint(event), editor.history.document);
-      setDropLink(link ? keyOf(link.target) : null);
+      setDropLink(link ? targetKey(link.target) : null);
     },
     [editor],
   );
@@ -573,35 +476,6 @@ export function Canvas() {
       )}
     </div>
   );
-}
-
-function keyOf(target: Target): string {
-  return 'argument' in target ? `${target.node}:arg:${target.argument}` : `${target.node}:in:${target.input}`;
-}
-
-function elementsAt(frame: HTMLElement | null, at: Point): Element[] {
-  const root = frame?.getRootNode() as (Document | ShadowRoot) | undefined;
-  return root?.elementsFromPoint(at.x, at.y) ?? [];
-}
-
-function nodeAt(frame: HTMLElement | null, at: Point): string | null {
-  for (const element of elementsAt(frame, at)) {
-    const id = element.closest('[data-node-id]')?.getAttribute('data-node-id');
-    if (id) return id;
-  }
-  return null;
-}
-
-function linkAt(
-  frame: HTMLElement | null,
-  at: Point,
-  document: Parameters<typeof actions.linkByKey>[0],
-): Link | undefined {
-  for (const element of elementsAt(frame, at)) {
-    const key = element.closest('.react-flow__edge')?.getAttribute('data-id');
-    if (key) return actions.linkByKey(document, key);
-  }
-  return undefined;
 }
 
 /** A copy at the place where the dragged node was. */

@@ -1,5 +1,5 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
-import { nextProblem } from '../core/commandTable';
+import { nextProblem } from '../core/navigation';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';

@@ -1,5 +1,6 @@
 /** The slim toolbar: file, undo, batch, seed, run, view. */
-import { command, describeKeys, execute } from '../core/commandTable';
+import { command, execute } from '../core/commandTable';
+import { describeKeys } from '../core/keys';
 import { setPipeline } from '../core/commands';
 import { asNumber } from '../core/values';
 import { useEditor, useValue } from './context';

@@ -91,6 +91,7 @@ function NodeTray({ id }: { id: string }) {
               key={each}
               type="button"
               role="radio"
+              data-mode={each}
               aria-checked={mode === each}
               title={title}
               onClick={() => set({ mode: each })}

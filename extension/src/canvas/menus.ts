@@ -1,6 +1,7 @@
 /** The menus on a node and on the canvas, from the table of commands. */
 import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
-import { command, describeKeys, execute } from '../core/commandTable';
+import { command, execute } from '../core/commandTable';
+import { describeKeys } from '../core/keys';
 import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';

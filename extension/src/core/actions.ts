@@ -18,7 +18,7 @@ import {
 } from './document';
 import type { Editor } from './editor';
 import { align, autoLayout, freePlace, NODE_SIZE, placeOf, type Alignment, type Box } from './layout';
-import { asNumber, tidy } from './values';
+import { tidy } from './values';
 
 export interface AddOptions {
   /** The upper left corner; without it, beside what is selected. */
@@ -356,117 +356,6 @@ export function ungroupSelection(editor: Editor): void {
       .filter((group) => group.id === item || group.nodes.some((id) => nodes.has(id)))
       .reduce((result, group) => commands.setGroup(result, group.id, null), document),
   );
-}
-
-let clipboard: commands.Clip | null = null;
-
-/** Copies what is selected; the text is for the clipboard of the system. */
-export function copySelection(editor: Editor): string | null {
-  const ids = [...editor.selection.get().nodes];
-  if (ids.length === 0) return null;
-  clipboard = commands.copyNodes(editor.history.document, ids);
-  return JSON.stringify(clipboard, null, 1);
-}
-
-export function paste(editor: Editor, text: string | null, at?: Point): boolean {
-  const clip = (text === null ? null : commands.parseClip(text)) ?? clipboard;
-  if (!clip || Object.keys(clip.nodes).length === 0) return false;
-  const views = Object.values(clip.view);
-  const corner = {
-    x: Math.min(...views.map(({ x }) => x ?? 0)),
-    y: Math.min(...views.map(({ y }) => y ?? 0)),
-  };
-  const offset = at ? { x: at.x - corner.x, y: at.y - corner.y } : { x: 40, y: 40 };
-  return putIn(editor, clip, offset, 'Paste');
-}
-
-export function duplicateSelection(editor: Editor): boolean {
-  const clip = commands.copyNodes(editor.history.document, [...editor.selection.get().nodes]);
-  return Object.keys(clip.nodes).length > 0 && putIn(editor, clip, { x: 32, y: 48 }, 'Duplicate');
-}
-
-function putIn(editor: Editor, clip: commands.Clip, offset: Point, label: string): boolean {
-  let ids: string[] = [];
-  const done = editor.edit(label, (document) => {
-    const result = commands.pasteNodes(document, clip, offset);
-    ids = result.ids;
-    return result.document;
-  });
-  if (done) editor.select(ids);
-  return done;
-}
-
-export type Distribution = 'uniform' | 'normal' | 'choice' | 'coin';
-
-const RANDOM_OPS: Record<Distribution, string> = {
-  uniform: 'random.uniform',
-  normal: 'random.normal',
-  choice: 'random.uniform',
-  coin: 'random.coin_flip',
-};
-
-/** What a random node starts with, so that it varies around the value that stands there now. */
-export function randomArguments(
-  argument: ArgumentDeclaration,
-  value: Value,
-  how: Distribution,
-): Record<string, Value> {
-  const first = Array.isArray(value) ? value[0] : value;
-  const current = asNumber(first ?? null) ?? asNumber(argument.default ?? null);
-  const { soft, minimum, maximum } = bounds(argument);
-  const span = soft ? soft[1] - soft[0] : Math.max(1, Math.abs(current ?? 1) * 2);
-  const middle = current ?? (soft ? (soft[0] + soft[1]) / 2 : 0);
-  const clip = (x: number): number =>
-    Math.min(maximum, Math.max(minimum, argument.type === 'int' ? Math.round(x) : tidy(x, span / 100)));
-  const shape: Record<string, Value> =
-    argument.list && (argument.length ?? 0) > 1 ? { shape: [argument.length as number] } : {};
-  const dtype: Record<string, Value> =
-    argument.type === 'int' || argument.type === 'bool' ? { dtype: 'INT32' } : {};
-  switch (how) {
-    case 'uniform':
-      return { range: [clip(middle - span / 8), clip(middle + span / 8)], ...shape, ...dtype };
-    case 'normal':
-      return { mean: middle, stddev: tidy(span / 16, span / 100), ...shape };
-    case 'choice':
-      return { values: [clip(middle - span / 8), clip(middle), clip(middle + span / 8)], ...shape, ...dtype };
-    case 'coin':
-      return { probability: 0.5, ...shape };
-  }
-}
-
-/** Which distributions make sense for an argument, those first that people mean most often. */
-export function distributionsFor(editor: Editor, argument: ArgumentDeclaration): Distribution[] {
-  const catalogue = editor.catalogue.get();
-  const all: Distribution[] =
-    argument.type === 'bool' || (argument.type === 'int' && argument.minimum === 0 && argument.maximum === 1)
-      ? ['coin']
-      : argument.type === 'int'
-        ? ['uniform', 'choice', 'coin']
-        : argument.type === 'float'
-          ? ['uniform', 'normal', 'choice']
-          : [];
-  return all.filter((how) => catalogue?.operator(RANDOM_OPS[how]));
-}
-
-/** Puts a random node before an argument. */
-export function makeRandom(
-  editor: Editor,
-  node: string,
-  argument: ArgumentDeclaration,
-  how: Distribution,
-): string | null {
-  const document = editor.history.document;
-  const value = document.nodes[node]?.arguments?.[argument.name] ?? argument.default ?? null;
-  const place = placeOf(document, node);
-  const size = { width: NODE_SIZE.width, height: 168 };
-  const at = freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 240 }, size, boxes(editor));
-  return addOperator(editor, RANDOM_OPS[how], {
-    at,
-    name: `random_${argument.name}`,
-    to: { node, argument: argument.name },
-    arguments: randomArguments(argument, value, how),
-    keepSelection: true,
-  });
 }
 
 /** Puts a lone node into a link it was dropped on. */

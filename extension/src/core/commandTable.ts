@@ -3,8 +3,9 @@ import * as actions from './actions';
 import type { Editor, Panels } from './editor';
 import * as files from './files';
 import * as commands from './commands';
-import { links } from './document';
-import { GRID, placeOf } from './layout';
+import { copySelection, duplicateSelection, paste } from './clipboard';
+import { GRID } from './layout';
+import { nextProblem, nudge, walk } from './navigation';
 
 export interface Command {
   id: string;
@@ -31,75 +32,13 @@ function toggle(panel: keyof Panels): (editor: Editor) => void {
   return (editor) => editor.panels.update((panels) => ({ ...panels, [panel]: !panels[panel] }));
 }
 
-function nudge(x: number, y: number): (editor: Editor) => void {
-  return (editor) => {
-    const ids = [...editor.selection.get().nodes];
-    const document = editor.history.document;
-    const moved = Object.fromEntries(
-      ids.map((id) => {
-        const place = placeOf(document, id);
-        return [id, { x: place.x + x, y: place.y + y }];
-      }),
-    );
-    editor.edit('Move', (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
-  };
-}
-
-/** Walks from node to node: along links across, to the nearest up and down. */
-function walk(direction: 'left' | 'right' | 'up' | 'down'): (editor: Editor) => void {
-  return (editor) => {
-    const document = editor.history.document;
-    const ids = Object.keys(document.nodes);
-    const from = editor.focusNode ?? null;
-    let next: string | undefined;
-    if (from === null) next = ids[0];
-    else if (direction === 'left') {
-      next = links(document).find(({ target }) => target.node === from)?.source.node;
-    } else if (direction === 'right') {
-      next = links(document).find(({ source }) => source.node === from)?.target.node;
-    }
-    if (next === undefined && from !== null) {
-      const here = placeOf(document, from);
-      const across = direction === 'left' || direction === 'right';
-      const forward = direction === 'right' || direction === 'down' ? 1 : -1;
-      let best = Infinity;
-      for (const id of ids) {
-        const there = placeOf(document, id);
-        const [dx, dy] = [there.x - here.x, there.y - here.y];
-        const along = (across ? dx : dy) * forward;
-        if (id === from || along <= 0) continue;
-        const distance = along + 3 * Math.abs(across ? dy : dx);
-        if (distance < best) [best, next] = [distance, id];
-      }
-    }
-    if (next === undefined) return;
-    editor.select([next]);
-    editor.canvas?.reveal(next);
-  };
-}
-
 export function quickSearch(editor: Editor): void {
   const pointer = editor.canvas?.pointer();
   if (pointer) editor.quick.set(pointer);
 }
 
-/** Goes to the next problem: its node in view, selected. */
-export function nextProblem(editor: Editor): void {
-  const nodes = [
-    ...editor.problems.get().flatMap(({ node, severity }) => (node && severity !== 'info' ? [node] : [])),
-    ...[...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error),
-  ].filter((id, index, all) => editor.history.document.nodes[id] && all.indexOf(id) === index);
-  if (nodes.length === 0) {
-    editor.notify('info', 'There are no problems.');
-    return;
-  }
-  const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;
-  editor.select([next]);
-  editor.canvas?.focusNode(next);
-}
-
 async function copyOut(editor: Editor, cut: boolean): Promise<void> {
-  const text = actions.copySelection(editor);
+  const text = copySelection(editor);
   if (text === null) return;
   // Without the permission to write to the system's clipboard, the editor's own still works.
   await globalThis.navigator.clipboard.writeText(text).catch(() => undefined);
@@ -193,7 +132,7 @@ export const COMMANDS: readonly Command[] = [
     label: 'Paste',
     section: 'Edit',
     enabled: writable,
-    run: (editor) => void actions.paste(editor, null, editor.canvas?.pointer().place),
+    run: (editor) => void paste(editor, null, editor.canvas?.pointer().place),
   },
   {
     id: 'duplicate',
@@ -201,7 +140,7 @@ export const COMMANDS: readonly Command[] = [
     keys: ['Mod+D'],
     section: 'Edit',
     enabled: selected,
-    run: (editor) => void actions.duplicateSelection(editor),
+    run: (editor) => void duplicateSelection(editor),
   },
   {
     id: 'delete',
@@ -509,40 +448,4 @@ export function execute(editor: Editor, id: string): boolean {
   if (!found || found.enabled?.(editor) === false) return false;
   found.run(editor);
   return true;
-}
-
-export interface KeyLike {
-  key: string;
-  ctrlKey: boolean;
-  metaKey: boolean;
-  shiftKey: boolean;
-  altKey: boolean;
-}
-
-/** The command that a key press means. */
-export function commandForKey(event: KeyLike): Command | undefined {
-  const mod = event.ctrlKey || event.metaKey;
-  const key = event.key === ' ' ? 'Space' : event.key.length === 1 ? event.key.toUpperCase() : event.key;
-  const pressed = `${mod ? 'Mod+' : ''}${event.altKey ? 'Alt+' : ''}${event.shiftKey ? 'Shift+' : ''}${key}`;
-  const symbol =
-    event.key.length === 1 && !event.altKey && !/[a-z0-9]/i.test(event.key)
-      ? `${mod ? 'Mod+' : ''}${event.key}`
-      : null;
-  return COMMANDS.find(({ keys }) => keys?.some((each) => each === pressed || each === symbol));
-}
-
-/** Keys as people read them. */
-export function describeKeys(keys: string, mac: boolean): string {
-  const names: Record<string, string> = {
-    Mod: mac ? '⌘' : 'Ctrl',
-    Shift: mac ? '⇧' : 'Shift',
-    Escape: 'Esc',
-    ArrowLeft: '←',
-    ArrowRight: '→',
-    ArrowUp: '↑',
-    ArrowDown: '↓',
-    Delete: 'Del',
-  };
-  const parts = keys.split(/\+(?=.)/).map((part) => names[part] ?? part);
-  return parts.join(mac ? '' : '+');
 }

@@ -10,18 +10,15 @@ import {
   parseEdge,
   type GraphDocument,
   type OutputRef,
-  type Target,
 } from './document';
 import { History } from './history';
-import { autoLayout, missingPositions, NODE_SIZE, type Size } from './layout';
+import { autoLayout, missingPositions, NODE_SIZE } from './layout';
 import { moveNodes } from './commands';
 import { Observable } from './observable';
 import { blobPictures, Previews, type Pictures } from './previews';
 import {
   PROTOCOL,
   type Bytes,
-  type Capabilities,
-  type FileInfo,
   type Hello,
   type Opened,
   type PreviewRequest,
@@ -30,97 +27,23 @@ import {
   type SessionEvent,
   type Transport,
 } from './protocol';
+import type {
+  Selection,
+  NoticeAction,
+  Notice,
+  SessionInfo,
+  DialogName,
+  QuickSearch,
+  TrayState,
+  Panels,
+  CanvasPort,
+  RunState,
+} from './state';
 import { Sync } from './sync';
 import { apply, type Changes } from './changes';
 import type { CatalogueData } from './catalogue';
 
-export interface Selection {
-  nodes: ReadonlySet<string>;
-  /** Keys of the targets of selected links. */
-  links: ReadonlySet<string>;
-  /** A selected note or group. */
-  item: string | null;
-}
-
-export interface NoticeAction {
-  title: string;
-  run: () => void;
-}
-
-export interface Notice {
-  id: number;
-  level: 'info' | 'warning' | 'error';
-  message: string;
-  detail?: string | undefined;
-  actions: NoticeAction[];
-  /** Where the gesture ended, in client coordinates. */
-  at?: Point | undefined;
-}
-
-export interface SessionInfo {
-  session: string | null;
-  version: string;
-  title: string;
-  file: FileInfo | null;
-  dirty: boolean;
-  readOnly: boolean;
-  device: string;
-  seed: number | null;
-  capabilities: Capabilities;
-}
-
-export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
-
-export interface QuickSearch {
-  /** Where it opens, in client coordinates. */
-  at: Point;
-  /** Where the node goes, in canvas coordinates. */
-  place: Point;
-  /** Only what fits this. */
-  from?: OutputRef;
-  to?: Target;
-  /** A node whose operator is to be replaced. */
-  replace?: string;
-}
-
-export interface TrayState {
-  mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions';
-  /** The sample that is followed through the nodes. */
-  sample: number;
-  /** Size of a picture on the screen. */
-  size: number;
-  output: number;
-}
-
-export interface Panels {
-  palette: boolean;
-  inspector: boolean;
-  tray: boolean;
-  minimap: boolean;
-}
-
-/** What the canvas does for the editor. */
-export interface CanvasPort {
-  fit(ids?: readonly string[]): void;
-  zoom(factor: number): void;
-  centre(): Point;
-  /** The pointer, or the middle of the canvas, in canvas and in client coordinates. */
-  pointer(): { place: Point; at: Point };
-  sizeOf(id: string): Size;
-  focusNode(id: string): void;
-  /** Gives a node the keyboard, and brings it into view if it is not. */
-  reveal(id: string): void;
-  focus(): void;
-  /** Another document comes: the view may move by itself again. */
-  release(): void;
-}
-
-export interface RunState {
-  run: number;
-  done: number;
-  total: number;
-  rate: number | null;
-}
+export type * from './state';
 
 const NO_SELECTION: Selection = { nodes: new Set(), links: new Set(), item: null };
 

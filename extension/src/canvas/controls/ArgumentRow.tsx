@@ -1,6 +1,7 @@
 /** A row for an argument: its control, or the link that stands in its place; with random, reset and unplug. */
 import { useState } from 'react';
-import { disconnect, distributionsFor, makeRandom, setArgument, type Distribution } from '../../core/actions';
+import { disconnect, setArgument } from '../../core/actions';
+import { distributionsFor, makeRandom, type Distribution } from '../../core/random';
 import type { ArgumentDeclaration } from '../../core/catalogue';
 import { parseEdge, type GraphNode } from '../../core/document';
 import { cutMiddle } from '../../core/values';

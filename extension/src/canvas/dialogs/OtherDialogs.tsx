@@ -1,7 +1,8 @@
 /** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
 import { useMemo, useState } from 'react';
 import { tryConnect } from '../../core/actions';
-import { COMMANDS, describeKeys, execute, type Command } from '../../core/commandTable';
+import { COMMANDS, execute, type Command } from '../../core/commandTable';
+import { describeKeys } from '../../core/keys';
 import { setPipeline } from '../../core/commands';
 import { targetsOn } from '../../core/connect';
 import { isArgument, targetKey, upstream, type Target, type Value } from '../../core/document';

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { samples } from '../../dev/documents';
+import * as commands from './commands';
+import { links, type GraphDocument } from './document';
+import { align, autoLayout, freePlace, missingPositions, type Box } from './layout';
+
+const size = { width: 212, height: 300 };
+const make = (name: string): GraphDocument => (samples[name] as () => GraphDocument)();
+
+function overlaps(positions: Record<string, { x: number; y: number }>): [string, string][] {
+  const all = Object.entries(positions);
+  return all.flatMap(([a, first], index) =>
+    all
+      .slice(index + 1)
+      .filter(
+        ([, second]) =>
+          Math.abs(first.x - second.x) < size.width && Math.abs(first.y - second.y) < size.height,
+      )
+      .map(([b]): [string, string] => [a, b]),
+  );
+}
+
+describe('autoLayout', () => {
+  it.each(['photographs', 'trouble', 'long'])('puts no node over another: %s', (name) => {
+    expect(overlaps(autoLayout(make(name), () => size))).toEqual([]);
+  });
+
+  it('goes from left to right along links of images', () => {
+    const document = make('photographs');
+    const at = autoLayout(document, () => size);
+    for (const { source, target } of links(document)) {
+      expect(at[source.node]?.x).toBeLessThan(at[target.node]?.x ?? 0);
+    }
+  });
+
+  it('keeps the main line level and random nodes below it', () => {
+    const at = autoLayout(make('photographs'), () => size);
+    const line = ['reader', 'decode', 'resize', 'rotate', 'brightness_contrast', 'normalize'];
+    expect(new Set(line.map((id) => at[id]?.y)).size).toBe(1);
+    expect(at['random_angle']?.y).toBeGreaterThan((at['rotate']?.y ?? 0) + 40);
+  });
+
+  it('moves only what is named, and keeps its corner', () => {
+    const document = commands.moveNodes(make('photographs'), {
+      rotate: { x: 800, y: 640 },
+      brightness_contrast: { x: 900, y: 800 },
+    });
+    const at = autoLayout(document, () => size, ['rotate', 'brightness_contrast']);
+    expect(Object.keys(at)).toEqual(['rotate', 'brightness_contrast']);
+    expect(at['rotate']).toEqual({ x: 800, y: 640 });
+  });
+
+  it('gives an empty graph nothing', () => {
+    expect(autoLayout({ ...make('three'), nodes: {} }, () => size)).toEqual({});
+  });
+});
+
+describe('places', () => {
+  it('are given to those that have none', () => {
+    expect(Object.keys(missingPositions(make('three'), () => size))).toHaveLength(3);
+    const placed = commands.moveNodes(make('three'), { reader: { x: 5, y: 5 }, decode: { x: 400, y: 5 } });
+    expect(Object.keys(missingPositions(placed, () => size))).toEqual(['blur']);
+  });
+
+  it('are free', () => {
+    const boxes: Box[] = [{ x: 0, y: 0, ...size }];
+    const at = freePlace({ x: 10, y: 10 }, size, boxes);
+    expect(at.y).toBeGreaterThanOrEqual(300);
+    expect(freePlace({ x: 500, y: 8 }, size, boxes)).toEqual({ x: 504, y: 8 });
+  });
+
+  it('align and spread', () => {
+    const boxes = {
+      a: { x: 0, y: 10, ...size },
+      b: { x: 300, y: 50, ...size },
+      c: { x: 1000, y: 0, ...size },
+    };
+    expect(align(boxes, 'top')).toEqual({ a: { x: 0, y: 0 }, b: { x: 300, y: 0 }, c: { x: 1000, y: 0 } });
+    expect(align(boxes, 'across')['b']).toEqual({ x: 500, y: 50 });
+  });
+});

@@ -1,0 +1,67 @@
+/** Getting around by keyboard: from node to node, to the next problem, nudging what is selected. */
+import * as commands from './commands';
+import { links } from './document';
+import type { Editor } from './editor';
+import { placeOf } from './layout';
+
+export function nudge(x: number, y: number): (editor: Editor) => void {
+  return (editor) => {
+    const ids = [...editor.selection.get().nodes];
+    const document = editor.history.document;
+    const moved = Object.fromEntries(
+      ids.map((id) => {
+        const place = placeOf(document, id);
+        return [id, { x: place.x + x, y: place.y + y }];
+      }),
+    );
+    editor.edit('Move', (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
+  };
+}
+
+/** Walks from node to node: along links across, to the nearest up and down. */
+export function walk(direction: 'left' | 'right' | 'up' | 'down'): (editor: Editor) => void {
+  return (editor) => {
+    const document = editor.history.document;
+    const ids = Object.keys(document.nodes);
+    const from = editor.focusNode ?? null;
+    let next: string | undefined;
+    if (from === null) next = ids[0];
+    else if (direction === 'left') {
+      next = links(document).find(({ target }) => target.node === from)?.source.node;
+    } else if (direction === 'right') {
+      next = links(document).find(({ source }) => source.node === from)?.target.node;
+    }
+    if (next === undefined && from !== null) {
+      const here = placeOf(document, from);
+      const across = direction === 'left' || direction === 'right';
+      const forward = direction === 'right' || direction === 'down' ? 1 : -1;
+      let best = Infinity;
+      for (const id of ids) {
+        const there = placeOf(document, id);
+        const [dx, dy] = [there.x - here.x, there.y - here.y];
+        const along = (across ? dx : dy) * forward;
+        if (id === from || along <= 0) continue;
+        const distance = along + 3 * Math.abs(across ? dy : dx);
+        if (distance < best) [best, next] = [distance, id];
+      }
+    }
+    if (next === undefined) return;
+    editor.select([next]);
+    editor.canvas?.reveal(next);
+  };
+}
+
+/** Goes to the next problem: its node in view, selected. */
+export function nextProblem(editor: Editor): void {
+  const nodes = [
+    ...editor.problems.get().flatMap(({ node, severity }) => (node && severity !== 'info' ? [node] : [])),
+    ...[...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error),
+  ].filter((id, index, all) => editor.history.document.nodes[id] && all.indexOf(id) === index);
+  if (nodes.length === 0) {
+    editor.notify('info', 'There are no problems.');
+    return;
+  }
+  const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;
+  editor.select([next]);
+  editor.canvas?.focusNode(next);
+}
