@@ -67,6 +67,7 @@ ALIASES: dict[str, Alias] = {
         _alias("experimental.filter", "filter"),
         _alias("experimental.inflate", "decoders.inflate"),
         _alias("experimental.peek_image_shape", "peek_image_shape"),
+        _alias("experimental.resize", "resize"),
         _alias("experimental.tensor_resize", "tensor_resize"),
         _alias("experimental.decoders.image", "decoders.image"),
         _alias("experimental.decoders.image_crop", "decoders.image_crop"),
