@@ -1,6 +1,6 @@
 // Builds the editor as one self-contained ES module: React, styles and icons inside, nothing loaded from elsewhere.
 import { build, context } from 'esbuild';
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
@@ -23,10 +23,26 @@ const shared = {
 const editor = { ...shared, entryPoints: [here('src/index.ts')], outfile };
 const page = { ...shared, entryPoints: [here('dev/page.ts')], outfile: here('dist/page.js') };
 
+/** The licences of what is in the bundle, beside it. */
+function writeLicences(metafile) {
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+  );
+  const texts = [...packages].sort().map((name) => {
+    const folder = here(`node_modules/${name}/`);
+    const { version, license } = JSON.parse(readFileSync(`${folder}package.json`, 'utf8'));
+    const file = readdirSync(folder).find((each) => /^licen[sc]e/i.test(each));
+    const text = file && existsSync(folder + file) ? readFileSync(folder + file, 'utf8').trim() : '';
+    return `${name} ${version} (${license})\n\n${text}\n`;
+  });
+  writeFileSync(here('../dali_lab/studio/static/editor.licences.txt'), texts.join(`\n${'-'.repeat(72)}\n\n`));
+}
+
 if (process.argv.includes('--watch')) {
   for (const options of [editor, page]) await (await context(options)).watch();
 } else {
-  await build(editor);
+  const { metafile } = await build({ ...editor, metafile: true });
+  writeLicences(metafile);
   if (development || process.argv.includes('--page')) await build(page);
   const bytes = readFileSync(outfile);
   console.log(
