@@ -68,11 +68,11 @@ def expression(node: Node, operand: Callable[[Edge], Expression], *, exact: bool
     if node.op == "_tensor_subscript":
         return _subscript(node, operand)
     if node.op == "_subscript_dim_check":
-        count = node.arguments.get("num_subscripts")
-        if set(node.arguments) != {"num_subscripts"} or len(node.inputs) != 1 or not isinstance(count, int):
+        count = node.arguments.get("num_subscripts", 0)
+        if set(node.arguments) != {"num_subscripts"} or len(node.inputs) != 1 or count not in range(1, 33):
             return None
         head = f"{operand(node.inputs[0]).within(ATOM)}["
-        return Expression(Bracket(head, (("", ":"),) * min(count, 32), "]"))
+        return Expression(Bracket(head, (("", ":"),) * count, "]"))
     return _arithmetic(node, operand, exact)
 
 

@@ -164,7 +164,7 @@ class Statements:
             # An external source that was told its number of outputs gives a list, even of one.
             alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
             left = f"({variables[0]},)" if alone else ", ".join(variables)
-            left = f"{left} = " if any((name, index) in self.used for index in range(64)) or len(variables) > 1 else ""
+            left = f"{left} = " if self.uses[name] or len(variables) > 1 else ""
             result += lines(left, piece, indent=_INDENT)
         return result
 

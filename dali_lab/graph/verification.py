@@ -111,6 +111,9 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
             operator.verify(known_values, node.connections, len(node.inputs))
         except DaliLabError as error:
             yield Problem(error.message, node.id, error.argument)
+        except (TypeError, ValueError) as error:
+            # An argument that takes any object may hold anything that a file can.
+            yield Problem(f"its arguments are not what they should be: {error}", node.id)
 
 
 def _edge_problems(

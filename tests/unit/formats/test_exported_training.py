@@ -50,7 +50,14 @@ def test_two_epochs(tmp_path: Path) -> None:
             cv2.imwrite(str(pictures / label / f"{index}.jpg"), picture(60 + index, 80, seed=index))
     graph = json_file.from_document(first_pipeline(str(pictures)))
     json_file.dump(graph, tmp_path / "drawn.dali.json")
-    arguments = ["export", str(tmp_path / "drawn.dali.json"), "--to", "python", "--output", str(tmp_path / "exported.py")]
+    arguments = [
+        "export",
+        str(tmp_path / "drawn.dali.json"),
+        "--to",
+        "python",
+        "--output",
+        str(tmp_path / "exported.py"),
+    ]
     assert cli.main(arguments) == 0
     (tmp_path / "train.py").write_text(LOOP)
     done = subprocess.run(

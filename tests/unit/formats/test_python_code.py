@@ -22,7 +22,7 @@ from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
 
-SETTINGS = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def traced(code: str, name: str = "pipeline") -> Graph:
