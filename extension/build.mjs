@@ -26,7 +26,9 @@ const page = { ...shared, entryPoints: [here('dev/page.ts')], outfile: here('dis
 /** The licences of what is in the bundle, beside it. */
 function writeLicences(metafile) {
   const packages = new Set(
-    Object.keys(metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []),
+    Object.keys(metafile.inputs).flatMap(
+      (path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+    ),
   );
   const texts = [...packages].sort().map((name) => {
     const folder = here(`node_modules/${name}/`);
