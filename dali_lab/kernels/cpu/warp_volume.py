@@ -167,7 +167,7 @@ def rotations(axes: Array, angles: Array) -> Array:
     cos, sin = (trace(radians.astype(np.float64)).astype(np.float32) for trace in (np.cos, np.sin))
     axes = np.asarray(axes, np.float32)
     length = np.sqrt((axes * axes).sum(axis=1, dtype=np.float32))
-    u, v, w = (axes * (np.float32(1) / length)[:, None]).T
+    u, v, w = (axes / length[:, None]).T
     rest = np.float32(1) - cos
     matrix = np.empty((len(radians), 3, 3), np.float32)
     matrix[:, 0] = np.stack([u * u + (v * v + w * w) * cos, u * v * rest - w * sin, u * w * rest + v * sin], axis=1)
