@@ -80,7 +80,7 @@ def serving(place: Path) -> Iterator[Lab]:
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
         "--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={folder}", "--allow-root",
-        "--ServerApp.port_retries=0",
+        "--ServerApp.port_retries=0", "--LabApp.expose_app_in_browser=True",
     ]  # fmt: skip
     log = place / "server.log"
     with log.open("wb") as output:

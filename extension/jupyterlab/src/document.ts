@@ -51,6 +51,8 @@ export class GraphPanel extends Widget {
   private last: GraphDocument | null = null;
   private timer: ReturnType<typeof setTimeout> | null = null;
   private mounting = false;
+  /** The kernel died, and the person has not been told that it is back. */
+  private died = false;
   private stops: (() => void)[] = [];
   private _changed = new Signal<this, void>(this);
   private _ready = new PromiseDelegate<void>();
@@ -307,6 +309,7 @@ export class GraphPanel extends Widget {
     if ('document' in now && writeGraph(now.document) === text) return;
     this.text = text;
     context.model.fromString(text);
+    context.model.dirty = true;
   }
 
   /** The text changed: by a revert, another view of it, another person, or another program. */
@@ -350,9 +353,17 @@ export class GraphPanel extends Widget {
     const { sessionContext } = this.context;
     this._changed.emit();
     if (state.status !== 'disconnected') {
+      if (state.status === 'connected' && this.died) {
+        this.died = false;
+        this.handle?.editor.notify(
+          'warning',
+          trans.__('The kernel died and was started again. The graph is kept.'),
+        );
+      }
       this.showBar(this.bars.kernel, null);
       return;
     }
+    this.died ||= state.died === true;
     const actions: Bar['actions'] = [];
     if (state.remedy === 'restart')
       actions.push({

@@ -19,6 +19,7 @@ export interface State {
   detail?: string | undefined;
   /** What a person can do about it. */
   remedy?: 'choose' | 'restart' | undefined;
+  died?: boolean;
 }
 
 export interface Hooks {
@@ -154,7 +155,11 @@ export class KernelTransport implements Transport {
       this.lose(
         status === 'restarting'
           ? { status: 'disconnected', detail: 'The kernel restarts.' }
-          : { status: 'disconnected', detail: 'The kernel died and restarts. The graph is kept.' },
+          : {
+              status: 'disconnected',
+              detail: 'The kernel died and restarts. The graph is kept.',
+              died: true,
+            },
       );
     } else if (status === 'dead' || status === 'terminating') {
       this.lose({ status: 'disconnected', detail: 'The kernel died. The graph is kept.', remedy: 'restart' });
