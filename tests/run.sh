@@ -20,4 +20,4 @@ ruff check .
 ruff format --check .
 mypy
 (cd extension && jlpm install --immutable && jlpm lint && jlpm format:check && jlpm test && jlpm build)
-pytest "$@"
+pytest -n 2 --dist loadgroup "$@"
