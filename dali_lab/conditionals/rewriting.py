@@ -153,6 +153,9 @@ def _wrapped(function: ast.FunctionDef, free: Iterable[str], qualname: str) -> a
     if len(parts) > 1 and parts[-2] != "<locals>":
         # Inside a class, so that private names are mangled as they were.
         body = [ast.ClassDef(name=parts[-2], bases=[], keywords=[], body=body, decorator_list=[])]
+    elif function.name not in free:
+        # A function of a module that calls itself finds itself in the module.
+        body = [ast.Global([function.name]), *body]
     names = [ast.arg(arg=name) for name in (*(name for name in free if name != RUNTIME), RUNTIME)]
     arguments = ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
     around = ast.FunctionDef(name="__around__", args=arguments, body=body, decorator_list=[])

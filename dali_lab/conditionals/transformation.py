@@ -105,6 +105,13 @@ class _FunctionRewriter(ast.NodeTransformer):
             rewrite_function(node)
         return node
 
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt:
+        # A branch becomes a function, which may not annotate variables of the function around it.
+        if node.value is None:
+            return _located(ast.Pass(), node) if isinstance(node.target, ast.Name) else node
+        value = self.visit(node.value)
+        return _located(ast.Assign([self.visit(node.target)], value), node)
+
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         return node
 

@@ -1,0 +1,105 @@
+"""Policies of AutoAugment: sequences of augmentations, with probabilities and magnitudes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from dali_lab.auto_aug.core.wrapping import Augmentation
+from dali_lab.errors import ArgumentError, ArgumentTypeError
+
+Step = tuple[Augmentation, float, int | None]
+SubPolicy = tuple[Step, ...]
+
+
+class Policy:
+    """Sequences of augmentations, one of which is chosen for each sample (`arXiv:1805.09501`).
+
+    Parameters
+    ----------
+    name
+        For people.
+    num_magnitude_bins
+        Number of bins that ranges of magnitudes are cut into.
+    sub_policies
+        Sequences of steps ``(augmentation, probability, magnitude bin or None)``.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If a step has another form, a probability or a bin is out of range, or a bin is missing.
+    """
+
+    def __init__(self, name: str, num_magnitude_bins: int, sub_policies: Sequence[Sequence[Step]]) -> None:
+        if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
+            raise ArgumentError(
+                f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
+            )
+        if not isinstance(sub_policies, (list, tuple)):
+            raise ArgumentTypeError(f"must be a list, not {type(sub_policies).__name__}", argument="sub_policies")
+        self.name = name
+        self.num_magnitude_bins = num_magnitude_bins
+        for sub_policy in sub_policies:
+            if not isinstance(sub_policy, (list, tuple)):
+                raise ArgumentTypeError(f"must be lists of steps, not {sub_policy!r}", argument="sub_policies")
+            for step in sub_policy:
+                self._check(step)
+        self.sub_policies = _with_names_of_their_own(sub_policies)
+
+    def _check(self, step: Any) -> None:
+        if not isinstance(step, (list, tuple)) or len(step) != 3:
+            raise ArgumentTypeError(
+                f"a step is (augmentation, probability, magnitude bin), not {step!r}", argument="sub_policies"
+            )
+        augmentation, probability, magnitude = step
+        if not isinstance(augmentation, Augmentation):
+            raise ArgumentTypeError(
+                f"{augmentation!r} is no augmentation; make it one with @augmentation", argument="sub_policies"
+            )
+        if not isinstance(probability, (float, int)) or not 0 <= probability <= 1:
+            raise ArgumentError(
+                f"the probability of '{augmentation.name}' must be in [0, 1], not {probability!r}",
+                argument="sub_policies",
+            )
+        if probability == 0:
+            warnings.warn(f"'{augmentation.name}' has probability 0 in the policy '{self.name}'", stacklevel=4)
+        if magnitude is None:
+            if augmentation.mag_range is not None:
+                raise ArgumentError(f"'{augmentation.name}' needs a magnitude bin, not None", argument="sub_policies")
+            return
+        if augmentation.mag_range is None:
+            warnings.warn(
+                f"'{augmentation.name}' has no magnitudes, so the bin {magnitude} in the policy '{self.name}' is not"
+                " used; write None",
+                stacklevel=4,
+            )
+        if not isinstance(magnitude, int) or not 0 <= magnitude < self.num_magnitude_bins:
+            raise ArgumentError(
+                f"the magnitude bin of '{augmentation.name}' must be in [0, {self.num_magnitude_bins - 1}],"
+                f" not {magnitude!r}",
+                argument="sub_policies",
+            )
+
+    @property
+    def augmentations(self) -> dict[str, Augmentation]:
+        """All augmentations by their names."""
+        every = {augmentation for sub_policy in self.sub_policies for augmentation, _, _ in sub_policy}
+        return {augmentation.name: augmentation for augmentation in sorted(every, key=lambda one: one.name)}
+
+    def __repr__(self) -> str:
+        steps = [[(augmentation.name, p, bin_) for augmentation, p, bin_ in sub] for sub in self.sub_policies]
+        return (
+            f"Policy(name={self.name!r}, num_magnitude_bins={self.num_magnitude_bins}, sub_policies={steps!r},"
+            f" augmentations={self.augmentations!r})"
+        )
+
+
+def _with_names_of_their_own(sub_policies: Sequence[Sequence[Step]]) -> tuple[SubPolicy, ...]:
+    """The same steps; where two augmentations share a name, all are renamed by number."""
+    every = list(dict.fromkeys(augmentation for sub in sub_policies for augmentation, _, _ in sub))
+    renamed = {augmentation: augmentation for augmentation in every}
+    if len({augmentation.name for augmentation in every}) < len(every):
+        digits = len(str(len(every) - 1))
+        renamed = {one: one.augmentation(name=f"{index:0{digits}}__{one.name}") for index, one in enumerate(every)}
+    return tuple(tuple((renamed[augmentation], p, bin_) for augmentation, p, bin_ in sub) for sub in sub_policies)

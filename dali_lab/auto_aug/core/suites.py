@@ -1,0 +1,70 @@
+"""What suites of augmentations share: translations by pixels or by shares, exclusions, choice with better errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dali_lab.auto_aug.core.choosing import select
+from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
+from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+
+
+def translations(
+    use_shape: bool, pixels: int, share: float, max_translate_abs: Any = None, max_translate_rel: Any = None
+) -> list[Augmentation]:
+    """Translations along x and y, up to a share of the shape or a number of pixels.
+
+    Parameters
+    ----------
+    use_shape
+        By shares of height and width, rather than by pixels.
+    pixels, share
+        The default of each.
+    max_translate_abs, max_translate_rel
+        The limit of each; one number, or one for the height and one for the width.
+
+    Raises
+    ------
+    ArgumentError
+        If the limit of the other kind is given.
+    """
+    from dali_lab.auto_aug import augmentations as a
+
+    if not isinstance(use_shape, bool):
+        raise ArgumentTypeError(f"must be True or False, not {use_shape!r}", argument="use_shape")
+    if use_shape and max_translate_abs is not None:
+        raise ArgumentError("goes without shapes; give 'max_translate_rel'", argument="max_translate_abs")
+    if not use_shape and max_translate_rel is not None:
+        raise ArgumentError("goes with shapes; give 'max_translate_abs'", argument="max_translate_rel")
+    given, default = (max_translate_rel, share) if use_shape else (max_translate_abs, pixels)
+    limit = default if given is None else given
+    height, width = limit if isinstance(limit, (tuple, list)) else (limit, limit)
+    along_x, along_y = (a.translate_x, a.translate_y) if use_shape else (a.translate_x_no_shape, a.translate_y_no_shape)
+    return [along_x.augmentation((0, width), True), along_y.augmentation((0, height), True)]
+
+
+def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | None) -> list[Augmentation]:
+    """The augmentations that are not named in `excluded`."""
+    names = [augmentation.name for augmentation in augmentations]
+    left_out = list(excluded or ())
+    for name in left_out:
+        if name not in names:
+            raise ArgumentError(
+                f"'{name}' is none of {', '.join(sorted(names))}{nearest(name, names)}", argument="excluded"
+            )
+    return [augmentation for augmentation in augmentations if augmentation.name not in left_out]
+
+
+def choose(augmentations: Sequence[Augmentation], chosen: Any, arguments: dict[str, Any], caller: str) -> Any:
+    """Like :func:`select`; if a translation lacks the shape, the error says where to take it from."""
+    try:
+        return select(augmentations, chosen, **arguments)
+    except MissingArgumentError as error:
+        if error.missing_args != ["shape"]:
+            raise
+        raise ArgumentError(
+            f"'{error.augmentation.name}' needs the height and width of the samples; give them to {caller}, for"
+            " instance from fn.peek_image_shape, or take the suite without use_shape",
+            argument="shape",
+        ) from error

@@ -1,0 +1,300 @@
+"""Augmentations: functions over nodes whose parameter follows from a magnitude bin."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.auto_aug.core.magnitudes import SignedBin, signed_bin
+from dali_lab.auto_aug.core.nodes import constant
+from dali_lab.data_node import DataNode
+from dali_lab.errors import ArgumentError, ArgumentTypeError
+
+_OWN = 2
+"""Leading parameters of an augmentation's function: the samples and the parameter."""
+_SETTINGS = ("mag_range", "randomly_negate", "mag_to_param", "param_device", "name")
+_kept: Any = object()
+
+
+class MissingArgumentError(ArgumentError):
+    """A function needs arguments that the call did not give."""
+
+    def __init__(self, message: str, augmentation: Augmentation, missing_args: list[str]) -> None:
+        super().__init__(message, argument=missing_args[0])
+        self.augmentation = augmentation
+        self.missing_args = missing_args
+
+
+class Augmentation:
+    """A function over nodes that is called with a magnitude bin instead of its parameter.
+
+    Made by :func:`augmentation`; see there for the settings.
+    """
+
+    def __init__(
+        self,
+        op: Callable[..., Any],
+        mag_range: tuple[float, float] | npt.NDArray[Any] | None = None,
+        randomly_negate: bool | None = None,
+        mag_to_param: Callable[[Any], npt.ArrayLike] | None = None,
+        param_device: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._op = op
+        self._settings: dict[str, Any] = {
+            "mag_range": mag_range,
+            "randomly_negate": randomly_negate,
+            "mag_to_param": mag_to_param,
+            "param_device": param_device,
+            "name": name,
+        }
+        places = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        count = sum(parameter.kind in places for parameter in inspect.signature(op).parameters.values())
+        if count < _OWN:
+            raise ArgumentTypeError(f"{op} takes {count} positional arguments, not the samples and a parameter")
+
+    def __repr__(self) -> str:
+        given = [f"{name}={value!r}" for name, value in self._settings.items() if value is not None]
+        return f"Augmentation({', '.join([repr(self.op), *given])})"
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        """The function."""
+        return self._op
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._settings["name"] or getattr(self._op, "__name__", repr(self._op)))
+
+    @property
+    def mag_range(self) -> Any:
+        """Ends of the range of magnitudes, or all magnitudes, or `None`."""
+        return self._settings["mag_range"]
+
+    @property
+    def mag_to_param(self) -> Callable[[Any], npt.ArrayLike]:
+        """What makes the parameter of a magnitude."""
+        made: Callable[[Any], npt.ArrayLike] = self._settings["mag_to_param"] or np.array
+        return made
+
+    @property
+    def randomly_negate(self) -> bool:
+        """Whether each sample's magnitude gets a random sign."""
+        return bool(self._settings["randomly_negate"])
+
+    @property
+    def param_device(self) -> str:
+        """Where parameters are: ``"cpu"``, ``"gpu"`` or ``"auto"``."""
+        return str(self._settings["param_device"] or "cpu")
+
+    def augmentation(
+        self,
+        mag_range: Any = _kept,
+        randomly_negate: Any = _kept,
+        mag_to_param: Any = _kept,
+        param_device: Any = _kept,
+        name: Any = _kept,
+        augmentation_cls: type[Augmentation] | None = None,
+    ) -> Augmentation:
+        """The same function with some settings changed."""
+        given = zip(_SETTINGS, (mag_range, randomly_negate, mag_to_param, param_device, name), strict=True)
+        changed = {key: value for key, value in given if value is not _kept}
+        return (augmentation_cls or type(self))(self._op, **{**self._settings, **changed})
+
+    def __call__(
+        self,
+        data: Any,
+        *,
+        magnitude_bin: int | DataNode | SignedBin | None = None,
+        num_magnitude_bins: int | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Call the function with the parameter of a magnitude bin.
+
+        Parameters
+        ----------
+        data
+            The node to augment.
+        magnitude_bin
+            A bin from 0 to ``num_magnitude_bins - 1``, one for all or a node, with or without a sign.
+        num_magnitude_bins
+            Number of bins that the range is cut into.
+        kwargs
+            Passed on as far as the function takes them.
+
+        Raises
+        ------
+        MissingArgumentError
+            If the function needs an argument that is not given.
+        ArgumentError
+            If bin and number of bins do not fit the range.
+        """
+        device = self.param_device
+        if device == "auto":
+            device = getattr(data, "device", None) or "cpu"
+        parameter = self._parameter(magnitude_bin, num_magnitude_bins, device)
+        missing = [name for name in needed_arguments(self._op) if name not in kwargs]
+        if missing:
+            names = ", ".join(f"'{name}'" for name in missing)
+            raise MissingArgumentError(f"the augmentation '{self.name}' needs {names}", self, missing)
+        accepted = accepted_arguments(self._op)
+        return self._op(data, parameter, **{name: value for name, value in kwargs.items() if name in accepted})
+
+    def _magnitudes(self, count: int | None) -> Any:
+        """The magnitude of each bin, or `None` where there is no range."""
+        range_ = self.mag_range
+        if range_ is None:
+            return None
+        if isinstance(range_, np.ndarray):
+            if count is not None and len(range_) != count:
+                raise ArgumentError(
+                    f"is {count}, and '{self.name}' has {len(range_)} magnitudes", argument="num_magnitude_bins"
+                )
+            return range_
+        if count is None:
+            raise ArgumentError(f"must be given for '{self.name}'", argument="num_magnitude_bins")
+        if not hasattr(range_, "__len__") or len(range_) != 2:
+            raise ArgumentError(f"of '{self.name}' must be two numbers or an array, not {range_}", argument="mag_range")
+        return np.linspace(range_[0], range_[1], count, dtype=np.float32)
+
+    def _parameter(self, bin_: Any, count: int | None, device: str) -> Any:
+        """A node with each sample's parameter, or a constant, or `None`."""
+        magnitudes = self._magnitudes(count)
+        if magnitudes is None:
+            return None
+        if bin_ is None:
+            raise ArgumentError(f"must be given for '{self.name}', which has magnitudes", argument="magnitude_bin")
+        if not self.randomly_negate:
+            own = bin_.bin if isinstance(bin_, SignedBin) else bin_
+            if isinstance(own, int):
+                return constant(self._of_magnitude(magnitudes[own]), device=device)
+            return constant(self._of_magnitudes(magnitudes), device=device)[own]
+        if not isinstance(bin_, SignedBin):
+            warnings.warn(
+                f"'{self.name}' negates magnitudes at random; make the bin with signed_bin() before samples part ways,"
+                " so that signs are drawn once",
+                stacklevel=3,
+            )
+            bin_ = signed_bin(bin_)
+        index = bin_.signed_magnitude_idx
+        if isinstance(bin_.bin, int):
+            magnitudes, index = [magnitudes[bin_.bin]], bin_.random_sign
+        both = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)]
+        return constant(self._of_magnitudes(np.array(both)), device=device)[index]
+
+    def _of_magnitude(self, magnitude: Any) -> npt.NDArray[Any]:
+        made = self.mag_to_param(magnitude)
+        parts = made if isinstance(made, (list, tuple)) else (made,)
+        if any(isinstance(part, DataNode) for part in parts):
+            raise ArgumentTypeError(
+                f"of '{self.name}' must give numbers, computed once and kept, not nodes", argument="mag_to_param"
+            )
+        return np.array(made)
+
+    def _of_magnitudes(self, magnitudes: Iterable[Any]) -> npt.NDArray[Any]:
+        rows = [self._of_magnitude(magnitude) for magnitude in magnitudes]
+        for row in rows[1:]:
+            if (row.shape, row.dtype) != (rows[0].shape, rows[0].dtype):
+                raise ArgumentError(
+                    f"of '{self.name}' gives {row.dtype} of shape {row.shape} beside {rows[0].dtype} of shape"
+                    f" {rows[0].shape}",
+                    argument="mag_to_param",
+                )
+        return np.array(rows)
+
+
+@overload
+def augmentation(function: Callable[..., Any]) -> Augmentation: ...
+
+
+@overload
+def augmentation(
+    function: None = None,
+    *,
+    mag_range: tuple[float, float] | npt.NDArray[Any] | None = None,
+    randomly_negate: bool | None = None,
+    mag_to_param: Callable[[Any], npt.ArrayLike] | None = None,
+    param_device: str | None = None,
+    name: str | None = None,
+    augmentation_cls: type[Augmentation] | None = None,
+) -> Callable[[Callable[..., Any]], Augmentation]: ...
+
+
+def augmentation(
+    function: Callable[..., Any] | None = None,
+    *,
+    mag_range: tuple[float, float] | npt.NDArray[Any] | None = None,
+    randomly_negate: bool | None = None,
+    mag_to_param: Callable[[Any], npt.ArrayLike] | None = None,
+    param_device: str | None = None,
+    name: str | None = None,
+    augmentation_cls: type[Augmentation] | None = None,
+) -> Augmentation | Callable[[Callable[..., Any]], Augmentation]:
+    """Make an augmentation of a function over nodes.
+
+    Parameters
+    ----------
+    function
+        Takes the samples and a parameter, and more by name if it likes; returns the augmented samples.
+    mag_range
+        Two ends of a range that is cut evenly into bins, or an array with the magnitude of each bin. Without it the
+        parameter is `None`.
+    randomly_negate
+        Negate the magnitude of each sample or not, at random.
+    mag_to_param
+        Makes the parameter of a magnitude: numbers, of the same type and shape for all magnitudes.
+    param_device
+        Where the parameters are: ``"cpu"`` (the default), ``"gpu"``, or ``"auto"`` for where the samples are.
+    name
+        The function's name by default.
+    augmentation_cls
+        A subclass of :class:`Augmentation` to make.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If `function` is no function, is an augmentation already, or takes too few arguments.
+    """
+
+    def wrapped(op: Callable[..., Any]) -> Augmentation:
+        if not callable(op):
+            raise ArgumentTypeError(f"@augmentation takes a function, not {op!r}")
+        if isinstance(op, Augmentation):
+            raise ArgumentTypeError(
+                f"'{op.name}' is an augmentation already; change its settings by its method 'augmentation'"
+            )
+        kind = augmentation_cls or Augmentation
+        return kind(op, mag_range, randomly_negate, mag_to_param, param_device, name)
+
+    return wrapped if function is None else wrapped(function)
+
+
+def accepted_arguments(op: Callable[..., Any]) -> list[str]:
+    """Names that a function takes besides the samples and the parameter."""
+    return [parameter.name for parameter in _named(op)]
+
+
+def needed_arguments(op: Callable[..., Any]) -> list[str]:
+    """Those of them without a default."""
+    return [parameter.name for parameter in _named(op) if parameter.default is inspect.Parameter.empty]
+
+
+def _named(op: Callable[..., Any]) -> list[inspect.Parameter]:
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    parameters = enumerate(inspect.signature(op).parameters.values())
+    return [p for place, p in parameters if p.kind in by_name and (place >= _OWN or p.kind not in by_place)]
+
+
+def forbid_unused(augmentations: Iterable[Augmentation], kwargs: Mapping[str, Any], caller: str) -> None:
+    """Raise if an argument is taken by none of the augmentations."""
+    used = {name for one in augmentations for name in accepted_arguments(one.op)}
+    unused = [name for name in kwargs if name not in used]
+    if unused:
+        raise ArgumentError(f"{caller}: none of the augmentations takes it", argument=unused[0])

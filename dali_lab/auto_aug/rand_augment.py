@@ -1,0 +1,163 @@
+"""RandAugment (`arXiv:1909.13719`): so many augmentations drawn for each sample, all of the same magnitude."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from dali_lab import types
+from dali_lab.auto_aug import augmentations as a
+from dali_lab.auto_aug.core import signed_bin
+from dali_lab.auto_aug.core.nodes import draw
+from dali_lab.auto_aug.core.suites import choose, translations, without
+from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
+from dali_lab.errors import ArgumentError
+
+
+def rand_augment(
+    data: Any,
+    n: int,
+    m: int,
+    num_magnitude_bins: int = 31,
+    shape: Any = None,
+    fill_value: int | None = 128,
+    interp_type: types.DALIInterpType | None = None,
+    max_translate_abs: int | tuple[int, int] | None = None,
+    max_translate_rel: float | tuple[float, float] | None = None,
+    seed: int | None = None,
+    monotonic_mag: bool = True,
+    excluded: Sequence[str] | None = None,
+) -> Any:
+    """Apply RandAugment.
+
+    Parameters
+    ----------
+    data
+        UINT8 images (HWC) or sequences (FHWC).
+    n
+        Number of augmentations for each sample.
+    m
+        Magnitude bin of all of them, from 0 to ``num_magnitude_bins - 1``.
+    num_magnitude_bins
+        Number of bins.
+    shape
+        Height and width of the samples, numbers or a node. With it, translations go up to a share of it.
+    fill_value
+        Fills what warps uncover; `None` repeats the border.
+    interp_type
+        Interpolation of warps: INTERP_LINEAR (the default) or INTERP_NN.
+    max_translate_abs
+        Without `shape`: longest translation in pixels, or one for the height and one for the width; 100 by default.
+    max_translate_rel
+        With `shape`: longest translation as a share of the shape; 100 / 224 by default.
+    seed
+        Of all that is drawn.
+    monotonic_mag
+        Higher bins are stronger for all augmentations; otherwise ranges are those of AutoAugment.
+    excluded
+        Names of augmentations to leave out.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, or there is no augmentation of an excluded name.
+    """
+    arguments: dict[str, Any] = {"fill_value": fill_value, "interp_type": interp_type}
+    if shape is not None:
+        arguments["shape"] = shape
+    make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
+    suite = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
+    return apply_rand_augment(suite, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
+
+
+def apply_rand_augment(
+    augmentations: Sequence[Augmentation],
+    data: Any,
+    n: int,
+    m: int,
+    num_magnitude_bins: int = 31,
+    seed: int | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Apply `n` of the given augmentations to each sample, drawn with replacement.
+
+    `kwargs` are passed to those augmentations that take them; the rest is as in :func:`rand_augment`.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is out of range, there are no augmentations, or an argument is taken by none of them.
+    """
+    if not isinstance(n, int) or n < 0:
+        raise ArgumentError(f"must be a whole number from 0 on, not {n!r}", argument="n")
+    if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
+        raise ArgumentError(
+            f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
+        )
+    if not isinstance(m, int) or not 0 <= m < num_magnitude_bins:
+        raise ArgumentError(f"must be a whole number in [0, {num_magnitude_bins - 1}], not {m!r}", argument="m")
+    if n == 0:
+        warnings.warn("with n=0 nothing is augmented", stacklevel=2)
+        return data
+    if len(augmentations) == 0:
+        raise ArgumentError("is an empty list", argument="augmentations")
+    many = n > 1
+    stages = (n,) if many else ()
+    chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=types.INT32)
+    magnitude_bin: Any = m
+    signed = any(augmentation.randomly_negate for augmentation in augmentations)
+    if signed:
+        magnitude_bin = signed_bin(m, seed=seed, shape=stages)
+    forbid_unused(augmentations, kwargs, "apply_rand_augment")
+    for stage in range(n):
+        arguments = {
+            "data": data,
+            "magnitude_bin": magnitude_bin[stage] if signed and many else magnitude_bin,
+            "num_magnitude_bins": num_magnitude_bins,
+            **kwargs,
+        }
+        data = choose(augmentations, chosen[stage] if many else chosen, arguments, "apply_rand_augment")
+    return data
+
+
+def get_rand_augment_suite(
+    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+) -> list[Augmentation]:
+    """The augmentations of the paper, each stronger with a higher bin; arguments as in :func:`rand_augment`."""
+    return [
+        *translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel),
+        a.shear_x.augmentation((0, 0.3), True),
+        a.shear_y.augmentation((0, 0.3), True),
+        a.rotate.augmentation((0, 30), True),
+        a.brightness.augmentation((0, 0.9), True, a.shift_enhance_range),
+        a.contrast.augmentation((0, 0.9), True, a.shift_enhance_range),
+        a.color.augmentation((0, 0.9), True, a.shift_enhance_range),
+        a.sharpness.augmentation((0, 0.9), True, a.sharpness_kernel),
+        a.posterize.augmentation((8, 4), False, a.poster_mask_uint8),
+        a.solarize.augmentation((256, 0)),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
+
+
+def get_rand_augment_non_monotonic_suite(
+    use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
+) -> list[Augmentation]:
+    """The same with the ranges of AutoAugment, where a higher bin is not always stronger."""
+    return [
+        *translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel),
+        a.shear_x.augmentation((0, 0.3), True),
+        a.shear_y.augmentation((0, 0.3), True),
+        a.rotate.augmentation((0, 30), True),
+        a.brightness.augmentation((0.1, 1.9), False, None),
+        a.contrast.augmentation((0.1, 1.9), False, None),
+        a.color.augmentation((0.1, 1.9), False, None),
+        a.sharpness.augmentation((0.1, 1.9), False, a.sharpness_kernel_shifted),
+        a.posterize.augmentation((0, 4), False, a.poster_mask_uint8),
+        a.solarize.augmentation((0, 256), False, None),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
