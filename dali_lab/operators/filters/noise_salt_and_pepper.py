@@ -57,7 +57,7 @@ class SaltAndPepperNoise(Noising):
                 raise call.problem(f"{share[index]:g} is not in [0, 1]", argument=name, sample=index)
             shares.append(share)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        axis = data.layout.find("C")
+        axis = data.layout.find("C") if data.layout else data.ndim - 1
         channels = np.ones(len(data), np.int64)
         if axis >= 0 and not self.value("per_channel"):
             channels = np.maximum(data.shapes[:, axis], 1)
@@ -89,6 +89,7 @@ class SaltAndPepperNoise(Noising):
         ):
             yield Case((pictures,), arguments, batches=2)
         yield Case((samples.planar(),), {"prob": 0.3})
+        yield Case((samples.tensors(((9, 4), (3, 4), (5, 7))),), {"prob": 0.3})
         yield Case((samples.pictures(dtype=np.float32),), {"prob": 0.3})
 
     @classmethod

@@ -111,6 +111,8 @@ class Crop(Windowed):
         yield Case((samples.planar(),), {"crop": (12, 14)})
         yield Case((samples.sequences(),), {"crop": (12, 14)})
         yield Case((samples.volumes(),), {"crop": (3, 7, 5)})
+        yield Case((samples.volumes(),), {"crop": (7, 5)})
+        yield Case((pictures,), {"crop": (3, 7, 5)})
         yield Case((samples.volumes(),), {"crop_d": 3.0, "crop_h": 4.0, "crop_w": 5.0, "crop_pos_z": 0.9})
         sizes = PerSample([np.array(row, np.float32) for row in ((10, 11), (9, 8), (20, 30))])
         places = PerSample([np.float32(v) for v in (0, 0.37, 1)])

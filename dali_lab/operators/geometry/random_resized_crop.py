@@ -74,6 +74,7 @@ class RandomResizedCrop(Resizing):
             yield Case((pictures,), arguments, tolerance=1, reason=LEVEL, batches=3)
         yield Case((pictures,), {"size": (20, 24), "dtype": FLOAT}, tolerance=5e-3, reason=LEVEL, batches=2)
         yield Case((samples.planar(),), {"size": (20, 24)}, tolerance=1, reason=LEVEL, batches=2)
+        yield Case((samples.sequences(),), {"size": (20, 24)}, tolerance=1, reason=LEVEL, batches=2)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -26,7 +26,11 @@ from dali_lab.types import INTERP_NN
 
 @register
 class ResizeCropMirror(Resizing):
-    """Resizes images, cuts a window out of the result, and mirrors it; only the window is computed."""
+    """Resizes images, cuts a window out of the result, and mirrors it; only the window is computed.
+
+    As in NVIDIA DALI, `mirror` means the axes that it names where the spatial axes come first (``HWC``, ``DHWC``);
+    behind a leading axis (``CHW``, ``FHWC``) each of its bits mirrors the axis before.
+    """
 
     name = "resize_crop_mirror"
     title = "Resize, crop and mirror"
@@ -64,8 +68,10 @@ class ResizeCropMirror(Resizing):
         low = plan.low + step * windows.start
         high = low + step * windows.shape
         mirror = call.numbers("mirror", np.int64)
-        for axis, letter in enumerate(letters):
-            flip = (mirror & {"W": 1, "H": 2, "D": 4}[letter]) != 0
+        # NVIDIA DALI counts the bits from the innermost spatial axis and takes that number for an axis of the sample.
+        leading = images.layout.index(letters[0]) + (call.repeat is not None)
+        for axis in range(len(letters) - leading):
+            flip = (mirror & (1 << (len(letters) - 1 - axis - leading))) != 0
             low[:, axis], high[:, axis] = (
                 np.where(flip, high[:, axis], low[:, axis]),
                 np.where(flip, low[:, axis], high[:, axis]),
@@ -89,6 +95,12 @@ class ResizeCropMirror(Resizing):
             tolerance=1,
             reason=LEVEL,
         )
+
+        for data in (samples.planar(), samples.sequences()):
+            for mirror in (1, 2, 3):
+                arguments = {"resize_shorter": 20.0, "crop": (12, 13), "mirror": mirror}
+                yield Case((data,), arguments, tolerance=1, reason=LEVEL)
+        yield Case((samples.volumes(),), {"size": (6, 10, 12), "crop": (9, 8), "mirror": 5}, tolerance=1, reason=LEVEL)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -95,6 +95,13 @@ class Slice(Windowed):
         starts = PerSample([np.array(row, np.int32) for row in ((1, 2), (3, 4), (5, 0))])
         yield Case((pictures,), {"start": starts, "shape": (4, 6)})
 
+        for data in (samples.planar(), samples.volumes(), samples.sequences()):
+            yield Case((data,), {"start": (1, 2), "shape": (3, 4)})
+            yield Case((data,), {"start": 1, "shape": 2})
+        yield Case((samples.planar(), whole, [np.array((4, 5), np.int32)] * 3))
+        yield Case((samples.pictures()[0],), {"start": 2, "shape": 4, "axis_names": "HW"})
+        yield Case((pictures,), {"start": 2, "shape": 4, "axes": (0, 1)})
+
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase(

@@ -166,10 +166,9 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     if operator.has("crop"):
         count = _length(call, "crop")
         table = call.vectors("crop", count)
-        named = letters[-count:] if count <= len(letters) else None
-        if named is None or (count == 2 and len(letters) == 3):
+        if count not in (2, 3):
             raise call.problem(f"takes {len(letters)} values for layout {layout}, got {count}", argument="crop")
-        columns = {letter: table[:, index] for index, letter in enumerate(named)}
+        columns = {letter: table[:, i] for i, letter in enumerate("DHW"[-count:]) if letter in letters}
     else:
         columns = {
             letter: call.numbers(f"crop_{letter.lower()}")
@@ -225,21 +224,24 @@ def slice_windows(
 def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
     """The axes that slice arguments speak of, ``int64[N, length]``."""
     operator = call.operator
-    by_name = operator.has("axis_names") and ("axis_names" in operator.given or "axes" not in operator.given)
-    if by_name and (layout or "axis_names" in operator.given):
+    by_name = "axis_names" in operator.given or "axes" not in operator.given
+    letters = layout or {2: "HW", 3: "HWC", 4: "DHWC"}.get(ndim, "")
+    if by_name and (letters or "axis_names" in operator.given):
         names = operator.value("axis_names")
-        if length and len(names) != length and "axis_names" not in operator.given:
+        if length > 1 and len(names) != length and "axis_names" not in operator.given:
             raise call.problem(f"there are {length} coordinates for the axes {names!r}", argument="axis_names")
-        missing = [name for name in names if name not in layout]
+        missing = [name for name in names if name not in letters]
         if missing:
             raise call.problem(f"there is no axis {missing[0]!r} in layout {layout!r}", argument="axis_names")
-        axes = np.array([[layout.index(name) for name in names]], np.int64)
+        axes = np.array([[letters.index(name) for name in names]], np.int64)
     else:
         axes = call.vectors("axes", _length(call, "axes"), np.int64)
         if (axes < -ndim).any() or (axes >= ndim).any():
             raise call.problem(f"{axes[0].tolist()} lies outside the {ndim} dimensions", argument="axes")
         axes = axes % ndim
-    if length and axes.shape[1] != length:
+        if any(len(set(row)) != len(row) for row in axes[: 1 if "axes" not in call.batches else None].tolist()):
+            raise call.problem(f"{axes[0].tolist()} names an axis twice", argument="axes")
+    if length > 1 and axes.shape[1] != length:
         raise call.problem(f"there are {length} coordinates for {axes.shape[1]} axes", argument="axes")
     return np.ascontiguousarray(np.broadcast_to(axes, (call.count, axes.shape[1])))
 
@@ -311,6 +313,7 @@ def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | N
         return None, None
     length = max(_length(call, name) for name in names)
     axes = slice_axes(call, layout, shapes.shape[1], length)
+    length = axes.shape[1]
     extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
 
     def table(absolute: str, relative: str) -> npt.NDArray[Any] | None:
