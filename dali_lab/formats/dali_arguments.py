@@ -40,14 +40,12 @@ def write(name: str, value: Any, arg: Arg | None = None) -> Any:
         If the value is neither a number, an enum value, a text nor a list of them.
     """
     kind = _TYPES.get(arg.type) if arg is not None else None
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
     if not isinstance(value, (list, tuple)):
         return _scalar(name, value, kind)
     kinds = {kind or _kind(item) for item in value} or {kind or "int64"}
-    kind = "float" if kinds == {"float", "int64"} else kinds.pop()
-    if kinds - {"int64", "float"}:
+    if len(kinds) > 1:
         raise Unwritable(f"{name} mixes types")
+    kind = kinds.pop()
     message = messages().Argument(name=name, type=kind, is_vector=True)
     for index, item in enumerate(value):
         message.extra_args.append(_scalar(f"element {index}", item, kind))
@@ -55,24 +53,22 @@ def write(name: str, value: Any, arg: Arg | None = None) -> Any:
 
 
 def _kind(value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
+    if isinstance(value, bool):
         return "bool"
-    if isinstance(value, (int, np.integer)):
+    if isinstance(value, int) and not isinstance(value, types._NamedEnum):
         return "int64"
-    if isinstance(value, (float, np.floating)):
+    if isinstance(value, float) and not isinstance(value, np.generic):
         return "float"
-    if isinstance(value, (str, bytes)):
+    if isinstance(value, str):
         return "string"
     raise Unwritable(f"a {type(value).__name__} cannot be written")
 
 
 def _scalar(name: str, value: Any, kind: str | None) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
     kind = kind or _kind(value)
     message = messages().Argument(name=name, type=kind, is_vector=False)
     if kind == "string":
-        value = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
+        value = str(value).encode("utf-8", "surrogateescape")
     elif kind == "int64":
         value = int(value)
     elif kind == "bool":
@@ -121,7 +117,8 @@ def _value(message: Any) -> Any:
 
 def shortest(value: float) -> float:
     """The shortest decimal that stands for the same 32-bit float: 0.1 for 0.10000000149011612."""
-    return float(str(np.float32(value)))
+    with np.errstate(over="ignore"):
+        return float(str(np.float32(value)))
 
 
 def write_expression(node_op: str, arguments: Mapping[str, Any], inputs: int) -> list[Any]:

@@ -5,6 +5,7 @@ What a graph holds beyond that form (positions and notes, Python objects) travel
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -206,7 +207,7 @@ class _Writer:
             if name in ("name", "device", "preserve_name"):
                 continue
             if node.op == "external_source" and name in _SOURCE_ARGUMENTS:
-                value, arg = (value[0] if isinstance(value, tuple) and len(value) == 1 else value), None
+                value, arg = _one(value[0] if isinstance(value, tuple) and len(value) == 1 else value), None
             else:
                 arg = table.get(name)
             self._write(message, node, name, value, arg)
@@ -239,7 +240,8 @@ class _Writer:
             for key, value in node.arguments.items():
                 if key in _SOURCE_ARGUMENTS and value:
                     each = value[min(index, len(value) - 1)] if isinstance(value, tuple) else value
-                    message.args.append(dali_arguments.write(key, each))
+                    with contextlib.suppress(Unwritable):
+                        message.args.append(dali_arguments.write(key, _one(each)))
                 if key == "repeat_last":
                     message.args.append(dali_arguments.write(key, bool(value)))
                 if index == 0 and value is not None:
@@ -268,6 +270,11 @@ class _Writer:
         if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
             return f"{edge.node}_{edge.output}"
         return f"{edge.node}[{edge.output}]" if self._count(node) > 1 else edge.node
+
+
+def _one(value: Any) -> Any:
+    """What an external source says about an output: an enum value as its number."""
+    return int(value) if isinstance(value, types._NamedEnum) else value
 
 
 def _listed(value: Any, count: int) -> list[Any]:
