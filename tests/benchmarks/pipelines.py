@@ -75,9 +75,7 @@ def augment(engine: Any, root: str) -> Any:
     images = fn.resize(fn.decoders.image(_read(engine, root)), size=[256, 256])
     images = fn.rotate(images, angle=uniform(range=[-20.0, 20.0]), keep_size=True, fill_value=0)
     images = fn.hsv(images, hue=uniform(range=[-20.0, 20.0]), saturation=uniform(range=[0.7, 1.3]))
-    images = fn.brightness_contrast(
-        images, brightness=uniform(range=[0.8, 1.2]), contrast=uniform(range=[0.8, 1.2])
-    )
+    images = fn.brightness_contrast(images, brightness=uniform(range=[0.8, 1.2]), contrast=uniform(range=[0.8, 1.2]))
     return _normalize(engine, images, crop=[224, 224], mirror=fn.random.coin_flip())
 
 

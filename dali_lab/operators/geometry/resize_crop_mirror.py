@@ -98,8 +98,8 @@ class ResizeCropMirror(Resizing):
 
         for data in (samples.planar(), samples.sequences()):
             for mirror in (1, 2, 3):
-                arguments = {"resize_shorter": 20.0, "crop": (12, 13), "mirror": mirror}
-                yield Case((data,), arguments, tolerance=1, reason=LEVEL)
+                mirrored = {"resize_shorter": 20.0, "crop": (12, 13), "mirror": mirror}
+                yield Case((data,), mirrored, tolerance=1, reason=LEVEL)
         yield Case((samples.volumes(),), {"size": (6, 10, 12), "crop": (9, 8), "mirror": 5}, tolerance=1, reason=LEVEL)
 
     @classmethod

@@ -105,6 +105,7 @@ class ReaderOrder:
             np.int64,
         )  # fmt: skip
         self._plain = not (random_shuffle or shuffle_after_epoch or pad_last_batch or num_shards > 1)
+        self._ahead = 0
         self._buffer = np.zeros(initial_fill if random_shuffle else 1, np.int64)
         self._spans = np.zeros((len(self._buffer) + 2, 2), np.int64)
         self._begin()
@@ -148,7 +149,8 @@ class ReaderOrder:
 
     def _catch_up(self) -> None:
         """Bring the state to where the samples that were counted off without the kernel have led."""
-        taken, self._ahead, self._in_line = self._ahead, 0, False
+        taken = self._ahead
+        self._ahead, self._in_line = 0, False
         if taken:
             self.next_batch(taken)
 
