@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import INT64
 
@@ -58,6 +58,8 @@ class Choice(Drawing):
             in_sequence=choices.ndim > 1,
         )
         layout = self.layout(inputs[1:])
+        if choices.layout and drawn.shape[1] < 2:
+            layout = choices.layout[1 - drawn.shape[1] :]
         rows = [self._pick(choices.array(i), indices.array(i)) for i in range(call.count)]
         result = Batch.of(rows, "", choices.dtype)
         if layout and len(layout) == result.ndim:
@@ -109,6 +111,9 @@ class Choice(Drawing):
         chances = PerSample([np.array(p, np.float32) for p in ((1, 0, 0), (0, 1, 0), (0, 0, 1), (0.5, 0.25, 0.25))])
         yield Case((row,), {"p": chances, "shape": (5,)}, batches=2)
         yield Case(([np.array([1, 2, 3], np.uint8)] * 4,), {"shape": (5,)}, batches=2)
+        frames = (samples.sequences((4, 4, 4), ((5, 6),) * 3)[0], "FHWC")
+        yield Case((frames,), {})
+        yield Case((frames,), {"shape": (2,)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
