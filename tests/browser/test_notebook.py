@@ -1,0 +1,108 @@
+"""The editor, batches and previews in a notebook: what is changed in one cell is in the pipeline in the next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dali_lab.studio.sample_pictures import sample_pictures
+from tests.browser.conftest import Tab
+from tests.browser.lab import Lab, serving
+
+DEFINE = """
+import dali_lab
+from dali_lab import fn, pipeline_def
+
+@pipeline_def(batch_size=4, num_threads=1, seed=3)
+def pictures():
+    encoded, label = fn.readers.file(file_root={root!r}, name="reader")
+    image = fn.decoders.image(encoded, name="decode")
+    return fn.resize(image, size=[64, 64], name="resize"), label
+
+pipe = pictures()
+editor = dali_lab.edit(pipe, height=420)
+editor
+"""
+CELLS = [
+    DEFINE,
+    'print("size", pipe.graph.nodes["resize"].arguments["size"], list(editor.graph.nodes))',
+    "images, labels = pictures().run()\ndali_lab.show(images, labels=labels)",
+    'dali_lab.preview(pictures(), node="decode", samples=2)',
+]
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with serving(tmp_path_factory.mktemp("notebook")) as found:
+        yield found
+
+
+@pytest.fixture
+def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
+    cells = [
+        {
+            "cell_type": "code",
+            "id": f"c{i}",
+            "metadata": {},
+            "execution_count": None,
+            "outputs": [],
+            "source": text.strip(),
+        }
+        for i, text in enumerate(cell.replace("{root!r}", repr(str(sample_pictures()))) for cell in CELLS)
+    ]
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    (lab.folder / "story.ipynb").write_text(
+        json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
+    )
+    context = browser.new_context(viewport={"width": 1500, "height": 1400})
+    context.set_default_timeout(30_000)
+    found = lab.open(context, "story.ipynb", workspace="story")
+    yield found
+    context.close()
+    assert not [problem for problem in found.problems if "favicon" not in problem]
+    assert found.hosts <= {"127.0.0.1"}
+
+
+def run_cell(tab: Tab, index: int) -> Any:
+    cell = tab.page.locator(".jp-CodeCell").nth(index)
+    cell.locator(".jp-InputPrompt").click()
+    tab.page.keyboard.press("Control+Enter")
+    return cell.locator(".jp-OutputArea")
+
+
+def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
+    tab.page.wait_for_selector(".jp-CodeCell")
+    tab.page.locator(r"text=/Python 3.* \| Idle/").first.wait_for()
+    shown = run_cell(tab, 0)
+    shown.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for(timeout=60_000)
+    tab.page.wait_for_selector('img[data-node="resize"]', timeout=60_000)
+    tab.idle()
+
+    # What is changed in the editor is in the next cell.
+    tab.page.locator('[data-testid="dali-editor"] [data-command="fit"]').first.click()
+    tab.node("resize").click(position={"x": 12, "y": 8})
+    tab.page.keyboard.press("Control+d")
+    tab.idle()
+    text = run_cell(tab, 1)
+    text.locator("text=resize_2").wait_for()
+    assert "size" in text.inner_text()
+
+    pictures = run_cell(tab, 2)
+    pictures.locator("img").nth(3).wait_for(timeout=60_000)
+    preview = run_cell(tab, 3)
+    preview.locator("img").nth(1).wait_for(timeout=60_000)
+    assert preview.locator(".noUi-handle, input[type=range]").count() >= 1
+
+    # The saved notebook has a picture of the graph for where no kernel runs.
+    tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    for _ in range(100):
+        saved = json.loads((lab.folder / "story.ipynb").read_text())
+        if saved["cells"][0]["outputs"]:
+            break
+        tab.page.wait_for_timeout(100)
+    data = saved["cells"][0]["outputs"][0]["data"]
+    assert "<svg" in "".join(data["image/svg+xml"])
+    assert "application/vnd.jupyter.widget-view+json" in data
