@@ -1,0 +1,226 @@
+"""Reads entries of the gallery: a folder each, with ``graph.dali.json`` and ``entry.json``."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.formats import json_file
+from dali_lab.gallery.places import built_in_folder, with_pictures
+from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.verification import verify
+
+GRAPH_FILE = "graph.dali.json"
+ENTRY_FILE = "entry.json"
+_KEYS = ("title", "family", "helps", "hurts", "tags", "before", "arguments")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument worth playing with.
+
+    Attributes
+    ----------
+    node, name
+        Which argument of which node.
+    minimum, maximum
+        The range in which it makes sense.
+    """
+
+    node: str
+    name: str
+    minimum: float
+    maximum: float
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An augmentation or a recipe.
+
+    Attributes
+    ----------
+    name
+        The name of its folder.
+    helps, hurts
+        A sentence each on when to use it and when not.
+    before
+        The edge with the picture as it was; None where there is nothing to compare with.
+    graph
+        As in the file: it reads ``$photographs``.
+    """
+
+    name: str
+    folder: Path
+    title: str
+    family: str
+    helps: str
+    hurts: str
+    tags: tuple[str, ...]
+    before: Edge | None
+    arguments: tuple[Argument, ...]
+    graph: Graph
+
+    def over(self, pictures: str | os.PathLike[str] | None = None) -> Graph:
+        """The graph over a folder of pictures, by default the sample photographs."""
+        return with_pictures(self.graph, pictures)
+
+
+@dataclass(frozen=True)
+class BrokenEntry:
+    """An entry that cannot be shown, and why."""
+
+    name: str
+    folder: Path
+    problem: str
+
+
+@dataclass(frozen=True)
+class Gallery:
+    """Entries by name, and those that are broken."""
+
+    entries: Mapping[str, Entry]
+    broken: Sequence[BrokenEntry] = field(default=())
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries.values())
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        return self.entries[name]
+
+    def search(self, text: str) -> list[Entry]:
+        """The entries in which every word of `text` appears: in title, family, tags or operators."""
+        words = text.lower().split()
+        return [entry for entry in self if all(word in _searched(entry) for word in words)]
+
+
+def _searched(entry: Entry) -> str:
+    operators = (node.op for node in entry.graph.nodes.values())
+    return " ".join([entry.name, entry.title, entry.family, *entry.tags, *operators]).lower()
+
+
+def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True) -> Gallery:
+    """All entries: the built-in ones, then those of `folders`. What is wrong with one does not touch the others.
+
+    Where a name is taken twice, the first entry stays and the second is listed as broken.
+
+    Raises
+    ------
+    DaliLabError
+        If one of `folders` is no folder.
+    """
+    entries: dict[str, Entry] = {}
+    broken: list[BrokenEntry] = []
+    for folder in [*([built_in_folder()] if built_in else []), *map(Path, folders)]:
+        if not folder.is_dir():
+            raise DaliLabError(f"there is no gallery folder at {folder}")
+        for place in sorted(place for place in folder.iterdir() if place.is_dir() and place.name[0] not in "._"):
+            try:
+                entry = load_entry(place)
+            except (DaliLabError, OSError) as error:
+                broken.append(BrokenEntry(place.name, place, str(error)))
+                continue
+            if entry.name in entries:
+                taken = f"the name '{entry.name}' is taken by the entry in {entries[entry.name].folder}"
+                broken.append(BrokenEntry(entry.name, place, taken))
+            else:
+                entries[entry.name] = entry
+    return Gallery(entries, tuple(broken))
+
+
+def load_entry(folder: str | os.PathLike[str]) -> Entry:
+    """The entry in `folder`.
+
+    Raises
+    ------
+    FormatError
+        If a file is missing or says something that makes no sense.
+    GraphError
+        If its graph cannot run, as with an operator that is not installed.
+    """
+    folder = Path(folder)
+    for name in (ENTRY_FILE, GRAPH_FILE):
+        if not (folder / name).is_file():
+            raise FormatError(f"the file {name} is missing")
+    data = _entry_data(folder / ENTRY_FILE)
+    graph = json_file.load(folder / GRAPH_FILE)
+    verify(graph)
+    return Entry(
+        name=folder.name,
+        folder=folder,
+        title=_text(data, "title"),
+        family=_text(data, "family"),
+        helps=_text(data, "helps"),
+        hurts=_text(data, "hurts"),
+        tags=_tags(data),
+        before=_before(data, graph),
+        arguments=tuple(_argument(item, graph) for item in _list(data, "arguments")),
+        graph=graph,
+    )
+
+
+def _entry_data(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"{ENTRY_FILE} is no JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise FormatError(f"{ENTRY_FILE} should hold an object")
+    unknown = sorted(set(data) - set(_KEYS))
+    if unknown:
+        raise FormatError(f"{ENTRY_FILE} has a key '{unknown[0]}' that is not known; it takes {', '.join(_KEYS)}")
+    return data
+
+
+def _text(data: Mapping[str, Any], key: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str) or not value.strip():
+        raise FormatError(f"'{key}' in {ENTRY_FILE} should be a text")
+    return value
+
+
+def _list(data: Mapping[str, Any], key: str) -> list[Any]:
+    value = data.get(key, [])
+    if not isinstance(value, list):
+        raise FormatError(f"'{key}' in {ENTRY_FILE} should be a list")
+    return value
+
+
+def _tags(data: Mapping[str, Any]) -> tuple[str, ...]:
+    tags = _list(data, "tags")
+    if not all(isinstance(tag, str) for tag in tags):
+        raise FormatError(f"'tags' in {ENTRY_FILE} should be texts")
+    return tuple(tags)
+
+
+def _before(data: Mapping[str, Any], graph: Graph) -> Edge | None:
+    text = data.get("before")
+    if text is None:
+        return None
+    if not isinstance(text, str) or text.partition(":")[0] not in graph.nodes:
+        raise FormatError(f"'before' in {ENTRY_FILE} should be one of the graph's nodes, not {text!r}")
+    return Edge.parse(text)
+
+
+def _argument(item: Any, graph: Graph) -> Argument:
+    if not isinstance(item, dict) or set(item) != {"node", "name", "minimum", "maximum"}:
+        raise FormatError(f"an item of 'arguments' in {ENTRY_FILE} should have node, name, minimum and maximum")
+    node, name, low, high = item["node"], item["name"], item["minimum"], item["maximum"]
+    if not isinstance(node, str) or node not in graph.nodes:
+        raise FormatError(f"'arguments' in {ENTRY_FILE} names a node {node!r} that the graph does not have")
+    if not isinstance(name, str):
+        raise FormatError(f"an argument in {ENTRY_FILE} is named {name!r}; it should be a text")
+    for bound in (low, high):
+        if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not math.isfinite(bound):
+            raise FormatError(f"the range of '{name}' in {ENTRY_FILE} should be two numbers")
+    if low >= high:
+        raise FormatError(f"the range of '{name}' in {ENTRY_FILE} is empty: {low} to {high}")
+    return Argument(node, name, float(low), float(high))
