@@ -45,7 +45,7 @@ class Beta(Drawing):
             if wrong.any():
                 index = int(wrong.argmax())
                 raise call.problem(f"must be positive, got {numbers[index]:g}", argument=name, sample=index)
-        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        out = call.allocate(self.shapes(call, like), dtype)
         random_streams.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
         return out
 
@@ -56,6 +56,7 @@ class Beta(Drawing):
         yield Case((), {"alpha": 2.0, "beta": 0.5, "shape": (7,)}, tolerance=1e-6, reason=LIBRARY, batches=2)
         yield Case((), {"alpha": values, "shape": (3, 2)}, tolerance=1e-6, reason=LIBRARY, batches=2)
         yield Case((), {"alpha": 0.3, "beta": 0.3, "dtype": FLOAT64, "shape": (5,)}, tolerance=1e-9, reason=LIBRARY)
+        yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -57,9 +57,7 @@ class Choice(Drawing):
             self._probabilities(call, sizes),
             in_sequence=choices.ndim > 1,
         )
-        layout = self.layout(inputs[1:])
-        if choices.layout and drawn.shape[1] < 2:
-            layout = choices.layout[1 - drawn.shape[1] :]
+        layout = choices.layout[1 - drawn.shape[1] :] if drawn.shape[1] < 2 else ""
         rows = [self._pick(choices.array(i), indices.array(i)) for i in range(call.count)]
         result = Batch.of(rows, "", choices.dtype)
         if layout and len(layout) == result.ndim:
@@ -114,6 +112,7 @@ class Choice(Drawing):
         frames = (samples.sequences((4, 4, 4), ((5, 6),) * 3)[0], "FHWC")
         yield Case((frames,), {})
         yield Case((frames,), {"shape": (2,)})
+        yield Case((five, ([np.zeros((2, 3), np.float32)] * 4, "HW")), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

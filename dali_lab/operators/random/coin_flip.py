@@ -50,7 +50,7 @@ class CoinFlip(Drawing):
         if wrong.any():
             index = int(wrong.argmax())
             raise call.problem(f"{probability[index]:g} is not in [0, 1]", argument="probability", sample=index)
-        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        out = call.allocate(self.shapes(call, like), dtype)
         random_streams.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
         return out
 
@@ -63,6 +63,7 @@ class CoinFlip(Drawing):
         yield Case((), {"dtype": BOOL}, batches=3)
         yield Case((), {"dtype": UINT8, "shape": (3, 3)}, batches=2)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
+        yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -52,10 +52,6 @@ class Drawing(Operator):
             raise call.problem(f"{table[index].tolist()} has a negative extent", argument="shape", sample=index)
         return np.ascontiguousarray(table)
 
-    def layout(self, like: tuple[Batch, ...]) -> str:
-        """Layout of the result: that of the batch that gave the shapes."""
-        return like[0].layout if like else ""
-
     def stream(self, call: Call) -> Any:
         """The random words of these samples."""
         from dali_lab.executor.random_streams import open_stream

@@ -32,7 +32,7 @@ class Normal(Drawing):
         from dali_lab.executor import random_streams
 
         dtype = self.dtype_or(FLOAT)
-        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        out = call.allocate(self.shapes(call, like), dtype)
         random_streams.fill_normal(
             self.stream(call),
             out.addresses,
@@ -52,6 +52,7 @@ class Normal(Drawing):
         yield Case((), {"shape": (9,), "dtype": FLOAT64}, tolerance=1e-6, reason=LOGARITHM)
         yield Case((), {"shape": (9,), "stddev": 100.0, "dtype": INT32}, tolerance=1, reason=LOGARITHM)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, tolerance=1e-6, reason=LOGARITHM)
+        yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -59,7 +59,7 @@ class Uniform(Drawing):
         from dali_lab.executor import random_streams
 
         dtype = self.dtype_or(FLOAT)
-        out = call.allocate(self.shapes(call, like), dtype, self.layout(like))
+        out = call.allocate(self.shapes(call, like), dtype)
         stream = self.stream(call)
         if self.has("values"):
             values = call.lists("values") or []
@@ -89,6 +89,7 @@ class Uniform(Drawing):
         yield Case((), {"seed": 17, "shape": (3,)}, batches=2)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)
         yield Case((), {"shape": PerSample([np.array([2], np.int32), np.array([5], np.int32)])}, batches=2)
+        yield Case((([np.zeros((2, 3, 1), np.uint8)] * 3, "HWC"),), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
