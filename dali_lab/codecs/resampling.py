@@ -70,7 +70,8 @@ def resample_to(
     if not 0 <= quality <= 100:
         raise ValueError(f"quality must be between 0 and 100, not {quality}")
     table = _window(lobes(quality))
-    columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), -1)
+    channels = int(np.prod(sound.shape[1:], dtype=np.int64))
+    columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), channels)
     out = np.empty((length, columns.shape[1]), np.float32)
     _resample(columns, out, step, table, lobes(quality))
     return out[:, 0] if sound.ndim == 1 else out

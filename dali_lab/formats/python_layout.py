@@ -144,7 +144,8 @@ def number(value: Any, *, whole: bool = False) -> str:
             return f'float("{value}")'
         if whole and value.is_integer() and abs(value) < 1e6 and (value or str(value)[0] != "-"):
             return str(int(value))
-    return repr(value)
+    # Formatters write 1e16 where Python says 1e+16.
+    return repr(value).replace("e+", "e")
 
 
 def value_piece(value: Any, imports: Imports, hint: str = "", *, whole: bool = False) -> Piece:
