@@ -1,0 +1,375 @@
+"""Draws crop windows that keep to boxes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema.operator import PerSample
+from dali_lab.types import FLOAT, INT32
+
+Array = npt.NDArray[Any]
+CORNERS = {2: "xyXY", 3: "xyzXYZ"}
+SIZES = {2: "xyWH", 3: "xyzWHD"}
+SHAPES = {2: "WH", 3: "WHD"}
+GIVE_UP = 1_000_000
+"""Windows drawn for a sample before it fails, where `total_num_attempts` does not say."""
+
+
+@register
+class RandomBBoxCrop(Operator):
+    """Draws a window for each sample that overlaps its boxes as asked, and gives the boxes within the window.
+
+    A threshold is drawn from `thresholds` (or, with `allow_no_crop`, the whole sample is taken); then `num_attempts`
+    windows, of which the last one that reaches the threshold counts if it keeps a box; and so on until there is one.
+    Window and boxes are relative to the sample, the window with `crop_shape` in pixels; boxes are then relative to the
+    window. Give the window to `slice`.
+    """
+
+    name = "random_bbox_crop"
+    schema_name = "RandomBBoxCrop"
+    family = "boxes"
+    title = "Random crop with boxes"
+    inputs = (
+        Input("boxes", kind="boxes", doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes."),
+        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),
+    )
+    outputs = (
+        Output("anchor", kind="tensor", doc="Start of the window in the order x, y, z.", dtype=FLOAT),
+        Output("shape", kind="tensor", doc="Extents of the window in the order x, y, z.", dtype=FLOAT),
+        Output("boxes", kind="boxes", doc="Boxes that are left, relative to the window.", dtype=FLOAT),
+        Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
+        Output("indices", kind="tensor", doc="With `output_bbox_indices`: places of these boxes.", dtype=INT32),
+    )
+    random = True
+    differs = (
+        "With a fixed aspect ratio, windows that would not fit the sample shrink, where NVIDIA DALI's reach beyond it;"
+        " a fixed ratio other than 1 is kept, where NVIDIA DALI redraws windows whose ratio float32 does not hold."
+    )
+    arguments = (
+        Arg(
+            "thresholds",
+            "float",
+            (0.0,),
+            "Least overlap of windows with boxes; one of them is drawn.",
+            vector=True,
+            minimum=0.0,
+            maximum=1.0,
+            important=True,
+        ),
+        Arg(
+            "threshold_type",
+            "string",
+            "iou",
+            "What overlap is: intersection over union, or the part of the box within the window.",
+            choices=("iou", "overlap"),
+        ),
+        Arg("all_boxes_above_threshold", "bool", True, "All boxes must reach the threshold, rather than one of them."),
+        Arg("allow_no_crop", "bool", True, "Taking the whole sample is one more choice beside the thresholds."),
+        Arg(
+            "scaling",
+            "float",
+            (1.0, 1.0),
+            "Range of the window's extents relative to the sample.",
+            vector=True,
+            minimum=0.0,
+            important=True,
+        ),
+        Arg(
+            "aspect_ratio",
+            "float",
+            (1.0, 1.0),
+            "Range of width over height; in volumes, one for all pairs of axes or one for each (xy, xz, yz).",
+            vector=True,
+            minimum=0.0,
+            important=True,
+        ),
+        Arg(
+            "crop_shape",
+            "int",
+            None,
+            "Extents of the window in pixels, instead of a range.",
+            vector=True,
+            tensor=True,
+            minimum=1,
+        ),
+        Arg("input_shape", "int", None, "Extents of the sample.", vector=True, tensor=True, minimum=1),
+        Arg("shape_layout", "layout", None, "Order of these extents; WH or WHD if not given."),
+        Arg("bbox_layout", "layout", None, "Order of coordinates: two corners (xyXY) or corner and size (xyWH)."),
+        Arg("ltrb", "bool", True, "Two corners, rather than corner and size; `bbox_layout` is its successor."),
+        Arg(
+            "bbox_prune_threshold",
+            "float",
+            None,
+            "Part of a box that must remain for it to be kept; if not given, its centre must.",
+            minimum=0.0,
+            maximum=1.0,
+        ),
+        Arg("num_attempts", "int", 1, "Windows that are drawn for one threshold.", minimum=1),
+        Arg(
+            "total_num_attempts",
+            "int",
+            -1,
+            "Windows that are drawn in all before the best one is taken; -1 for no end.",
+            minimum=-1,
+        ),
+        Arg("output_bbox_indices", "bool", False, "Give the places of the boxes that are left, too."),
+        Arg("quiet", "bool", False, "Do not warn where the best window is taken for want of a good one."),
+    )
+    example = """
+    >>> anchor, shape, boxes, labels = fn.random_bbox_crop(boxes, labels, scaling=(0.3, 1.0), aspect_ratio=(0.5, 2.0),
+    ...                                                    thresholds=(0.1, 0.5, 0.9), total_num_attempts=50)
+    >>> images = fn.slice(images, anchor, shape)
+    """
+
+    @classmethod
+    def count_outputs(cls, values: Mapping[str, Any], inputs: int) -> int:
+        return 3 + (inputs > 1) + bool(values.get("output_bbox_indices"))
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        given = {name for name, value in values.items() if value is not None} | set(connected)
+        if "crop_shape" in given:
+            if "input_shape" not in given:
+                raise ArgumentError("must be given where 'crop_shape' is", argument="input_shape")
+            for name in ("scaling", "aspect_ratio"):
+                if name in given:
+                    raise ArgumentError("cannot be given together with 'crop_shape'", argument=name)
+            if values.get("allow_no_crop", True):
+                raise ArgumentError("must be False where 'crop_shape' is given", argument="allow_no_crop")
+        if {"ltrb", "bbox_layout"} <= given:
+            raise ArgumentError("cannot be given together with 'bbox_layout'", argument="ltrb")
+        if not values.get("thresholds", (0.0,)):
+            raise ArgumentError("needs at least one value", argument="thresholds")
+        if values.get("total_num_attempts", -1) == 0:
+            raise ArgumentError("must be at least 1, or -1", argument="total_num_attempts")
+        for name, lengths in (("scaling", (2,)), ("aspect_ratio", (2, 6))):
+            row = values.get(name, (1.0, 1.0))
+            if len(row) not in lengths:
+                raise ArgumentError(f"takes a lowest and a highest value, got {len(row)} numbers", argument=name)
+            if any(low > high for low, high in zip(row[::2], row[1::2], strict=True)):
+                raise ArgumentError(f"{list(row)} is no range", argument=name)
+
+    def run(self, call: Call, boxes: Batch, labels: Batch | None = None) -> tuple[Batch, ...]:
+        if boxes.dtype != FLOAT:
+            raise call.problem(f"takes boxes of FLOAT, got {boxes.dtype.name}")
+        columns = int(boxes.shapes[0, 1]) if boxes.ndim == 2 and len(boxes) else 4
+        if boxes.ndim != 2 or columns not in (4, 6) or (boxes.shapes[:, 1] != columns).any():
+            shape = tuple(boxes.shapes[0].tolist())
+            raise call.problem(f"takes boxes of 4 or 6 numbers, (n, 4) or (n, 6), got shape {shape}", sample=0)
+        counts = boxes.shapes[:, 0].copy()
+        if labels is not None:
+            self._check_labels(call, labels, counts)
+        ndim = columns // 2
+        order, by_size = self._order(call, ndim)
+        table = np.ascontiguousarray(flat(gathered(boxes)).reshape(-1, columns)[:, order])
+        if by_size:
+            table[:, ndim:] += table[:, :ndim]
+        self._check_within(call, table, counts)
+        found, kept, fixed = self._windows(call, table, counts, ndim)
+        return self._results(call, boxes, labels, table, counts, found, kept, fixed, order, by_size)
+
+    def _check_labels(self, call: Call, labels: Batch, counts: Array) -> None:
+        if labels.dtype != INT32:
+            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
+        if not 1 <= labels.ndim <= 2:
+            raise call.problem(f"takes labels of one or two dimensions, got {labels.ndim}")
+        wrong = labels.sizes != counts
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+
+    def _order(self, call: Call, ndim: int) -> tuple[list[int], bool]:
+        """Where in a box its coordinates are, and whether the later ones are extents."""
+        layout = self.value("bbox_layout")
+        if layout is None:
+            return list(range(2 * ndim)), not self.value("ltrb")
+        for names, by_size in ((CORNERS[ndim], False), (SIZES[ndim], True)):
+            if sorted(layout) == sorted(names):
+                return [layout.index(name) for name in names], by_size
+        raise call.problem(f"{layout!r} is no order of {CORNERS[ndim]!r} or {SIZES[ndim]!r}", argument="bbox_layout")
+
+    @staticmethod
+    def _check_within(call: Call, table: Array, counts: Array) -> None:
+        outside = ~((table >= 0) & (table <= 1)).all(axis=1)
+        if outside.any():
+            place = int(outside.argmax())
+            sample = int(np.searchsorted(np.cumsum(counts), place, side="right"))
+            box = [round(float(value), 4) for value in table[place]]
+            raise call.problem(f"the box with the corners {box} is not within 0 and 1", sample=sample)
+
+    def _extents(self, call: Call, name: str, ndim: int, default: float) -> npt.NDArray[np.float32]:
+        """Extents of each sample in the order x, y, z."""
+        if not call.has(name):
+            return np.full((call.count, ndim), default, np.float32)
+        rows = call.lists(name, np.int64) or []
+        lengths = {len(row) for row in rows}
+        if lengths != {ndim}:
+            raise call.problem(f"takes {ndim} values, got {max(lengths, default=0)}", argument=name)
+        layout = self.value("shape_layout") or SHAPES[ndim]
+        if sorted(layout) != sorted(SHAPES[ndim]):
+            raise call.problem(f"{layout!r} is no order of {SHAPES[ndim]!r}", argument="shape_layout")
+        table = np.array(rows, np.float32)[:, [layout.index(letter) for letter in SHAPES[ndim]]]
+        if (table < 1).any():
+            index = int((table < 1).any(axis=1).argmax())
+            raise call.problem(f"{rows[index].tolist()} is not positive", argument=name, sample=index)
+        return np.ascontiguousarray(table)
+
+    def _ratios(self, call: Call, ndim: int) -> npt.NDArray[np.float32]:
+        """Range of the aspect ratio of each pair of axes."""
+        rows = np.array(self.value("aspect_ratio"), np.float32).reshape(-1, 2)
+        pairs = ndim * (ndim - 1) // 2
+        if len(rows) not in (1, pairs):
+            raise call.problem(f"takes 2 or {2 * pairs} values, got {2 * len(rows)}", argument="aspect_ratio")
+        return np.ascontiguousarray(np.broadcast_to(rows, (pairs, 2)))
+
+    def _windows(
+        self, call: Call, table: Array, counts: Array, ndim: int
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.float32] | None]:
+        """Corners of the windows, which boxes stay, and extents in pixels where they are given."""
+        from dali_lab.executor.random_streams import open_stream
+        from dali_lab.kernels.cpu import boxes_crop
+
+        sizes = self._extents(call, "input_shape", ndim, 1.0)
+        fixed = self._extents(call, "crop_shape", ndim, float(boxes_crop.ANY_EXTENT))
+        too_large = fixed > sizes
+        if call.has("crop_shape") and too_large.any():
+            index = int(too_large.any(axis=1).argmax())
+            raise call.problem(
+                f"a window of {fixed[index].tolist()} does not fit {sizes[index].tolist()}",
+                argument="crop_shape",
+                sample=index,
+            )
+        least, total = self.value("bbox_prune_threshold"), self.value("total_num_attempts")
+        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        found = np.empty((call.count, 2 * ndim), np.float32)
+        kept, success = np.empty(len(table), np.bool_), np.empty(call.count, np.bool_)
+        boxes_crop.windows(
+            stream.key, stream.highs, table, np.cumsum(counts) - counts, counts,
+            np.array(self.value("thresholds"), np.float32), self.value("allow_no_crop"),
+            np.array(self.value("scaling"), np.float32), self._ratios(call, ndim), fixed, sizes,
+            self.value("threshold_type") == "iou", self.value("all_boxes_above_threshold"),
+            boxes_crop.BY_CENTRE if least is None else np.float32(least),
+            self.value("num_attempts"), GIVE_UP if total < 0 else total, found, kept, success,
+        )  # fmt: skip
+        if not success.all():
+            index = int((~success).argmax())
+            if total < 0:
+                raise call.problem(
+                    f"none of {GIVE_UP} windows overlaps the boxes as 'thresholds' ask",
+                    argument="thresholds",
+                    sample=index,
+                )
+            if not self.value("quiet"):
+                warnings.warn(
+                    f"random_bbox_crop: none of {total} windows was good enough for sample {index + call.start}, so the"
+                    " best one is taken",
+                    stacklevel=2,
+                )
+        return found, kept, fixed * 1 if call.has("crop_shape") else None
+
+    def _results(
+        self, call: Call, boxes: Batch, labels: Batch | None, table: Array, counts: Array, found: Array,
+        kept: Array, fixed: Array | None, order: list[int], by_size: bool,
+    ) -> tuple[Batch, ...]:  # fmt: skip
+        ndim = found.shape[1] // 2
+        owner = np.repeat(np.arange(len(counts)), counts)[kept]
+        window = found[owner]
+        start, extent = window[:, :ndim], window[:, ndim:] - window[:, :ndim]
+        low = np.clip((table[kept, :ndim] - start) / extent, 0, 1)
+        high = np.clip((table[kept, ndim:] - start) / extent, 0, 1)
+        left = np.bincount(owner, minlength=len(counts)).astype(np.int64)
+        inside = np.empty((len(owner), 2 * ndim), np.float32)
+        inside[:, order] = np.concatenate([low, high - low if by_size else high], axis=1)
+        anchor, shape = found[:, :ndim], found[:, ndim:] - found[:, :ndim]
+        if fixed is not None:
+            anchor, shape = np.rint(anchor * self._extents(call, "input_shape", ndim, 1.0)), fixed
+        result = call.allocate(np.stack([left, np.full(len(left), 2 * ndim)], axis=1), FLOAT, boxes.layout, output=2)
+        store(result, inside)
+        outputs = [
+            Batch.dense(np.ascontiguousarray(anchor, np.float32), dtype=FLOAT),
+            Batch.dense(np.ascontiguousarray(shape, np.float32), dtype=FLOAT),
+            result,
+        ]
+        if labels is not None:
+            shapes = labels.shapes.copy()
+            shapes[:, 0] = left
+            rest = call.allocate(shapes, INT32, labels.layout, output=3)
+            store(rest, flat(gathered(labels))[kept])
+            outputs.append(rest)
+        if self.value("output_bbox_indices"):
+            places = (np.arange(len(kept)) - np.repeat(np.cumsum(counts) - counts, counts))[kept]
+            indices = call.allocate(left[:, None], INT32, output=len(outputs))
+            store(indices, places.astype(np.int32))
+            outputs.append(indices)
+        return tuple(outputs)
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        reason = "float32 quotients; windows are the same"
+        boxes = sample_boxes() * 3
+        labels = [np.arange(len(row), dtype=np.int32) for row in boxes]
+        free = {"scaling": (0.3, 1.0), "aspect_ratio": (0.5, 2.0), "total_num_attempts": 60, "quiet": True}
+        for arguments in (
+            {},
+            {"allow_no_crop": False, **free},
+            free,
+            {"scaling": (0.3, 0.9)},
+            {**free, "input_shape": (100, 200)},
+            {**free, "thresholds": (0.1, 0.3, 0.5)},
+            {**free, "thresholds": (0.1, 0.3, 0.5), "num_attempts": 5},
+            {**free, "thresholds": (0.2, 0.7), "threshold_type": "overlap", "allow_no_crop": False},
+            {**free, "thresholds": (0.1, 0.3), "all_boxes_above_threshold": False, "num_attempts": 3},
+            {**free, "thresholds": (0.9,), "total_num_attempts": 7, "allow_no_crop": False},
+            {**free, "bbox_prune_threshold": 0.3},
+            {**free, "bbox_prune_threshold": 0.0, "seed": 9},
+            {**free, "output_bbox_indices": True},
+        ):
+            yield Case((boxes, labels), arguments, tolerance=1e-6, reason=reason, batches=2)
+        pixels = {"crop_shape": (40, 50), "input_shape": (100, 200), "allow_no_crop": False, "total_num_attempts": 50}
+        yield Case((boxes,), {**pixels, "quiet": True}, tolerance=1e-6, reason=reason, batches=2)
+        yield Case((boxes,), {**pixels, "quiet": True, "shape_layout": "HW"}, tolerance=1e-6, reason=reason)
+        sizes = PerSample([np.array((100 + i, 200 - i), np.int32) for i in range(len(boxes))])
+        yield Case((boxes,), {**pixels, "quiet": True, "input_shape": sizes}, tolerance=1e-6, reason=reason)
+        by_size = sample_boxes_by_size() * 3
+        columns = [row[:, None] for row in labels]
+        yield Case((by_size, columns), {**free, "bbox_layout": "xyWH"}, tolerance=1e-6, reason=reason)
+        yield Case((by_size,), {**free, "ltrb": False, "output_bbox_indices": True}, tolerance=1e-6, reason=reason)
+        turned = [np.ascontiguousarray(row[:, [3, 1, 0, 2]]) for row in boxes]
+        yield Case((turned,), {**free, "bbox_layout": "YyxX"}, tolerance=1e-6, reason=reason)
+        deep = [np.concatenate([row[:, :2], row[:, :1], row[:, 2:], row[:, 2:3]], axis=1) for row in boxes]
+        yield Case((deep,), {**free, "allow_no_crop": False}, tolerance=1e-6, reason=reason, batches=2)
+        three = {"aspect_ratio": (0.5, 2.0, 0.3, 3.0, 0.4, 2.5), "input_shape": (100, 90, 80), "scaling": (0.5, 1.0)}
+        yield Case((deep,), {**free, **three, "allow_no_crop": False}, tolerance=1e-6, reason=reason, batches=2)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        boxes = sample_boxes()
+        yield ErrorCase((boxes,), {"thresholds": (2.0,)}, words=("thresholds", "2"))
+        yield ErrorCase((boxes,), {"scaling": (0.5, 0.2)}, words=("scaling", "0.5"))
+        yield ErrorCase((boxes,), {"aspect_ratio": (0.5,)}, words=("aspect_ratio", "1"))
+        yield ErrorCase((boxes,), {"threshold_type": "area"}, words=("threshold_type", "area"))
+        yield ErrorCase((boxes,), {"num_attempts": 0}, words=("num_attempts", "0"))
+        yield ErrorCase((boxes,), {"total_num_attempts": 0}, words=("total_num_attempts",))
+        yield ErrorCase((boxes,), {"bbox_prune_threshold": 2.0}, words=("bbox_prune_threshold", "2"))
+        yield ErrorCase((boxes,), {"bbox_layout": "xyZW"}, words=("bbox_layout", "xyZW"))
+        yield ErrorCase((boxes,), {"bbox_layout": "xyXY", "ltrb": True}, words=("ltrb", "bbox_layout"))
+        yield ErrorCase((boxes,), {"crop_shape": (3, 4), "allow_no_crop": False}, words=("input_shape", "crop_shape"))
+        large = {"crop_shape": (30, 4), "input_shape": (10, 10), "allow_no_crop": False}
+        yield ErrorCase((boxes,), large, words=("crop_shape", "30", "sample 0"))
+        yield ErrorCase((boxes,), {"input_shape": (10, 10, 3)}, words=("input_shape", "3"))
+        outside = [np.array([[0.3, 0.3, 1.6, 0.7]], np.float32)]
+        yield ErrorCase((outside,), words=("1.6", "sample 0"))
+        yield ErrorCase(([np.zeros((1, 5), np.float32)],), words=("(1, 5)",))
+        yield ErrorCase(([np.zeros((1, 4))],), words=("FLOAT64",))
+        never = {"thresholds": (1.0,), "scaling": (0.3, 0.4), "allow_no_crop": False}
+        yield ErrorCase(([np.array([[0.1, 0.1, 0.9, 0.9]], np.float32)],), never, words=("thresholds", "sample 0"))
