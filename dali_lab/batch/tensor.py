@@ -197,3 +197,14 @@ class TensorGPU(TensorCPU):
     def as_cpu(self) -> TensorCPU:
         """The tensor on the CPU."""
         return TensorCPU._of(self._batch, self._index)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, object]:
+        """The memory on the GPU, for other libraries.
+
+        Raises
+        ------
+        AttributeError
+            Where the memory is the CPU's, so that ``hasattr`` and other libraries take the array for what it is.
+        """
+        raise AttributeError("this tensor was placed on the GPU, but its memory is the CPU's: there is no GPU")
