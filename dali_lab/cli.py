@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -196,6 +197,7 @@ def _app(options: argparse.Namespace) -> int:
             with contextlib.suppress(KeyboardInterrupt):
                 threading.Event().wait()
         finally:
+            _leave_soon(session)
             server.close()
     finally:
         if compiler is not None:
@@ -209,6 +211,16 @@ def _app(options: argparse.Namespace) -> int:
 def _say_who_can_reach(host: str) -> None:
     if host not in ("127.0.0.1", "localhost", "::1"):
         print("Everyone who can reach this address can read and write files as you.", flush=True)
+
+
+def _leave_soon(session: Session) -> None:
+    """Keep what is unsaved at once, and do not wait long for work that cannot be stopped, such as a compilation."""
+    import threading
+
+    session.store.keep()
+    last = threading.Timer(5.0, os._exit, (0,))
+    last.daemon = True
+    last.start()
 
 
 def _end(session: Session) -> None:
