@@ -1,0 +1,182 @@
+"""Puts four images of a batch together into one, with their boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import elements
+from dali_lab.batch.dense import flat, is_contiguous
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.boxes.coordinates import box_table
+from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, register, samples
+from dali_lab.types import FLOAT, numpy_dtype
+
+Array = npt.NDArray[Any]
+
+
+@register
+class Mosaic(Mixing):
+    """Makes a canvas of each image and three others of its batch, which meet in a point (`arXiv:2004.10934`).
+
+    The image itself lies to the upper left of the point, the others to its upper right, lower left and lower right;
+    each with its corner at the point, cut off at the edge of the canvas. What none of them covers has `fill_value`.
+    Boxes of all four move along, are cut likewise, and are left out if less than `prune_threshold` of them remains.
+    """
+
+    name = "mixing.mosaic"
+    title = "Mosaic"
+    inputs = (
+        IMAGES,
+        Input("boxes", kind="boxes", doc="Left, top, right, bottom from 0 to 1, FLOAT ``(n, 4)``.", optional=True),
+        Input("labels", kind="tensor", doc="Labels of the boxes, ``(n,)`` or ``(n, 1)``.", optional=True),
+    )
+    outputs = (
+        Output("images"),
+        Output("boxes", kind="boxes", doc="With boxes: those that are left.", dtype=FLOAT),
+        Output("labels", kind="tensor", doc="With labels: those of the boxes that are left."),
+    )
+    arguments = (
+        Arg(
+            "size",
+            "int",
+            REQUIRED,
+            "Height and width of the canvas.",
+            vector=True,
+            length=2,
+            minimum=1,
+            unit="px",
+            important=True,
+        ),
+        Arg(
+            "center_range",
+            "float",
+            (0.25, 0.75),
+            "Where the four images may meet, as shares of height and width.",
+            vector=True,
+            length=2,
+            minimum=0.0,
+            maximum=1.0,
+        ),
+        Arg("fill_value", "float", 114.0, "Value where there is no image."),
+        Arg(
+            "prune_threshold",
+            "float",
+            0.1,
+            "Part of the area of a box that must remain.",
+            minimum=0.0,
+            maximum=1.0,
+        ),
+    )
+    example = """
+    >>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))
+    """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        range_ = values.get("center_range", (0.25, 0.75))
+        if len(range_) != 2 or range_[0] > range_[1]:
+            raise ArgumentError(f"{list(range_)} is no range", argument="center_range")
+
+    def run(self, call: Call, images: Batch, *others: Batch) -> tuple[Batch, ...]:
+        shapes = picture_shapes(call, images)
+        if (shapes[:, [0, 3]] != shapes[:1, [0, 3]]).any():
+            raise call.problem("takes images with the same number of channels")
+        size = np.broadcast_to(np.array(self.value("size"), np.int64), (2,))
+        low, high = self.value("center_range")
+        centre = np.floor((low + self.uniform(call, 2) * (high - low)) * size + 0.5).astype(np.int64)
+        members = np.stack([np.arange(call.count), *(self.partners(call, number) for number in range(3))], axis=1)
+        places = [self._places(shapes[members[:, corner], 1:3], centre, size, corner) for corner in range(4)]
+        out = self._draw(call, images, shapes, size, members, places)
+        if not others:
+            return (out,)
+        return (out, *self._boxes(call, others, members, places, shapes, size))
+
+    @staticmethod
+    def _places(sizes: Array, centre: Array, size: Array, corner: int) -> Array:
+        """Windows of the images in one corner: y and x in the source and on the canvas, height and width."""
+        places = np.empty((len(sizes), 6), np.int64)
+        for axis, after in ((0, corner // 2), (1, corner % 2)):
+            if after:
+                length = np.minimum(sizes[:, axis], size[axis] - centre[:, axis])
+                source, target = np.zeros_like(length), centre[:, axis]
+            else:
+                length = np.minimum(sizes[:, axis], centre[:, axis])
+                source, target = sizes[:, axis] - length, centre[:, axis] - length
+            places[:, axis], places[:, 2 + axis], places[:, 4 + axis] = source, target, length
+        return places
+
+    def _draw(
+        self, call: Call, images: Batch, shapes: Array, size: Array, members: Array, places: list[Array]
+    ) -> Batch:
+        from dali_lab.kernels.cpu import mixing
+        from dali_lab.kernels.cpu.memory import like
+
+        result_shapes = images.shapes.copy()
+        first = 1 if images.layout == "CHW" else 0
+        result_shapes[:, first : first + 2] = size
+        out = call.allocate(result_shapes, images.dtype, images.layout)
+        value = elements((self.value("fill_value"),), images.dtype).view(numpy_dtype(images.dtype))[0]
+        for target in [flat(out)] if is_contiguous(out) else out.arrays():
+            target[...] = value
+        canvas = shapes.copy()
+        canvas[:, 1:3] = size
+        for corner in range(4):
+            chosen = members[:, corner]
+            mixing.paste(
+                images.addresses[chosen], shapes[chosen], out.addresses, canvas, places[corner], like(np.uint8)
+            )
+        return out
+
+    def _boxes(
+        self, call: Call, others: tuple[Batch, ...], members: Array, places: list[Array], shapes: Array, size: Array
+    ) -> tuple[Batch, ...]:
+        """Boxes, and labels if there are any, on the canvas."""
+        table, counts = box_table(call, others[0])
+        starts = np.cumsum(counts) - counts
+        labels = others[1].arrays() if len(others) > 1 else None
+        if labels is not None:
+            for index, row in enumerate(labels):
+                if row.size != counts[index]:
+                    raise call.problem(f"got {row.size} labels for {counts[index]} boxes", sample=index)
+        rows, names = [], []
+        limit = np.array([size[1], size[0]] * 2, np.float64)
+        for sample in range(call.count):
+            found, named = [], []
+            for corner in range(4):
+                member = members[sample, corner]
+                source_y, source_x, y, x, height, width = places[corner][sample].tolist()
+                scale = np.array([shapes[member, 2], shapes[member, 1]] * 2, np.float64)
+                boxes = table[starts[member] : starts[member] + counts[member]].astype(np.float64) * scale
+                boxes += [x - source_x, y - source_y] * 2
+                cut = np.clip(boxes, [x, y] * 2, [x + width, y + height] * 2)
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    left = (cut[:, 2:] - cut[:, :2]).prod(axis=1) / (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+                kept = (left > 0) & (left >= self.value("prune_threshold"))
+                found.append((cut / limit)[kept])
+                if labels is not None:
+                    named.append(labels[member][kept])
+            rows.append(np.concatenate(found).astype(np.float32))
+            if named:
+                names.append(np.concatenate(named))
+        result = Batch.of(rows, others[0].layout, FLOAT)
+        return (result,) if labels is None else (result, Batch.of(names, others[1].layout, others[1].dtype))
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        yield Case((samples.pictures(),), {"size": (40, 50)})
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        pictures = samples.pictures()
+        boxes = [np.zeros((2, 4), np.float32)] * 3
+        yield ErrorCase((pictures,), words=("size", "must be given"))
+        yield ErrorCase((pictures,), {"size": (0, 5)}, words=("size", "0"))
+        yield ErrorCase((pictures,), {"size": (9, 9), "center_range": (0.8, 0.2)}, words=("center_range", "0.8"))
+        yield ErrorCase((pictures, [np.zeros((2, 3), np.float32)] * 3), {"size": (9, 9)}, words=("4 numbers",))
+        yield ErrorCase((pictures, boxes, [np.zeros(3, np.int32)] * 3), {"size": (9, 9)}, words=("3 labels", "2 boxes"))
