@@ -16,6 +16,7 @@ from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, on_register
+from dali_lab.schema.waiting import reason
 
 # Modules such as ``fn.readers`` are made below; this lets them be imported by name.
 __path__: list[str] = []
@@ -88,7 +89,8 @@ def _attribute(module: ModuleType, name: str) -> Any:
     """Make a function when it is first asked for: signatures and documentation of all would slow the import down."""
     maker = _makers.get((module.__name__, name))
     if maker is None:
-        raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
+        waits = reason(f"{module.__name__}.{name}".partition(".fn.")[2])
+        raise AttributeError(waits or f"module '{module.__name__}' has no attribute '{name}'")
     function = maker()
     setattr(module, name, function)
     return function

@@ -34,9 +34,17 @@ def docstring(operator: type[Operator]) -> str:
     if operator.differs or operator.beyond_dali:
         text = operator.differs or "NVIDIA DALI has no such operator."
         parts.append(f"Notes\n-----\n{text}")
-    if operator.example:
-        parts.append("Examples\n--------\n" + inspect.cleandoc(operator.example))
+    parts.append("Examples\n--------\n" + (inspect.cleandoc(operator.example) or example(operator)))
     return "\n\n".join(parts)
+
+
+def example(operator: type[Operator]) -> str:
+    """The shortest call: inputs by their names, and what must be given."""
+    inputs = [declared.name for declared in operator.inputs if not declared.optional]
+    needed = [arg.name for arg in operator.argument_table.values() if arg.required]
+    given = ", ".join([*inputs, *(f"{name}={name}" for name in needed)])
+    results = ", ".join(output.name for output in operator.outputs)
+    return f">>> {f'{results} = ' if results else ''}fn.{operator.name}({given})"
 
 
 def describe(arg: Arg) -> str:

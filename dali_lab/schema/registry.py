@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from dali_lab.errors import GraphError, nearest
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.waiting import reason
 
 T = TypeVar("T", bound=type[Operator])
 
@@ -115,5 +116,6 @@ def find_operator(name: str) -> type[Operator]:
     load()
     found = _OPERATORS.get(name) or _BY_SCHEMA.get(name)
     if found is None:
-        raise GraphError(f"there is no operator '{name}'{nearest(name, _OPERATORS)}")
+        waits = reason(name)
+        raise GraphError(f"there is no operator '{name}'{f': {waits}' if waits else nearest(name, _OPERATORS)}")
     return found
