@@ -180,8 +180,10 @@ def _app(options: argparse.Namespace) -> int:
 
     session = start_session(graph=options.graph, data=options.data)
     compiler = None
-    # Being told to end is the same as Ctrl-C: what is unsaved is kept.
+    # Being told to end is the same as Ctrl-C: what is unsaved is kept. A shell starts programs in the background
+    # with Ctrl-C ignored, so that is undone too.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         # The first preview is computed while the server is imported and the browser opens.
         session.warm()
