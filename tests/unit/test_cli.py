@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from dali_lab import cli
+from dali_lab.cli.progress import summary_line
 from dali_lab.schema.samples import picture
 
 ROOT = Path(__file__).parents[2]
@@ -206,4 +207,4 @@ def test_summary_of_an_output_with_different_shapes() -> None:
     class Output:
         _batch = Batch.of([np.zeros((3, 4), np.float32), np.ones((3, 6), np.float32)], "HW")
 
-    assert cli.summary_line(Output()) == "2 × 3×4–6, FLOAT, HW, from 0 to 1"
+    assert summary_line(Output()) == "2 × 3×4–6, FLOAT, HW, from 0 to 1"

@@ -1,0 +1,25 @@
+"""``dali-lab diff``: what differs between two graphs."""
+
+from __future__ import annotations
+
+import argparse
+
+from dali_lab.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("diff", help="say what differs between two graphs, positions aside")
+    parser.add_argument("left", metavar="A")
+    parser.add_argument("right", metavar="B")
+    parser.set_defaults(function=_diff)
+
+
+def _diff(options: argparse.Namespace) -> int:
+    from dali_lab.formats import load
+    from dali_lab.graph.difference import difference
+
+    changes = difference(load(options.left), load(options.right))
+    for change in changes:
+        print(change)
+    return 1 if changes else 0

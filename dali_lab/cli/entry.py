@@ -1,0 +1,77 @@
+"""Finds the command, runs it, and tells what went wrong in a sentence."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from dali_lab.cli import app, bench, convert, diff, export, ops, run, show, warm
+from dali_lab.errors import DaliLabError
+
+INTERRUPTED = 130
+COMMANDS = (app, run, bench, export, show, ops, convert, diff, warm)
+"""In the order in which help lists them; each has ``add(commands)``, which declares its options and its function."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    arguments
+        What follows the program's name; by default that of this process.
+
+    Returns
+    -------
+    int
+        0 when all went well, 2 for what the person can put right, 130 when interrupted.
+    """
+    parser = make_parser()
+    own, script = split_script(list(sys.argv[1:] if arguments is None else arguments))
+    options = parser.parse_args(own)
+    options.script = script
+    if options.command is None:
+        parser.print_help()
+        return 2
+    command: Callable[[argparse.Namespace], int] = options.function
+    try:
+        return command(options)
+    except KeyboardInterrupt:
+        print(file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; what is left in the buffer must not be tried again at exit.
+        sys.stdout = None
+        return 0
+    except (DaliLabError, OSError) as error:
+        print(f"dali-lab {options.command}: {one_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    from dali_lab import __version__
+
+    parser = argparse.ArgumentParser(prog="dali-lab", description="Compose, run and export data pipelines.")
+    parser.add_argument("--version", action="version", version=f"dali-lab {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def split_script(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """What is ours, and behind ``run SCRIPT.py`` what is the script's."""
+    if arguments[:1] == ["run"]:
+        for index, argument in enumerate(arguments):
+            if argument.endswith(".py"):
+                return arguments[: index + 1], arguments[index + 1 :]
+    return arguments, []
+
+
+def one_sentence(error: BaseException) -> str:
+    """An error for the terminal: what is wrong and where."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)

@@ -1,0 +1,54 @@
+"""``dali-lab export``: a graph as Python or in another form."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from dali_lab.cli.options import Commands
+from dali_lab.errors import DaliLabError
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("export", help="write a graph as Python or in another form")
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file")
+    parser.add_argument(
+        "--to",
+        required=True,
+        metavar="FORM",
+        help="python, pytorch, nvidia-python, dali-serialized, json, dot, ...",
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="file to write (default: print)")
+    parser.set_defaults(function=_export)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from dali_lab.formats import FORMATS, dump, load
+    from dali_lab.studio.exports import export_document
+    from dali_lab.studio.files import title_of
+    from dali_lab.studio.store import Store
+
+    form = FORMATS.get(options.to)
+    if form is not None and form.binary:
+        if options.output is None:
+            raise DaliLabError(f"'{options.to}' is no text: name a file for it with --output")
+        dump(load(options.graph), options.output, options.to)
+        return 0
+    store = Store()
+    store.open_path(options.graph)
+    result = export_document(store.document, options.to, title_of(Path(options.graph).name))
+    for warning in result.get("warnings", ()):
+        print(f"dali-lab export: {warning}", file=sys.stderr)
+    _write(result["text"], options.output)
+    return 0
+
+
+def _write(text: str, path: str | None) -> None:
+    if path is None:
+        sys.stdout.write(text)
+    else:
+        from dali_lab.formats.files import write_text
+
+        write_text(path, text)

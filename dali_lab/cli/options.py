@@ -1,0 +1,49 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from dali_lab.pipeline import Pipeline
+
+Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, as an option's value."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return number
+
+
+def seconds(text: str) -> float:
+    """A time, as an option's value."""
+    number = float(text)
+    if not 0 < number < 1e6:
+        raise argparse.ArgumentTypeError("must be more than 0")
+    return number
+
+
+def pipeline_options(parser: argparse.ArgumentParser) -> None:
+    """Options that stand above what the graph says of its pipeline."""
+    parser.add_argument("--batch-size", type=positive, default=None, metavar="N", help="samples in a batch")
+    parser.add_argument("--threads", type=positive, default=None, metavar="N", help="CPU threads")
+    parser.add_argument("--seed", type=int, default=None, help="seed of all random operators")
+
+
+def make_pipeline(options: argparse.Namespace) -> Pipeline:
+    """The pipeline of the graph that the options name."""
+    from dali_lab.formats import load
+    from dali_lab.pipeline import Pipeline
+
+    settings: dict[str, Any] = {}
+    if options.batch_size is not None:
+        settings["batch_size"] = options.batch_size
+    if options.threads is not None:
+        settings["num_threads"] = options.threads
+    if options.seed is not None:
+        settings["seed"] = options.seed
+    return Pipeline.from_graph(load(options.graph), **settings)

@@ -1,0 +1,33 @@
+"""``dali-lab run``: a graph, with what comes out and how fast, or a script written for NVIDIA DALI."""
+
+from __future__ import annotations
+
+import argparse
+
+from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive
+from dali_lab.cli.progress import measured, print_rate
+
+
+def add(commands: Commands) -> None:
+    """Declare the command."""
+    parser = commands.add_parser(
+        "run", help="run a graph and say how fast it is, or run a script written for NVIDIA DALI"
+    )
+    parser.add_argument(
+        "graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script with its own arguments behind it"
+    )
+    parser.add_argument(
+        "--batches", type=positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)"
+    )
+    pipeline_options(parser)
+    parser.set_defaults(function=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.graph.endswith(".py"):
+        from dali_lab.compat import run_script
+
+        return run_script(options.graph, options.script)
+    result = measured(make_pipeline(options), options.batches, 5.0, summarize=True)
+    print_rate(result)
+    return 0
