@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -148,6 +149,8 @@ class Arg:
             if isinstance(value, (bool, int, float)):
                 return value
         elif self.type in ("string", "layout"):
+            if isinstance(value, os.PathLike):
+                value = os.fspath(value)
             if isinstance(value, str):
                 if self.choices and value not in self.choices:
                     raise ArgumentError(
