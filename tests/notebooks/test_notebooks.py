@@ -16,8 +16,10 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "import torch" in path.read_text(encoding="utf-8"):
-        pytest.importorskip("torch")
+    source = path.read_text(encoding="utf-8")
+    for package in ("torch", "sklearn"):
+        if package in source:
+            pytest.importorskip(package)
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     notebook = nbformat.read(path, as_version=4)
