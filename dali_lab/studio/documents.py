@@ -1,4 +1,4 @@
-"""Graph documents as an editor holds them: raw JSON that may be unfinished, its changes, and the graph that can run.
+"""Graph documents as an editor holds them: raw JSON that may be unfinished, and the graph that can run.
 
 A document is never altered in place: whoever holds one may go on reading it while others edit.
 """
@@ -69,14 +69,14 @@ def checked(data: Any) -> Json:
     if not isinstance(data.get("nodes"), dict):
         raise DocumentError("This file holds no graph: it has no 'nodes'.", "unreadable")
     for name, node in data["nodes"].items():
-        _check_node(name, node)
+        check_node(name, node)
     empty = empty_document()
     pipeline = data.get("pipeline", empty["pipeline"])
     outputs = data.get("outputs", [])
     view = data.get("view", {})
     if not isinstance(pipeline, dict) or not isinstance(view, dict):
         raise DocumentError("'pipeline' and 'view' should be objects.", "unreadable")
-    _check_outputs(outputs)
+    check_outputs(outputs)
     positions = view.get("nodes", {})
     if not isinstance(positions, dict) or not all(isinstance(entry, dict) for entry in positions.values()):
         raise DocumentError("'view.nodes' should hold an object for each node.", "unreadable")
@@ -93,7 +93,8 @@ def checked(data: Any) -> Json:
     }
 
 
-def _check_node(name: Any, node: Any) -> None:
+def check_node(name: Any, node: Any) -> None:
+    """Refuse what cannot be a node of a document."""
     if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
         raise DocumentError(
             f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable"
@@ -111,7 +112,8 @@ def _check_node(name: Any, node: Any) -> None:
         raise DocumentError(f"An edge of the node '{name}' is not written as 'node' or 'node:1'.", "unreadable")
 
 
-def _check_outputs(outputs: Any) -> None:
+def check_outputs(outputs: Any) -> None:
+    """Refuse what cannot be the outputs of a document."""
     if not isinstance(outputs, list) or not all(isinstance(edge, str) for edge in outputs):
         raise DocumentError("'outputs' should be a list of edges such as 'resize' or 'reader:1'.", "unreadable")
 
@@ -142,65 +144,6 @@ def sentence(text: str) -> str:
     if not text:
         return text
     return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
-
-
-def applied(document: Json, changes: Any) -> Json:
-    """The document after `changes` (the protocol's unit of editing).
-
-    Raises
-    ------
-    DocumentError
-        If the changes cannot be understood.
-    """
-    if not isinstance(changes, dict):
-        raise DocumentError("The changes should be an object.")
-    result = dict(document)
-    if "nodes" in changes:
-        entries = _mapping(changes["nodes"], "nodes")
-        for name, node in entries.items():
-            if node is not None:
-                _check_node(name, node)
-        result["nodes"] = _merged(document["nodes"], entries)
-    if changes.get("order") is not None:
-        order = changes["order"]
-        if not isinstance(order, list):
-            raise DocumentError("'order' should be a list of names.")
-        nodes = result["nodes"]
-        result["nodes"] = {name: nodes[name] for name in [*order, *nodes] if name in nodes}
-    if "outputs" in changes:
-        _check_outputs(changes["outputs"])
-        result["outputs"] = list(changes["outputs"])
-    if "pipeline" in changes:
-        result["pipeline"] = dict(_mapping(changes["pipeline"], "pipeline"))
-    if changes.get("view") is not None:
-        view = _mapping(changes["view"], "view")
-        new_view = {**document["view"], **{key: value for key, value in view.items() if key != "nodes"}}
-        if "nodes" in view:
-            new_view["nodes"] = _merged(document["view"]["nodes"], _mapping(view["nodes"], "view.nodes"))
-        result["view"] = new_view
-    return result
-
-
-def _mapping(value: Any, name: str) -> Json:
-    if not isinstance(value, dict):
-        raise DocumentError(f"'{name}' of the changes should be an object.")
-    return value
-
-
-def _merged(before: Json, entries: Json) -> Json:
-    merged = {**before, **entries}
-    return {name: value for name, value in merged.items() if value is not None}
-
-
-def changes_meaning(changes: Json, before: Json) -> bool:
-    """Whether results may differ after `changes`."""
-    if any(part in changes for part in ("nodes", "order", "outputs", "pipeline")):
-        return True
-    positions = before["view"]["nodes"]
-    for name, entry in ((changes.get("view") or {}).get("nodes") or {}).items():
-        if bool((entry or {}).get("bypass")) != bool(positions.get(name, {}).get("bypass")):
-            return True
-    return False
 
 
 def without_bypassed(document: Json) -> tuple[Json, dict[str, str]]:

@@ -11,7 +11,8 @@ from typing import Any
 
 from dali_lab.formats import json_file
 from dali_lab.graph.graph import Graph
-from dali_lab.studio.documents import DocumentError, applied, changes_meaning, checked, empty_document
+from dali_lab.studio.changes import applied, changes_meaning
+from dali_lab.studio.documents import DocumentError, checked, empty_document
 from dali_lab.studio.files import SUFFIX, Recovery, Stamp, document_of, read_document, save_document, title_of
 from dali_lab.studio.validation import Checked, check
 

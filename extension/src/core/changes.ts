@@ -1,12 +1,84 @@
-/** Changes: the difference of two documents, node by node. The unit of undo and of what goes to the session. */
+/** Changes: the difference of two documents, argument by argument. The unit of undo and of what goes to the session. */
 import type { EdgeRef, GraphDocument, GraphNode, Group, Note, NodeView, Value } from './document';
+
+/** What becomes of the entries of an object; entries that are not named stay. */
+export interface Entries<T> {
+  set?: Record<string, T>;
+  unset?: string[];
+  /** Order of all entries, only when it is not "as before, new ones at the end". */
+  order?: string[];
+}
+
+/** What becomes of a node that is there before and after: two editors may each change an argument of their own. */
+export interface NodePatch extends Entries<unknown> {
+  arguments?: Entries<Value>;
+  connections?: Entries<EdgeRef>;
+}
 
 export interface Changes {
   nodes?: Record<string, GraphNode | null>;
+  patches?: Record<string, NodePatch>;
   order?: string[];
   outputs?: EdgeRef[];
   pipeline?: Record<string, Value>;
   view?: { nodes?: Record<string, NodeView | null>; notes?: Note[]; groups?: Group[] };
+}
+
+const PARTS = ['arguments', 'connections'] as const;
+
+function diffEntries<T>(before: Record<string, T>, after: Record<string, T>): Entries<T> | undefined {
+  if (before === after) return undefined;
+  const set: Record<string, T> = {};
+  const unset = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
+  for (const [key, value] of Object.entries(after)) {
+    if (!Object.hasOwn(before, key) || !same(before[key], value)) set[key] = value;
+  }
+  const changes: Entries<T> = {};
+  if (Object.keys(set).length > 0) changes.set = set;
+  if (unset.length > 0) changes.unset = unset;
+  const order = Object.keys(after);
+  const expected = Object.keys(applyEntries(before, changes));
+  if (!isEmpty(changes) && order.some((key, index) => key !== expected[index])) changes.order = order;
+  return isEmpty(changes) ? undefined : changes;
+}
+
+function applyEntries<T>(record: Record<string, T>, { set, unset, order }: Entries<T>): Record<string, T> {
+  const gone = new Set(unset);
+  const kept = Object.entries({ ...record, ...set }).filter(
+    ([key]) => !gone.has(key) || (set !== undefined && Object.hasOwn(set, key)),
+  );
+  const result = Object.fromEntries(kept);
+  return order ? ordered(result, order) : result;
+}
+
+function ordered<T>(record: Record<string, T>, order: readonly string[]): Record<string, T> {
+  const known = order.filter((key) => Object.hasOwn(record, key));
+  const first = Object.fromEntries(known.map((key) => [key, record[key] as T]));
+  return { ...first, ...record };
+}
+
+function patchOf(before: GraphNode, after: GraphNode): NodePatch | undefined {
+  const patch: NodePatch = {};
+  const left: Record<string, unknown> = { ...before };
+  const right: Record<string, unknown> = { ...after };
+  for (const part of PARTS) {
+    const [from, to] = [before[part], after[part]];
+    if (!from || !to) continue;
+    const entries = diffEntries<Value>(from, to);
+    if (entries) Object.assign(patch, { [part]: entries });
+    // What is told entry by entry is not told again as a whole.
+    right[part] = left[part];
+  }
+  return { ...diffEntries(left, right), ...patch };
+}
+
+function patched(node: GraphNode, patch: NodePatch): GraphNode {
+  const result = applyEntries<unknown>(node, patch) as GraphNode;
+  for (const part of PARTS) {
+    const entries = patch[part];
+    if (entries) Object.assign(result, { [part]: applyEntries<Value>(result[part] ?? {}, entries) });
+  }
+  return result;
 }
 
 function diffRecord<T>(
@@ -49,15 +121,34 @@ export function same(a: unknown, b: unknown): boolean {
   return keys.every((key) => Object.hasOwn(right, key) && same(left[key], right[key]));
 }
 
-export function diff(before: GraphDocument, after: GraphDocument): Changes {
+function diffNodes(before: GraphDocument, after: GraphDocument): Changes {
   const changes: Changes = {};
-  const nodes = diffRecord(before.nodes, after.nodes);
-  if (nodes) changes.nodes = nodes;
+  const whole = diffRecord(before.nodes, after.nodes);
+  if (whole) {
+    const patches: Record<string, NodePatch> = {};
+    for (const [id, node] of Object.entries(whole)) {
+      const old = before.nodes[id];
+      // Another operator has other arguments: then the node is told as a whole.
+      if (node === null || !old || old.op !== node.op) continue;
+      const patch = patchOf(old, node);
+      if (!patch) continue;
+      patches[id] = patch;
+      // eslint-disable-next-line @typescript-eslint/no-dynamic-delete
+      delete whole[id];
+    }
+    if (Object.keys(whole).length > 0) changes.nodes = whole;
+    if (Object.keys(patches).length > 0) changes.patches = patches;
+  }
   if (before.nodes !== after.nodes) {
-    const expected = Object.keys(applyRecord(before.nodes, nodes));
+    const expected = Object.keys(applyRecord(before.nodes, changes.nodes));
     const order = Object.keys(after.nodes);
     if (expected.some((id, index) => id !== order[index])) changes.order = order;
   }
+  return changes;
+}
+
+export function diff(before: GraphDocument, after: GraphDocument): Changes {
+  const changes = diffNodes(before, after);
   if (!same(before.outputs, after.outputs)) changes.outputs = after.outputs;
   if (!same(before.pipeline, after.pipeline)) changes.pipeline = after.pipeline;
   const view: NonNullable<Changes['view']> = {};
@@ -71,14 +162,15 @@ export function diff(before: GraphDocument, after: GraphDocument): Changes {
 
 export function apply(document: GraphDocument, changes: Changes): GraphDocument {
   let nodes = applyRecord(document.nodes, changes.nodes);
-  if (changes.order) {
-    const ordered: Record<string, GraphNode> = {};
-    for (const id of changes.order) {
+  if (changes.patches) {
+    nodes = { ...nodes };
+    for (const [id, patch] of Object.entries(changes.patches)) {
       const node = nodes[id];
-      if (node) ordered[id] = node;
+      // A node that somebody else has removed stays so.
+      if (node) nodes[id] = patched(node, patch);
     }
-    nodes = { ...ordered, ...nodes };
   }
+  if (changes.order) nodes = ordered(nodes, changes.order);
   const view = changes.view
     ? {
         ...document.view,
@@ -96,13 +188,13 @@ export function apply(document: GraphDocument, changes: Changes): GraphDocument 
   };
 }
 
-export function isEmpty(changes: Changes): boolean {
+export function isEmpty(changes: object): boolean {
   return Object.keys(changes).length === 0;
 }
 
 /** Whether results may differ afterwards, so that previews and problems have to be asked for again. */
 export function changesMeaning(changes: Changes, before: GraphDocument): boolean {
-  if (changes.nodes || changes.order || changes.outputs || changes.pipeline) return true;
+  if (changes.nodes || changes.patches || changes.order || changes.outputs || changes.pipeline) return true;
   return Object.entries(changes.view?.nodes ?? {}).some(
     ([id, view]) => Boolean(view?.bypass) !== Boolean(before.view.nodes[id]?.bypass),
   );

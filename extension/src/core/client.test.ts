@@ -192,6 +192,23 @@ describe('editing over a wire', () => {
     expect(editor.document.get().nodes['flip']).toBeDefined();
   });
 
+  it('keeps what two tabs changed in one node, argument by argument', async () => {
+    setAngle(3);
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.last('edit')['changes']).toEqual({
+      patches: { rotate: { arguments: { set: { angle: 3 } } } },
+    });
+    wire.held.add('edit');
+    setAngle(4);
+    await vi.advanceTimersByTimeAsync(50);
+    const theirs = { patches: { rotate: { arguments: { set: { fill_value: 9, angle: 1 } } } } };
+    wire.event('changed', { client: 'other', revision: 5, changes: theirs });
+    expect(editor.document.get().nodes['rotate']?.arguments).toMatchObject({ angle: 4, fill_value: 9 });
+    // Undo takes back our own argument alone.
+    editor.history.undo();
+    expect(editor.document.get().nodes['rotate']?.arguments).toMatchObject({ angle: 3, fill_value: 9 });
+  });
+
   it('sends no previews for what changes no result', async () => {
     done();
     const before = wire.count('preview');

@@ -63,19 +63,16 @@ export class Sync {
     this.flush();
   }
 
+  /** What another editor changed comes under what we have not told yet. */
   remote(changes: Changes, revision: number): void {
     const ours = this.unsent();
-    const foreign: Changes = { ...changes };
-    if (changes.nodes && ours.nodes) {
-      const mine = ours.nodes;
-      foreign.nodes = Object.fromEntries(
-        Object.entries(changes.nodes).filter(([id]) => !Object.hasOwn(mine, id)),
-      );
-    }
+    const underway = diff(this.confirmed, this.sent);
     this.confirmed = apply(this.confirmed, changes);
-    this.sent = apply(this.sent, changes);
+    this.sent = apply(this.confirmed, underway);
     this.revision.set(revision);
-    this.history.applyRemote(foreign);
+    const merged = apply(this.confirmed, ours);
+    const foreign = diff(this.history.document, merged);
+    if (!isEmpty(foreign)) this.history.applyRemote(foreign);
   }
 
   private schedule(): void {

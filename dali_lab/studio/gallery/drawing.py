@@ -1,0 +1,283 @@
+"""Pictures of an entry: before and after, under several settings of its arguments and several seeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError, DaliLabError
+from dali_lab.gallery.entries import Entry, Overlay
+from dali_lab.gallery.places import PHOTOGRAPHS, with_pictures, with_places
+from dali_lab.graph.graph import Edge, Graph
+from dali_lab.studio.documents import sentence
+from dali_lab.studio.evaluation import Evaluation, Evaluator, Token
+from dali_lab.studio.files import IMAGE_SUFFIXES
+from dali_lab.studio.pictures import Picture, coloured_labels, encode, fitted
+from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds
+
+Json = dict[str, Any]
+FIRST = ("chelsea.jpg", "coffee.jpg", "motorcycle.jpg", "astronaut.jpg", "rocket.jpg", "ihc.jpg", "retina.jpg")
+"""The sample photographs that show most, first."""
+
+READER_SEED = 7
+"""Readers keep their order while everything else is drawn anew."""
+
+MOST_PICTURES = 256
+_MASK_OPACITY = 120
+
+
+class Photographs:
+    """A folder of pictures, those that show most first.
+
+    Parameters
+    ----------
+    folder
+        By default the sample photographs.
+
+    Raises
+    ------
+    DaliLabError
+        If there is no such folder, or no picture in it or its sub-folders.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None = None) -> None:
+        from dali_lab.gallery import samples
+
+        self.own = folder is not None
+        self.folder = samples.photographs() if folder is None else Path(folder).expanduser().absolute()
+        if not self.folder.is_dir():
+            raise DaliLabError(f"there is no folder of pictures at {self.folder}")
+        found = [
+            path.relative_to(self.folder).as_posix()
+            for pattern in ("*", "*/*")
+            for path in self.folder.glob(pattern)
+            if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()
+        ]
+        if not found:
+            raise DaliLabError(f"there are no pictures in {self.folder} or the folders in it")
+        rank = {name: place for place, name in enumerate(FIRST)}
+        ordered = sorted(found, key=lambda path: (rank.get(path.rpartition("/")[2], len(rank)), path))
+        self.files = ordered[:MOST_PICTURES]
+
+    def over(self, graph: Graph, first: int = 0) -> Graph:
+        """`graph` with its readers of photographs reading these, in this order, beginning with number `first`."""
+        batch = int(graph.pipeline.get("batch_size") or 8)
+        count = len(self.files)
+        chosen = [self.files[(first + index) % count] for index in range(max(batch, min(count, batch * 4)))]
+        for node in graph.nodes.values():
+            root = node.arguments.get("file_root")
+            if node.op == "readers.file" and isinstance(root, str) and root.startswith(PHOTOGRAPHS):
+                arguments = {"file_root": os.fspath(self.folder), "files": chosen, "seed": READER_SEED}
+                graph = graph.with_node(node.replaced(arguments=arguments))
+        return with_pictures(with_places(graph, {PHOTOGRAPHS: os.fspath(self.folder)}))
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is drawn.
+
+    Attributes
+    ----------
+    before
+        The picture as it was; the reader's, decoded for display, where an entry names none.
+    after
+        The pictures that it gives: one, or several views.
+    """
+
+    graph: Graph
+    before: Edge | None
+    after: tuple[Edge, ...]
+    overlays: tuple[Overlay, ...] = ()
+
+    @classmethod
+    def of(cls, entry: Entry) -> Subject:
+        """An entry with its outputs that are pictures."""
+        drawn_over = {overlay.source for overlay in entry.overlays}
+        after = tuple(edge for edge in entry.graph.outputs if edge not in drawn_over)
+        return cls(entry.graph, entry.before, after or entry.graph.outputs[:1], entry.overlays)
+
+    @property
+    def random(self) -> bool:
+        """Whether another seed gives another picture."""
+        from dali_lab.executor.seeds import graph_seeds
+        from dali_lab.schema.registry import find_operator
+
+        names = self.graph.ancestors(edge.node for edge in self.after)
+        drawn = graph_seeds(self.graph, 1)
+        return any(name in drawn and not find_operator(self.graph.nodes[name].op).source for name in names)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Settings under which a subject is drawn: arguments by node and name, and a seed."""
+
+    overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    seed: int = 42
+
+    def of(self, graph: Graph) -> Graph:
+        """`graph` with these arguments.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such node.
+        """
+        for name, arguments in self.overrides.items():
+            if name not in graph.nodes:
+                raise ArgumentError(f"there is no node '{name}'")
+            node = graph.nodes[name]
+            kept = {key: edge for key, edge in node.connections.items() if key not in arguments}
+            graph = graph.with_node(node.replaced(arguments={**node.arguments, **arguments}, connections=kept))
+        return graph
+
+
+@dataclass
+class View:
+    """One output: a picture for each sample, with what is drawn over it."""
+
+    pictures: list[Picture | None] = field(default_factory=list)
+    overlays: list[Json | None] = field(default_factory=list)
+    shapes: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Drawn:
+    """What a variant gave; `problem` says why not."""
+
+    before: View | None = None
+    after: list[View] = field(default_factory=list)
+    problem: Json | None = None
+
+
+class Drawer:
+    """Draws subjects with an evaluator of its own.
+
+    Parameters
+    ----------
+    threads
+        For the evaluation; by default one for each core.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.evaluator = Evaluator(memory=256 << 20, threads=threads)
+        self.renderer = Renderer(1, memory=64 << 20)
+
+    def close(self) -> None:
+        """End the threads and forget everything."""
+        self.evaluator.close()
+        self.renderer.close()
+
+    def draw(
+        self,
+        subject: Subject,
+        variant: Variant,
+        photographs: Photographs,
+        *,
+        first: int = 0,
+        samples: int = 1,
+        size: int = 256,
+        before: bool = True,
+        token: Token | None = None,
+    ) -> Drawn:
+        """Draw the first samples of a batch.
+
+        Parameters
+        ----------
+        first
+            The photograph that comes first in the batch.
+        samples
+            How many samples of the batch.
+        size
+            Longer side of a picture in pixels.
+        before
+            Whether the picture as it was is wanted, too.
+
+        Raises
+        ------
+        Cancelled
+            If the token was used.
+        """
+        try:
+            graph = variant.of(photographs.over(subject.graph, first))
+            edges = [*subject.after, *([subject.before] if subject.before is not None and before else [])]
+            nodes = {edge.node for edge in edges}
+            nodes |= {overlay.source.node for overlay in subject.overlays if overlay.on in edges}
+            evaluation = self.evaluator.evaluate(graph, variant.seed, samples=samples, nodes=nodes, token=token)
+            failed = next((one for result in evaluation.results.values() for one in result.failures), None)
+            if failed is not None:
+                return Drawn(problem=error_entry(failed.error))
+            views = [self._view(subject, graph, evaluation, edge, size) for edge in edges]
+        except DaliLabError as error:
+            return Drawn(problem=error_entry(error))
+        except (TypeError, ValueError, OverflowError) as error:
+            return Drawn(problem={"message": sentence(str(error))})
+        count = len(subject.after)
+        return Drawn(views[count] if len(views) > count else None, views[:count])
+
+    def _view(self, subject: Subject, graph: Graph, evaluation: Evaluation, edge: Edge, size: int) -> View:
+        result = evaluation.results[edge.node]
+        kind = output_kinds(graph)[edge.node][edge.output]
+        rendered = self.renderer.rendered(result, edge.output, evaluation, kind, size, label_roots(graph))
+        batch = result.outputs[edge.output]
+        if rendered is None or batch is None:
+            return View()
+        count = len(rendered.pictures)
+        view = View(list(rendered.pictures), [None] * count, [])
+        view.shapes = ["×".join(map(str, batch.shapes[index].tolist())) for index in range(count)]
+        for overlay in subject.overlays:
+            if overlay.on == edge:
+                _lay_over(view, overlay, evaluation, batch, size)
+        return view
+
+
+def _lay_over(view: View, overlay: Overlay, evaluation: Evaluation, pictures: Batch, size: int) -> None:
+    batch = evaluation.results[overlay.source.node].outputs[overlay.source.output]
+    if batch is None:
+        return
+    for index in range(min(len(batch), len(view.overlays))):
+        values = batch.array(index)
+        entry = view.overlays[index] or {}
+        if overlay.kind == "mask":
+            entry["mask"] = mask_picture(values, size)
+        else:
+            width = 4 if overlay.kind == "boxes" else 2
+            rows = np.asarray(values, np.float64).reshape(-1, width)
+            if not overlay.relative:
+                rows = rows / np.tile(_extent(pictures, index), width // 2)
+            entry[overlay.kind] = np.round(rows, 5).tolist()
+        view.overlays[index] = entry
+
+
+def _extent(batch: Batch, index: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Width and height of a picture."""
+    shape, layout = batch.shapes[index].tolist(), batch.layout or "HWC"
+    return np.array([shape[layout.index("W")], shape[layout.index("H")]], np.float64)
+
+
+def mask_picture(labels: Any, size: int) -> Picture:
+    """Class numbers as a picture to lay over another one: colours half seen through, nothing where the class is 0."""
+    flat = np.asarray(labels)
+    flat = flat[..., 0] if flat.ndim == 3 else flat
+    seen = np.where(flat > 0, _MASK_OPACITY, 0).astype(np.uint8)
+    return encode(fitted(np.dstack([coloured_labels(flat), seen]), size, exact=True), exact=True)
+
+
+def parse_variants(items: Sequence[Any]) -> list[Variant]:
+    """Variants as the protocol writes them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are not what they should be.
+    """
+    variants = []
+    for item in items:
+        overrides = item.get("overrides") or {}
+        variants.append(Variant({str(node): dict(given) for node, given in overrides.items()}, int(item.get("seed", 42))))
+    return variants
