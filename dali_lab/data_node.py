@@ -36,6 +36,8 @@ class OpCall:
         The name of its node, once there is a graph.
     number
         Place in the order of calls.
+    unnamed
+        Its number among the operators of its pipeline that NVIDIA DALI would make up a name for, or −1.
     """
 
     op: str
@@ -51,6 +53,7 @@ class OpCall:
     suggested: str = ""
     placed: str = ""
     number: int = field(default_factory=lambda: next(_calls))
+    unnamed: int = -1
 
     def __post_init__(self, owner: Pipeline | None) -> None:
         # A weak reference: a pipeline holds its nodes, and must go as soon as its last user drops it.
@@ -167,7 +170,10 @@ def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
 
         if not is_operand(other) and name not in ("eq", "neq"):
             return NotImplemented
-        return operation(name, other, self) if swap else operation(name, self, other)
+        if swap:
+            # NumPy hands its scalar on the left over as a Python number, so in NVIDIA DALI its type does not count.
+            return operation(name, other.item() if getattr(other, "shape", None) == () else other, self)
+        return operation(name, self, other)
 
     def unary_method(self: DataNode) -> Any:
         from dali_lab.graph.expressions import operation

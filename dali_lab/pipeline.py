@@ -24,7 +24,7 @@ from dali_lab.executor.runner import Runner
 from dali_lab.executor.seeds import graph_seeds
 from dali_lab.executor.settings import make_settings
 from dali_lab.graph.graph import Graph
-from dali_lab.graph.tracing import build_graph, user_line
+from dali_lab.graph.tracing import build_graph, dali_names, user_line
 from dali_lab.graph.verification import verify
 
 _local = threading.local()
@@ -113,6 +113,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._api_type: types.PipelineAPIType | None = None
         self._skip_api_check = False
         self._condition_stack: ConditionStack | None = None
+        self._unnamed = 0
+        self._dali_names: dict[str, str] = {}
 
     # -- the pipeline that is being defined ---------------------------------------------------------------------
 
@@ -202,6 +204,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         elif define_graph is not None:
             raise GraphError("the graph is defined twice: by set_outputs or pipeline_def, and by define_graph")
         self._graph = build_graph(self._outputs_traced, self._sinks, self._stored_settings())
+        self._dali_names = dali_names((*self._outputs_traced, *self._sinks))
 
     def _stored_settings(self) -> dict[str, Any]:
         names = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
@@ -228,7 +231,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         verify(graph)
         check_placement(graph, self._settings.gpu)
         self._outputs_on_gpu = [(edge.device or graph.nodes[edge.node].device) != "cpu" for edge in graph.outputs]
-        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed))
+        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed), self._dali_names)
         self._fill_queue = True
 
     def start_py_workers(self) -> None:
@@ -365,6 +368,8 @@ class Pipeline(PipelineReport, PipelineFiles):
     def checkpoint(self, filename: str | None = None) -> bytes:
         """The state of the pipeline, for the argument of the same name of a pipeline with the same graph.
 
+        NVIDIA DALI restores it too, and what NVIDIA DALI wrote is restored here.
+
         Parameters
         ----------
         filename
@@ -377,7 +382,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         return data
 
     def _get_checkpoint(self, iterator_data: str = "") -> bytes:
-        return self._built().checkpoint(iterator_data).dumps()
+        return self._built().checkpoint(iterator_data)
 
     def close(self) -> None:
         """Stop all work and give up threads and processes; can be called again."""

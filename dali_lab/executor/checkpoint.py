@@ -20,7 +20,7 @@ class Checkpoint:
     Attributes
     ----------
     operators
-        Operator of each node that has a state, to recognise the graph by.
+        Operator of each node that has a state, to recognise the graph by; `None` where that is known already.
     seeds
         Seed of each node that draws random numbers.
     drawn
@@ -39,7 +39,7 @@ class Checkpoint:
         What an iterator over the pipeline keeps.
     """
 
-    operators: Mapping[str, str] = field(default_factory=dict)
+    operators: Mapping[str, str] | None = field(default_factory=dict)
     seeds: Mapping[str, int] = field(default_factory=dict)
     drawn: Mapping[str, int] = field(default_factory=dict)
     sources: Mapping[str, Any] = field(default_factory=dict)
@@ -86,6 +86,8 @@ class Checkpoint:
         FormatError
             With the first difference.
         """
+        if self.operators is None:
+            return
         for name, op in self.operators.items():
             if operators.get(name) != op:
                 has = f"fn.{operators[name]}" if name in operators else "no such node"

@@ -284,8 +284,8 @@ class Engine:
                 continue
             try:
                 run.values[edge] = Batch.concat(present)
-            except ValueError as error:
-                run.failures.append((edge.node, 0, run.size, OperatorError(str(error), node=edge.node)))
+            except ValueError:
+                run.failures.append((edge.node, 0, run.size, _mismatch(run, stage, edge)))
         run.parts = {}
         run.places = {}
 
@@ -410,6 +410,24 @@ class Engine:
             cancelled=lambda: run.cancelled,
             sources=inputs[0].sources if inputs and not stage.whole else None,
         )
+
+
+def _mismatch(run: BatchRun, stage: Stage, edge: Edge) -> SampleError:
+    """The error about chunks of one output that differ in dtype or number of dimensions."""
+    step = next(step for step in stage.steps if step.node.id == edge.node)
+    parts = [(start, part) for (start, _), part in zip(run.bounds, run.parts[edge], strict=True) if part and len(part)]
+    begin, first = parts[0]
+    start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
+    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
+    return SampleError(
+        f"{described[0]} beside {described[1]} in sample {begin}:"
+        " the samples of a batch must have one type and one number of dimensions",
+        node=step.node.id,
+        operator=step.node.op,
+        sample=start,
+        source=other.sources[0] if other.sources else None,
+        origin=step.node.origin or None,
+    )
 
 
 def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError, GraphError, OperatorError
+from dali_lab.errors import DaliLabError, FormatError, GraphError, OperatorError
+from dali_lab.executor import dali_checkpoint
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.plan import make_plan
@@ -39,6 +40,8 @@ class Runner:
         The pipeline's settings; `batch_size` must be there.
     seeds
         Seed of each node that draws random numbers.
+    names
+        What NVIDIA DALI calls the operators of nodes, where that is not the node's name.
 
     Notes
     -----
@@ -50,14 +53,19 @@ class Runner:
         graph: Graph,
         settings: Settings,
         seeds: Mapping[str, int],
+        names: Mapping[str, str] | None = None,
     ) -> None:
         assert settings.batch_size is not None
+        self.graph = graph
+        self.names = dict(names or {})
         self.settings = settings
         self.batch_size = settings.batch_size
         self.plan = make_plan(optimized(graph) if settings.optimize else graph)
         self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
-        saved = Checkpoint.loads(settings.checkpoint) if settings.checkpoint is not None else None
+        saved = None
+        if settings.checkpoint is not None:
+            saved = dali_checkpoint.loads(settings.checkpoint, graph, self.names, self.batch_size)
         self._start_workers()
         self.engine = Engine(
             self.plan,
@@ -220,8 +228,8 @@ class Runner:
         states = {step.node.id: step.operator.state() for step in self.sources}
         return replace(self.state, sources={name: state for name, state in states.items() if state is not None})
 
-    def checkpoint(self, iterator: str = "") -> Checkpoint:
-        """The state from which the next batch to be taken follows.
+    def checkpoint(self, iterator: str = "") -> bytes:
+        """The state from which the next batch to be taken follows, as bytes that NVIDIA DALI reads too.
 
         Raises
         ------
@@ -233,7 +241,7 @@ class Runner:
         before = self._flights[0].before if self._flights else self._snapshot()
         if before is None:
             raise GraphError("no checkpoint can be taken: the next batch has failed")
-        return replace(
+        found = replace(
             before,
             operators=self.operators(),
             seeds=dict(self.engine.seeds),
@@ -241,6 +249,7 @@ class Runner:
             consumed=self.state.consumed,
             iterator=iterator,
         )
+        return dali_checkpoint.dumps(found, self.graph, self.names)
 
     def _restore(self, saved: Checkpoint) -> None:
         saved.check(self.operators())
@@ -248,7 +257,10 @@ class Runner:
         self.engine.drawn.update(saved.drawn)
         for step in self.sources:
             if step.node.id in saved.sources:
-                step.operator.restore(saved.sources[step.node.id])
+                try:
+                    step.operator.restore(saved.sources[step.node.id])
+                except (ValueError, KeyError, TypeError, OverflowError) as error:
+                    raise FormatError(f"this checkpoint does not fit '{step.node.id}': {error}") from error
 
     # -- ending -------------------------------------------------------------------------------------------------
 

@@ -60,12 +60,33 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool, Any]]] = {
         "bytes_per_sample_hint": (15, _INT64, False, 0),
         "dali_lab": (15001, _BYTES, False, None),
     },
+    "OpCheckpoint": {
+        "operator_name": (1, _STRING, False, None),
+        "operator_state": (2, _BYTES, False, None),
+    },
+    "ExternalContextCheckpoint": {
+        "pipeline_data": (1, _BYTES, False, None),
+        "iterator_data": (2, _BYTES, False, None),
+    },
+    "Checkpoint": {
+        "cpts": (1, "OpCheckpoint", True, None),
+        "external_ctx_cpt": (2, "ExternalContextCheckpoint", False, None),
+        "dali_lab": (15001, _BYTES, False, None),
+    },
+    "LoaderState": {
+        "rng": (1, _BYTES, False, None),
+        "current_epoch": (2, _INT32, False, 0),
+        "age": (3, _INT32, False, 0),
+    },
+    "ReaderState": {
+        "loader_state": (1, "LoaderState", False, None),
+    },
 }
 
 
 @functools.cache
 def messages() -> Any:
-    """The message classes ``Argument``, ``InputOutput``, ``OpDef`` and ``PipelineDef``."""
+    """The message classes by their names, such as ``PipelineDef`` and ``Checkpoint``."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(name="dali_lab/dali.proto", package="dali_proto", syntax="proto2")

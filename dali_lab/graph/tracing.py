@@ -127,6 +127,9 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
     )
     if conditions is not None:
         conditions.record(call)
+    if pipeline is not None and own_name is None:
+        call.unnamed = pipeline._unnamed
+        pipeline._unnamed += call.outputs if operator.name == "external_source" else 1
     return call
 
 
@@ -263,6 +266,20 @@ def build_graph(
             call.origin,
         )
     return Graph(nodes, tuple(edge(node, to_output=True) for node in outputs), pipeline or {})
+
+
+def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:
+    """What NVIDIA DALI calls the operators of those nodes of a graph that were built without a name of their own."""
+    from dali_lab.executor.dali_checkpoint import display_name
+
+    calls: dict[int, OpCall] = {}
+    stack = [node.source for node in outputs]
+    while stack:
+        call = stack.pop()
+        if call.number not in calls:
+            calls[call.number] = call
+            stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
+    return {call.placed: f"__{display_name(call.op)}_{call.unnamed}" for call in calls.values() if call.unnamed >= 0}
 
 
 def _name_calls(calls: Sequence[OpCall]) -> dict[int, str]:

@@ -17,16 +17,17 @@ Array = np.ndarray[Any, Any]
 SIZE, SHARDS, SHARD, STICK, SHUFFLE, PAD, AFTER_EPOCH, FROM_START, LIST_SEED = range(9)
 """Places in the configuration: see :class:`dali_lab.operators.readers.order.ReaderOrder`."""
 
-CURSOR, PASS, VIRTUAL, READ, RETURNED, LAST, ENGINE, FILLED, HEAD, SPANS, CONSUMED = range(11)
+CURSOR, PASS, VIRTUAL, READ, RETURNED, LAST, ENGINE, FILLED, HEAD, SPANS, CONSUMED, BEGUN_WITH = range(12)
 """Places in the state.
 
 ``CURSOR``: next place of the list to read. ``PASS``: how often reading has begun anew. ``VIRTUAL``: shard being read.
 ``READ``: samples of it that were read. ``RETURNED``: samples given out since the epoch began, padding included.
 ``LAST``: the latest one. ``ENGINE``: state of minstd_rand0. ``FILLED``: whether the buffer was filled. ``HEAD`` and
-``SPANS``: first of the spans in use, and their number. ``CONSUMED``: epochs given out.
+``SPANS``: first of the spans in use, and their number. ``CONSUMED``: epochs given out. ``BEGUN_WITH``: state of the
+engine when this epoch began.
 """
 
-STATE_LENGTH = 11
+STATE_LENGTH = 12
 
 LIST_SEED_OF_DALI = 524287
 """Seed of NVIDIA DALI's shuffled lists, the same for all readers so that shards agree."""
@@ -262,6 +263,7 @@ def next_batch(setup: Array, state: Array, order: Array, buffer: Array, spans: A
             state[SPANS] -= 1
             state[RETURNED] = 0
             state[CONSUMED] += 1
+            state[BEGUN_WITH] = state[ENGINE]
         start = spans[head, 0]
         offset = _offset(state, spans[head, 1] - start) if setup[SHUFFLE] else 0
         place = (start + offset) % buffer.shape[0]

@@ -14,6 +14,7 @@ from dali_lab.executor.operator_seeds import seed_sequence
 Indices = npt.NDArray[np.int64]
 
 _FEW = 4096
+_ENGINE_RANGE = 2147483647
 
 
 class ReaderOrder:
@@ -171,10 +172,50 @@ class ReaderOrder:
             "state": self._state.tolist(),
             "buffer": self._buffer.tolist() if spans else [],
             "spans": spans,
+            "epoch_start": self._epoch_start(spans),
         }
+
+    def _epoch_start(self, spans: list[list[int]]) -> list[int]:
+        """State of the engine when the present epoch began, its number, and the samples that it has given.
+
+        That is what NVIDIA DALI's checkpoints hold. An epoch whose last sample was given is over, though the next one
+        has not begun.
+        """
+        from dali_lab.kernels.cpu import reader_order
+
+        values = self._state.tolist()
+        returned, consumed = values[reader_order.RETURNED], values[reader_order.CONSUMED]
+        over = bool(spans) and spans[0][0] == spans[0][1]
+        if over and not (self.pad_last_batch and returned < -(-self.size // self.num_shards)):
+            return [values[reader_order.ENGINE], consumed + 1, 0]
+        return [values[reader_order.BEGUN_WITH], consumed, returned]
+
+    def _skip_to(self, engine: int, epoch: int, age: int, batch_size: int) -> None:
+        """Go on in the middle of an epoch, from the state of the engine when that epoch began."""
+        from dali_lab.kernels.cpu import reader_order
+
+        if not 0 < engine < _ENGINE_RANGE or not 0 <= epoch < 1 << 31 or not 0 <= age <= self.size + batch_size:
+            raise ValueError("the saved state of the reader is damaged")
+        self._begin()
+        self._in_line = False
+        if self._after_epoch and epoch:
+            for number in range(epoch + 1 if self._from_start else 2, epoch + 2):
+                reader_order.shuffle_pass(self._order, number, self._list_seed, self._from_start)
+        shard = self.shard_id if self.stick_to_shard else (self.shard_id + epoch) % self.num_shards
+        state = self._state
+        state[reader_order.CURSOR] = self.size * shard // self.num_shards
+        state[reader_order.VIRTUAL] = shard
+        state[reader_order.PASS] = epoch + 1
+        state[reader_order.CONSUMED] = epoch
+        state[reader_order.ENGINE] = state[reader_order.BEGUN_WITH] = engine
+        while age > 0:
+            self.next_batch(min(batch_size, age))
+            age -= batch_size
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Go on from where :meth:`get_state` was called, of an order with the same arguments.
+
+        Of a checkpoint of NVIDIA DALI, ``epoch_start`` and ``batch_size`` are all there is, and suffice.
 
         Raises
         ------
@@ -183,6 +224,9 @@ class ReaderOrder:
         """
         from dali_lab.kernels.cpu import reader_order
 
+        if "state" not in state:
+            self._skip_to(*state["epoch_start"], state["batch_size"])
+            return
         if state["size"] != self.size:
             raise ValueError(f"the saved state is that of {state['size']} samples, and there are {self.size} now")
         values, buffer, spans = state["state"], state["buffer"], state["spans"]
@@ -224,4 +268,5 @@ class ReaderOrder:
         self._state[reader_order.CURSOR] = self.size * self.shard_id // self.num_shards
         self._state[reader_order.PASS] = 1
         self._state[reader_order.VIRTUAL] = self.shard_id
-        self._state[reader_order.ENGINE] = seed_sequence(self._seed, 4)[3] % 2147483647 or 1
+        engine = seed_sequence(self._seed, 4)[3] % _ENGINE_RANGE or 1
+        self._state[reader_order.ENGINE] = self._state[reader_order.BEGUN_WITH] = engine

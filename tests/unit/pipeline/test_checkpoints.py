@@ -14,11 +14,13 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn
+from dali_lab.formats.dali_messages import messages
 
 PROGRAM = """
 import sys
 import numpy as np
 from dali_lab import Pipeline, fn
+from dali_lab.formats.dali_messages import messages
 
 def source(info):
     if info.idx_in_epoch >= 1000:
@@ -175,7 +177,38 @@ def test_wrong_checkpoints(folder: str) -> None:
             ending(garbage).run()
     with pytest.raises(dali_lab.DaliLabError, match="another pipeline"):
         make(folder, 1, good).build()
-    damaged = json.loads(good)
-    damaged["drawn"] = 3
+    message = messages().Checkpoint.FromString(good)
+    own = json.loads(message.dali_lab)
+    message.dali_lab = json.dumps({**own, "drawn": 3}).encode()
     with pytest.raises(dali_lab.DaliLabError, match="damaged"):
-        ending(json.dumps(damaged).encode()).build()
+        ending(message.SerializeToString()).build()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda entries, data: data.update(iter=-1),
+        lambda entries, data: data.update(iter=None),
+        lambda entries, data: entries.update(Reader=b"\x0a\x04\x0a\x02no"),
+        lambda entries, data: entries.update(Reader=b"\xff"),
+        lambda entries, data: entries.update(Reader=b"\x0a\x06\x0a\x010\x18\x01"),
+        lambda entries, data: entries.update(normal=b"Philox_1"),
+        lambda entries, data: entries.update(normal=b"\xff\xff"),
+        lambda entries, data: entries.pop("Reader"),
+        lambda entries, data: entries.clear(),
+    ],
+)
+def test_damaged_checkpoints_of_nvidia_dali_are_refused(folder: str, change: Any) -> None:
+    whole = make(folder)
+    message = messages().Checkpoint.FromString(whole.checkpoint())
+    entries = {entry.operator_name: entry.operator_state for entry in message.cpts}
+    entries["normal"] = entries.pop("__Normal_2")
+    data = json.loads(message.external_ctx_cpt.pipeline_data)
+    change(entries, data)
+    del message.cpts[:]
+    for name, state in entries.items():
+        message.cpts.add(operator_name=name if name != "normal" else "__Normal_2", operator_state=state)
+    message.external_ctx_cpt.pipeline_data = json.dumps(data).encode()
+    message.ClearField("dali_lab")
+    with pytest.raises(dali_lab.errors.FormatError, match="checkpoint"):
+        make(folder, 1, message.SerializeToString()).build()

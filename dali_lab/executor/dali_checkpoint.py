@@ -1,0 +1,209 @@
+"""Checkpoints as bytes, in NVIDIA DALI's form: either of the two restores what the other wrote.
+
+NVIDIA DALI stores a text for each operator: the state of its random generator, or of its reader. What this package
+keeps beyond that stands in a field that NVIDIA DALI ignores, as plain JSON. Nothing in a checkpoint can run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from dali_lab.errors import FormatError
+from dali_lab.executor.checkpoint import Checkpoint
+from dali_lab.executor.random_streams import GeneratorState
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator
+
+_MOST_SEED = 1 << 64
+
+
+def dumps(checkpoint: Checkpoint, graph: Graph, names: Mapping[str, str]) -> bytes:
+    """The checkpoint of a pipeline as bytes.
+
+    Parameters
+    ----------
+    names
+        What NVIDIA DALI calls the operator of each node; nodes that are not there have their own names.
+    """
+    from dali_lab.formats.dali_messages import messages
+
+    kinds = messages()
+    message = kinds.Checkpoint()
+    for node in graph.nodes.values():
+        state = _state_of(node, checkpoint)
+        for name in _operator_names(node, names):
+            message.cpts.add(operator_name=name, operator_state=state)
+    for name in dict.fromkeys(_copy_name(graph, edge, names) for edge in graph.outputs):
+        message.cpts.add(operator_name=name, operator_state=b"")
+    data = {"iter": checkpoint.consumed, "epoch_idx": checkpoint.epoch}
+    message.external_ctx_cpt.pipeline_data = json.dumps(data).encode()
+    message.external_ctx_cpt.iterator_data = checkpoint.iterator.encode()
+    message.dali_lab = checkpoint.dumps()
+    return message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+
+
+def loads(data: bytes, graph: Graph, names: Mapping[str, str], batch_size: int) -> Checkpoint:
+    """The checkpoint in bytes that :func:`dumps` or NVIDIA DALI wrote.
+
+    Raises
+    ------
+    FormatError
+        If it is something else, damaged, or of another pipeline.
+    """
+    from google.protobuf.message import DecodeError
+
+    from dali_lab.formats.dali_messages import messages
+
+    try:
+        message = messages().Checkpoint.FromString(data)
+    except (DecodeError, ValueError, RuntimeError, TypeError) as error:
+        raise FormatError(f"this is no checkpoint of a pipeline ({error})") from None
+    if message.HasField("dali_lab"):
+        return Checkpoint.loads(message.dali_lab)
+    if not message.cpts:
+        raise FormatError("this is no checkpoint of a pipeline: it holds no operators")
+    return _foreign(message, graph, names, batch_size)
+
+
+def _state_of(node: Node, checkpoint: Checkpoint) -> bytes:
+    """The state of a node's operator as NVIDIA DALI writes it, empty for one without."""
+    from dali_lab.formats.dali_messages import messages
+
+    state = checkpoint.sources.get(node.id)
+    if isinstance(state, Mapping) and "epoch_start" in state:
+        engine, epoch, age = state["epoch_start"]
+        message = messages().ReaderState()
+        message.loader_state.rng = str(engine).encode()
+        message.loader_state.current_epoch = epoch
+        message.loader_state.age = age
+        return message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+    if node.id not in checkpoint.seeds or find_operator(node.op).source:
+        return b""
+    return str(GeneratorState(checkpoint.seeds[node.id] % _MOST_SEED, checkpoint.drawn.get(node.id, 0))).encode()
+
+
+def _operator_names(node: Node, names: Mapping[str, str]) -> list[str]:
+    """NVIDIA DALI's operators for a node: an external source has one for each output, others have one."""
+    name = names.get(node.id, node.id)
+    if node.op != "external_source" or node.arguments.get("num_outputs") is None:
+        return [name]
+    base, _, number = name.rpartition("_")
+    count = int(node.arguments["num_outputs"])
+    if node.id in names and number.isdigit():
+        return [f"{base}_{int(number) + index}" for index in range(count)]
+    return [f"{name}_{index}" for index in range(count)]
+
+
+def _copy_name(graph: Graph, edge: Edge, names: Mapping[str, str]) -> str:
+    """What NVIDIA DALI calls the operator that makes an output contiguous."""
+    node = graph.nodes[edge.node]
+    operators = _operator_names(node, names)
+    if len(operators) > 1:
+        output = operators[edge.output]
+    else:
+        several = find_operator(node.op).count_outputs(node.arguments, len(node.inputs)) > 1
+        output = f"{operators[0]}[{edge.output}]" if several else operators[0]
+    made_on = "Cpu" if node.device == "cpu" else "Gpu"
+    wanted = {"cpu": "Cpu", "gpu": "Gpu"}.get(edge.device, made_on)
+    kind = "MakeContiguous" if made_on == wanted else "Copy"
+    return f"__{kind}_{made_on}To{wanted}_{output}"
+
+
+def _foreign(message: Any, graph: Graph, names: Mapping[str, str], batch_size: int) -> Checkpoint:
+    """What NVIDIA DALI wrote, as a checkpoint of the pipeline with this graph."""
+    states: dict[str, bytes] = {entry.operator_name: entry.operator_state for entry in message.cpts}
+    consumed, epoch = _progress(message.external_ctx_cpt.pipeline_data)
+    found = _matched(states, graph, names)
+    seeds: dict[str, int] = {}
+    drawn: dict[str, int] = {}
+    sources: dict[str, Any] = {}
+    for name, state in found.items():
+        node = graph.nodes[name]
+        if node.op == "external_source":
+            sources[name] = {"iteration": consumed, "sample": consumed * batch_size, "epoch": epoch}
+        elif find_operator(node.op).source:
+            if state:
+                sources[name] = {"epoch_start": _reader_state(state, node), "batch_size": batch_size}
+        elif state:
+            try:
+                generator = GeneratorState.parse(state.decode("ascii"))
+            except ValueError:
+                raise FormatError(f"this checkpoint is damaged: it has no state of a generator for '{name}'") from None
+            seeds[name], drawn[name] = generator.key, generator.high
+    return Checkpoint(
+        None, seeds, drawn, sources, consumed, consumed, epoch, False, _text(message.external_ctx_cpt.iterator_data)
+    )
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _progress(data: bytes) -> tuple[int, int]:
+    """Batches given out in this epoch, and the epoch."""
+    try:
+        found = json.loads(data) if data else {}
+        values = found.get("iter", 0), found.get("epoch_idx", 0)
+    except (ValueError, AttributeError, RecursionError):
+        values = None, None
+    if not all(type(value) is int and 0 <= value < 1 << 62 for value in values):
+        raise FormatError("this checkpoint is damaged: it does not say how many batches were taken")
+    return values  # type: ignore[return-value]
+
+
+def _reader_state(state: bytes, node: Node) -> list[int]:
+    """State of the engine when the epoch began, the epoch, and the samples of it that were given out."""
+    from google.protobuf.message import DecodeError
+
+    from dali_lab.formats.dali_messages import messages
+
+    try:
+        loader = messages().ReaderState.FromString(state).loader_state
+        result = [int(loader.rng), loader.current_epoch, loader.age]
+    except (DecodeError, ValueError):
+        result = [-1]
+    if min(result) < 0:
+        raise FormatError(f"this checkpoint is damaged: it has no state of the reader '{node.id}'")
+    return result
+
+
+def _matched(states: Mapping[str, bytes], graph: Graph, names: Mapping[str, str]) -> dict[str, bytes]:
+    """The state of each node that has one, found by its name or, where NVIDIA DALI made that up, by its place."""
+    stateful = {
+        node.id: _operator_names(node, names)[0]
+        for node in graph.nodes.values()
+        if node.op == "external_source" or find_operator(node.op).source or find_operator(node.op).random
+    }
+    result = {node: states[name] for node, name in stateful.items() if name in states}
+    used = {stateful[node] for node in result}
+    for node in stateful:
+        if node in result:
+            continue
+        kind = display_name(graph.nodes[node].op)
+        numbered = _numbered(kind, (name for name in states if name not in used))
+        alike = [n for n in stateful if n not in result and graph.nodes[n].op == graph.nodes[node].op]
+        if len(numbered) < len(alike) or not numbered:
+            has = ", ".join(name for name in states if not name.startswith(("__MakeContiguous", "__Copy")))
+            raise FormatError(
+                f"this checkpoint is of another pipeline: it has no state for '{node}' (fn.{graph.nodes[node].op});"
+                f" it has {has}"
+            )
+        result[node] = states[numbered[0]]
+        used.add(numbered[0])
+    return result
+
+
+def _numbered(kind: str, names: Iterable[str]) -> list[str]:
+    """The names that NVIDIA DALI gave to operators of a kind, in the order in which they were made."""
+    found = [(match, name) for name in names if (match := re.fullmatch(rf"__{re.escape(kind)}_(\d{{1,9}})", name))]
+    return [name for match, name in sorted(found, key=lambda item: int(item[0][1]))]
+
+
+def display_name(op: str) -> str:
+    """What NVIDIA DALI calls an operator in the names that it makes up: ``Image`` for ``decoders.image``."""
+    if op.startswith("math."):
+        return "_ArithmeticGenericOp"
+    return find_operator(op).schema_name.rpartition("__")[2] or find_operator(op).schema_name
