@@ -132,39 +132,38 @@ class Arg:
         return converted
 
     def _converted(self, value: Any) -> Any:
-        if self.type == "bool":
-            if isinstance(value, (bool, int)):
+        """`value` as the declared type, by NVIDIA DALI's rules: what ``int()``, ``float()`` and ``str()`` take.
+
+        So a fraction loses its digits where a whole number is wanted, and a string that spells a number counts as one.
+        Only for bools strings are refused, where NVIDIA DALI takes ``"no"`` for true.
+        """
+        try:
+            if self.type == "bool" and isinstance(value, (bool, int, float)):
                 return bool(value)
-        elif self.type == "int":
-            if isinstance(value, (bool, int)):
-                return int(value)
-            if isinstance(value, float) and value.is_integer():
-                return int(value)
-        elif self.type == "float":
-            if isinstance(value, (bool, int, float)):
+            if self.type == "int" and isinstance(value, (int, float, str, bytes)):
+                return _int64(int(value))
+            if self.type == "float" and isinstance(value, (int, float, str, bytes)):
                 return float(value)
-            if isinstance(value, str) and value in ("inf", "-inf", "nan"):
-                return float(value)
-        elif self.type == "number":
-            if isinstance(value, (bool, int, float)):
-                return value
-        elif self.type in ("string", "layout"):
-            if isinstance(value, os.PathLike):
-                value = os.fspath(value)
-            if isinstance(value, str):
-                if self.choices and value not in self.choices:
-                    raise ArgumentError(
-                        f"{value!r} is none of {', '.join(map(repr, self.choices))}{nearest(value, self.choices)}",
-                        argument=self.name,
-                    )
-                return str(value)
-        elif self.type in _ENUMS:
-            return self._enum(value)
-        else:
+        except (ValueError, OverflowError):  # "abc", nan, inf, 2**63; reported below
+            pass
+        if self.type == "number" and isinstance(value, (bool, int, float)):
             return value
+        words = str if self.name == "name" else (str, int, float, os.PathLike)
+        if self.type in ("string", "layout") and isinstance(value, words):
+            return self._word(str(value))
+        if self.type in _ENUMS:
+            return self._enum(value)
         raise ArgumentTypeError(
             f"takes {_article(self.describe_type())}, got {value!r} ({type(value).__name__})", argument=self.name
         )
+
+    def _word(self, value: str) -> str:
+        if self.choices and value not in self.choices:
+            raise ArgumentError(
+                f"{value!r} is none of {', '.join(map(repr, self.choices))}{nearest(value, self.choices)}",
+                argument=self.name,
+            )
+        return value
 
     def _enum(self, value: Any) -> Any:
         kind = _ENUMS[self.type]
@@ -259,6 +258,12 @@ def _flatten(items: Sequence[Any]) -> list[Any]:
         else:
             flat.append(item)
     return flat
+
+
+def _int64(value: int) -> int:
+    if not -(2**63) <= value < 2**63:
+        raise OverflowError
+    return value
 
 
 def _article(word: str) -> str:

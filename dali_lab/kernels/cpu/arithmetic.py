@@ -84,13 +84,22 @@ def _nonzero(divisor: Array, dtype: np.dtype[Any]) -> Array:
 
 def power(out: Array, base: Array, exponent: Array) -> None:
     """``**``; an integer to a negative power is 0."""
-    if out.dtype.kind != "i":
+    if out.dtype.kind == "f":
+        float_power(out, base, exponent)
+        return
+    if out.dtype.kind == "u":
         np.power(base, exponent, out=out, dtype=out.dtype, casting="unsafe")
         return
     exponents = np.asarray(exponent).astype(out.dtype, copy=False)
     negative = exponents < 0
     np.power(base, np.where(negative, 0, exponents), out=out, dtype=out.dtype, casting="unsafe")
     np.copyto(out, 0, where=negative)
+
+
+def float_power(out: Array, base: Array, exponent: Array) -> None:
+    """Power of floats; found in float64 and rounded once, as C libraries do."""
+    first, second = (np.asarray(each).astype(out.dtype, copy=False) for each in (base, exponent))
+    np.power(first, second, out=out, dtype=np.float64, casting="unsafe")
 
 
 def _bitwise(function: np.ufunc) -> Function:
@@ -198,7 +207,7 @@ FUNCTIONS: dict[str, Function] = {
     "fdiv": _ufunc(np.true_divide),
     "mod": remainder,
     "pow": power,
-    "fpow": _ufunc(np.power),
+    "fpow": float_power,
     "atan2": _ufunc(np.arctan2),
     "min": _extreme(np.less, np.minimum),
     "max": _extreme(np.greater, np.maximum),

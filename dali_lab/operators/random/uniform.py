@@ -48,9 +48,9 @@ class Uniform(Drawing):
         if len(given) == 2:
             raise ArgumentError("given together with 'values'; give one or the other", argument="range")
         bounds = values.get("range")
-        if bounds is not None and "range" not in connected and not bounds[0] <= bounds[-1]:
+        if bounds is not None and "range" not in connected and not bounds[0] < bounds[-1]:
             raise ArgumentError(
-                f"the lower bound {bounds[0]:g} is above the upper one {bounds[-1]:g}", argument="range"
+                f"the lower bound {bounds[0]:g} is not below the upper one {bounds[-1]:g}", argument="range"
             )
         if values.get("values") == ():
             raise ArgumentError("needs at least one value", argument="values")
@@ -66,12 +66,12 @@ class Uniform(Drawing):
             random_streams.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
             return out
         bounds = call.vectors("range", 2)
-        wrong = ~(bounds[:, 0] <= bounds[:, 1])
+        wrong = ~(bounds[:, 0] < bounds[:, 1])
         if wrong.any():
             index = int(wrong.argmax())
             low, high = bounds[index]
             raise call.problem(
-                f"the lower bound {low:g} is above the upper one {high:g}", argument="range", sample=index
+                f"the lower bound {low:g} is not below the upper one {high:g}", argument="range", sample=index
             )
         low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
         random_streams.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
@@ -94,5 +94,6 @@ class Uniform(Drawing):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {"range": (2.0, 1.0)}, words=("range", "2", "1"))
+        yield ErrorCase((), {"range": (1.0, 1.0)}, words=("range", "1", "not below"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
         yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))

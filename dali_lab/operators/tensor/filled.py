@@ -134,6 +134,13 @@ def _spread(call: Call, value: Batch, out: Batch) -> Batch:
     return out
 
 
+def _first_elements(call: Call, value: Batch) -> Batch:
+    empty = value.sizes == 0
+    if empty.any():
+        raise call.problem("the value has no element", sample=int(empty.argmax()))
+    return value.replaced(shapes=np.zeros((len(value), 0), np.int64), layout="")
+
+
 @register
 class Full(Operator):
     """Makes tensors of a given shape filled with a value.
@@ -151,7 +158,7 @@ class Full(Operator):
             "shape",
             "int",
             None,
-            "Shape of the output; by default that of the value.",
+            "Shape of the output; by default a scalar, the first element of the value.",
             vector=True,
             tensor=True,
             important=True,
@@ -163,7 +170,8 @@ class Full(Operator):
     def run(self, call: Call, fill_value: Batch) -> Batch:
         table = shape_table(call)
         if table is None:
-            table = fill_value.shapes
+            table = np.zeros((call.count, 0), np.int64)
+            fill_value = _first_elements(call, fill_value)
         layout = check_layout(call, self.value("layout") or "", table.shape[1])
         return _spread(call, fill_value, call.allocate(table, fill_value.dtype, layout))
 
@@ -177,11 +185,14 @@ class Full(Operator):
         shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 3], np.int32), np.array([0, 3], np.int32)])
         yield Case((rows,), {"shape": shapes})
         yield Case((numbers,), {"shape": shapes})
+        yield Case((numbers,), {})
+        yield Case((rows,), {})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors([(3,)] * 3),), {"shape": [2, 2]}, ("(3,)", "(2, 2)"))
         yield ErrorCase((samples.tensors([(2, 3)] * 3),), {"shape": [3]}, ("2 dimensions",))
+        yield ErrorCase((samples.tensors([(0,)] * 3),), {}, ("no element",))
 
 
 @register
