@@ -285,7 +285,8 @@ class Engine:
             try:
                 run.values[edge] = Batch.concat(present)
             except ValueError:
-                run.failures.append((edge.node, 0, run.size, _mismatch(run, stage, edge)))
+                if all(failed != edge.node for failed, *_ in run.failures):
+                    run.failures.append((edge.node, 0, run.size, _mismatch(run, stage, edge)))
         run.parts = {}
         run.places = {}
 
