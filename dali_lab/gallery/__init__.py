@@ -1,7 +1,7 @@
 """The gallery: augmentations and recipes as graphs that can be opened, changed and taken along."""
 
-from dali_lab.gallery.entries import Argument, BrokenEntry, Entry, Gallery, load_entry, load_gallery
-from dali_lab.gallery.places import PHOTOGRAPHS, built_in_folder, with_pictures
+from dali_lab.gallery.entries import Argument, BrokenEntry, Entry, Gallery, Overlay, load_entry, load_gallery
+from dali_lab.gallery.places import PHOTOGRAPHS, built_in_folder, own_folders, with_pictures
 
 __all__ = [
     "PHOTOGRAPHS",
@@ -9,8 +9,10 @@ __all__ = [
     "BrokenEntry",
     "Entry",
     "Gallery",
+    "Overlay",
     "built_in_folder",
     "load_entry",
     "load_gallery",
+    "own_folders",
     "with_pictures",
 ]

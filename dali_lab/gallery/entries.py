@@ -15,10 +15,12 @@ from dali_lab.formats import json_file
 from dali_lab.gallery.places import built_in_folder, with_pictures
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
+from dali_lab.schema.registry import find_operator, has_operator
 
 GRAPH_FILE = "graph.dali.json"
 ENTRY_FILE = "entry.json"
-_KEYS = ("title", "family", "helps", "hurts", "tags", "before", "arguments")
+_KEYS = ("title", "family", "helps", "hurts", "tags", "before", "arguments", "overlays", "picture", "waiting")
+OVERLAYS = ("boxes", "points", "mask")
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,35 @@ class Argument:
     node, name
         Which argument of which node.
     minimum, maximum
-        The range in which it makes sense.
+        The range in which it makes sense; `None` for an argument that is a choice or a switch.
     """
 
     node: str
     name: str
-    minimum: float
-    maximum: float
+    minimum: float | None = None
+    maximum: float | None = None
+
+
+@dataclass(frozen=True)
+class Overlay:
+    """What is drawn over a picture.
+
+    Attributes
+    ----------
+    kind
+        ``"boxes"`` (left, top, right, bottom), ``"points"`` (x, y) or ``"mask"`` (class numbers).
+    source
+        Where it comes from.
+    on
+        The picture that it belongs to.
+    relative
+        Whether coordinates are shares of the picture's size; otherwise they are pixels.
+    """
+
+    kind: str
+    source: Edge
+    on: Edge
+    relative: bool = True
 
 
 @dataclass(frozen=True)
@@ -53,6 +77,12 @@ class Entry:
         The edge with the picture as it was; None where there is nothing to compare with.
     graph
         As in the file: it reads ``$photographs``.
+    overlays
+        Boxes, points and masks that belong to its pictures.
+    picture
+        Which of the sample pictures shows it best, counted from 0; `None` leaves it to the family.
+    waiting
+        What it waits for, where it cannot run yet.
     """
 
     name: str
@@ -65,6 +95,9 @@ class Entry:
     before: Edge | None
     arguments: tuple[Argument, ...]
     graph: Graph
+    overlays: tuple[Overlay, ...] = ()
+    picture: int | None = None
+    waiting: str | None = None
 
     def over(self, pictures: str | os.PathLike[str] | None = None) -> Graph:
         """The graph over a folder of pictures, by default the sample photographs."""
@@ -107,10 +140,11 @@ def _searched(entry: Entry) -> str:
     return " ".join([entry.name, entry.title, entry.family, *entry.tags, *operators]).lower()
 
 
-def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True) -> Gallery:
+def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True, missing_ok: bool = False) -> Gallery:
     """All entries: the built-in ones, then those of `folders`. What is wrong with one does not touch the others.
 
-    Where a name is taken twice, the first entry stays and the second is listed as broken.
+    Where a name is taken twice, the first entry stays and the second is listed as broken. With `missing_ok`, a folder
+    that is not there is listed as a broken entry, too.
 
     Raises
     ------
@@ -121,7 +155,11 @@ def load_gallery(*folders: str | os.PathLike[str], built_in: bool = True) -> Gal
     broken: list[BrokenEntry] = []
     for folder in [*([built_in_folder()] if built_in else []), *map(Path, folders)]:
         if not folder.is_dir():
-            raise DaliLabError(f"there is no gallery folder at {folder}")
+            problem = f"there is no gallery folder at {folder}"
+            if not missing_ok:
+                raise DaliLabError(problem)
+            broken.append(BrokenEntry(folder.name, folder, problem))
+            continue
         for place in sorted(place for place in folder.iterdir() if place.is_dir() and place.name[0] not in "._"):
             try:
                 entry = load_entry(place)
@@ -152,7 +190,9 @@ def load_entry(folder: str | os.PathLike[str]) -> Entry:
             raise FormatError(f"the file {name} is missing")
     data = _entry_data(folder / ENTRY_FILE)
     graph = json_file.load(folder / GRAPH_FILE)
-    verify(graph)
+    waiting = _text(data, "waiting") if data.get("waiting") is not None else None
+    if waiting is None:
+        verify(graph)
     return Entry(
         name=folder.name,
         folder=folder,
@@ -164,6 +204,9 @@ def load_entry(folder: str | os.PathLike[str]) -> Entry:
         before=_before(data, graph),
         arguments=tuple(_argument(item, graph) for item in _list(data, "arguments")),
         graph=graph,
+        overlays=tuple(_overlay(item, graph) for item in _list(data, "overlays")),
+        picture=_picture(data),
+        waiting=waiting,
     )
 
 
@@ -211,16 +254,48 @@ def _before(data: Mapping[str, Any], graph: Graph) -> Edge | None:
 
 
 def _argument(item: Any, graph: Graph) -> Argument:
-    if not isinstance(item, dict) or set(item) != {"node", "name", "minimum", "maximum"}:
-        raise FormatError(f"an item of 'arguments' in {ENTRY_FILE} should have node, name, minimum and maximum")
-    node, name, low, high = item["node"], item["name"], item["minimum"], item["maximum"]
+    keys = set(item) if isinstance(item, dict) else set()
+    if keys not in ({"node", "name"}, {"node", "name", "minimum", "maximum"}):
+        raise FormatError(f"an item of 'arguments' in {ENTRY_FILE} should have node and name, and perhaps a range")
+    node, name = item["node"], item["name"]
     if not isinstance(node, str) or node not in graph.nodes:
         raise FormatError(f"'arguments' in {ENTRY_FILE} names a node {node!r} that the graph does not have")
     if not isinstance(name, str):
         raise FormatError(f"an argument in {ENTRY_FILE} is named {name!r}; it should be a text")
+    op = graph[node].op
+    if has_operator(op) and name not in {declared.name for declared in find_operator(op).arguments}:
+        raise FormatError(f"'arguments' in {ENTRY_FILE} names '{name}', which '{op}' does not take")
+    if "minimum" not in keys:
+        return Argument(node, name)
+    low, high = item["minimum"], item["maximum"]
     for bound in (low, high):
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not math.isfinite(bound):
             raise FormatError(f"the range of '{name}' in {ENTRY_FILE} should be two numbers")
     if low >= high:
         raise FormatError(f"the range of '{name}' in {ENTRY_FILE} is empty: {low} to {high}")
     return Argument(node, name, float(low), float(high))
+
+
+def _overlay(item: Any, graph: Graph) -> Overlay:
+    if not isinstance(item, dict) or not {"kind", "from", "on"} <= set(item) <= {"kind", "from", "on", "relative"}:
+        raise FormatError(f"an item of 'overlays' in {ENTRY_FILE} should have kind, from and on")
+    if item["kind"] not in OVERLAYS:
+        raise FormatError(
+            f"an overlay in {ENTRY_FILE} is of the kind {item['kind']!r}; there are {', '.join(OVERLAYS)}"
+        )
+    edges = []
+    for key in ("from", "on"):
+        if not isinstance(item[key], str) or item[key].partition(":")[0] not in graph.nodes:
+            raise FormatError(f"'{key}' of an overlay in {ENTRY_FILE} should be a node of the graph, not {item[key]!r}")
+        edges.append(Edge.parse(item[key]))
+    relative = item.get("relative", True)
+    if not isinstance(relative, bool):
+        raise FormatError(f"'relative' of an overlay in {ENTRY_FILE} should be true or false")
+    return Overlay(item["kind"], edges[0], edges[1], relative)
+
+
+def _picture(data: Mapping[str, Any]) -> int | None:
+    value = data.get("picture")
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+        raise FormatError(f"'picture' in {ENTRY_FILE} should be a number from 0, not {value!r}")
+    return value

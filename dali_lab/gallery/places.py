@@ -1,15 +1,27 @@
-"""Where entries are, and where their graphs find pictures."""
+"""Where entries are, and where their graphs find pictures and other samples."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from dali_lab.errors import DaliLabError
+from dali_lab.gallery import samples
 from dali_lab.graph.graph import Graph
 
 PHOTOGRAPHS = "$photographs"
 """What stands in a graph of the gallery where the folder of pictures goes."""
+
+OWN_FOLDER = "gallery"
+"""A project's own entries are in the folder of this name."""
+
+_PLACES: Mapping[str, Callable[[], Path]] = {
+    PHOTOGRAPHS: samples.photographs,
+    "$annotated": samples.annotated,
+    "$volumes": samples.volumes,
+    "$sounds": samples.sounds,
+}
 
 
 def built_in_folder() -> Path:
@@ -28,34 +40,53 @@ def built_in_folder() -> Path:
     raise DaliLabError(f"the gallery's entries are not installed: there is no folder {inside}")
 
 
+def own_folders(root: Path) -> list[Path]:
+    """A project's own galleries: ``DALI_LAB_GALLERY`` (folders, as in ``PATH``), and ``gallery`` in `root`.
+
+    The built-in folder is left out, so that a checkout of DALI Lab does not show its entries twice.
+    """
+    named = [Path(part).expanduser() for part in os.environ.get("DALI_LAB_GALLERY", "").split(os.pathsep) if part]
+    beside = root / OWN_FOLDER
+    found: list[Path] = []
+    for folder in [*named, *([beside] if beside.is_dir() else [])]:
+        resolved = folder.absolute().resolve()
+        if resolved != built_in_folder().resolve() and resolved not in found:
+            found.append(resolved)
+    return found
+
+
+def places_in(graph: Graph) -> set[str]:
+    """The placeholders that a graph reads from."""
+    texts = [value for node in graph.nodes.values() for value in node.arguments.values() if isinstance(value, str)]
+    return {place for place in _PLACES if any(text.startswith(place) for text in texts)}
+
+
 def with_pictures(graph: Graph, folder: str | os.PathLike[str] | None = None) -> Graph:
-    """`graph` with `folder` (by default the sample photographs) in place of ``$photographs``.
+    """`graph` with `folder` (by default the sample photographs) in place of ``$photographs``, and samples in others.
 
     Raises
     ------
     DaliLabError
         If the folder does not exist, or the sample photographs are not installed.
     """
-    readers = [
-        node
-        for node in graph.nodes.values()
-        if any(isinstance(value, str) and value.startswith(PHOTOGRAPHS) for value in node.arguments.values())
-    ]
-    if not readers:
-        return graph
-    if folder is None:
-        from dali_lab.studio.sample_pictures import sample_pictures
+    wanted = places_in(graph)
+    if PHOTOGRAPHS in wanted and folder is not None and not os.path.isdir(folder):
+        raise DaliLabError(f"there is no folder of pictures at {os.fspath(folder)}")
+    table = {
+        place: os.fspath(folder) if place == PHOTOGRAPHS and folder is not None else os.fspath(_PLACES[place]())
+        for place in wanted
+    }
+    return with_places(graph, table)
 
-        folder = sample_pictures()
-    place = os.fspath(folder)
-    if not os.path.isdir(place):
-        raise DaliLabError(f"there is no folder of pictures at {place}")
-    for node in readers:
-        arguments = {
-            name: place + value.removeprefix(PHOTOGRAPHS)
-            if isinstance(value, str) and value.startswith(PHOTOGRAPHS)
-            else value
-            for name, value in node.arguments.items()
-        }
-        graph = graph.with_node(node.replaced(arguments=arguments))
+
+def with_places(graph: Graph, table: Mapping[str, str]) -> Graph:
+    """`graph` with other texts in place of placeholders."""
+    for node in graph.nodes.values():
+        arguments = dict(node.arguments)
+        for name, value in arguments.items():
+            place = next((p for p in table if isinstance(value, str) and value.startswith(p)), None)
+            if place is not None:
+                arguments[name] = table[place] + value.removeprefix(place)
+        if arguments != dict(node.arguments):
+            graph = graph.with_node(node.replaced(arguments=arguments))
     return graph

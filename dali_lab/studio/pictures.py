@@ -320,7 +320,7 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
     if flat.dtype != np.uint8 or flat.size < 16:
         return None
     flag = cv2.IMREAD_COLOR
-    shape = _jpeg_size(flat)
+    shape = jpeg_size(flat)
     if shape is not None:
         for divisor, reduced in (
             (8, cv2.IMREAD_REDUCED_COLOR_8),
@@ -339,7 +339,7 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
     return encode(fitted(decoded[..., ::-1], size))
 
 
-def _jpeg_size(data: Array) -> tuple[int, int] | None:
+def jpeg_size(data: Array) -> tuple[int, int] | None:
     """Height and width from a JPEG's header."""
     head = data[: 1 << 16].tobytes()
     if head[:2] != b"\xff\xd8":

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
+from dali_lab.formats import json_file
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.registry import on_register
 from dali_lab.studio.clients import Editor, Port, Send
@@ -26,6 +27,7 @@ from dali_lab.studio.documents import DocumentError, checked
 from dali_lab.studio.evaluation import Evaluator, Token
 from dali_lab.studio.exports import available, export_document
 from dali_lab.studio.files import Recovery, listing
+from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.preview import PreviewRequest, Renderer, error_entry, run_preview
 from dali_lab.studio.running import compare, run_events, sweep
 from dali_lab.studio.store import UNTITLED, Sample, Store
@@ -88,6 +90,7 @@ class Session:
         self.notices: list[Json] = []
         self._samples = {sample.name: sample for sample in samples}
         self._gallery = {sample.name: sample for sample in gallery}
+        self._gallery_page: Gallery | None = None
         self._on_change = on_change
         self._on_select = on_select
         self._ports: list[Port] = []
@@ -164,6 +167,8 @@ class Session:
             if thread is not None and thread is not threading.current_thread():
                 thread.join(10)
         self.store.keep()
+        if self._gallery_page is not None:
+            self._gallery_page.close()
         self.renderer.close()
         self.evaluator.close()
 
@@ -215,7 +220,8 @@ class Session:
         try:
             params = message.get("params")
             editor = port.editor(message.get("id"))
-            handler = self._handlers.get(str(message.get("method")))
+            method = str(message.get("method"))
+            handler = Session._ask_gallery if method.startswith("gallery.") else self._handlers.get(method)
             if handler is None:
                 raise DocumentError(f"This session does not know '{message.get('method')}'.", "unknown_method")
             result = handler(self, port, editor, params if isinstance(params, dict) else {}, message)
@@ -251,7 +257,8 @@ class Session:
             "device": device_text(),
             "capabilities": {
                 "preview": True, "run": True, "validate": True, "sweep": True, "compare": True,
-                "open": True, "save": True, "list_files": True, "select": self._on_select is not None,
+                "open": True, "save": True, "list_files": True, "gallery_page": True,
+                "select": self._on_select is not None,
                 "samples": [sample.entry() for sample in self._samples.values()],
                 "gallery": [sample.entry() for sample in self._gallery.values()],
                 "export": available(),
@@ -317,6 +324,10 @@ class Session:
             if name is None:
                 continue
             sample = table.get(str(name))
+            if sample is None and kind == "gallery":
+                entry = self.gallery_page.entry(str(name))
+                self.store.replace(json_file.to_document(entry.over()), title=entry.title)
+                return
             if sample is None:
                 raise DocumentError(f"There is no {kind} '{name}'.", "not_found")
             self.store.replace(sample.make(), title=sample.title)
@@ -377,6 +388,25 @@ class Session:
 
     def _ping(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         return {}
+
+    # --- the gallery ----------------------------------------------------------------------------------------------
+
+    @property
+    def gallery_page(self) -> Gallery:
+        """The gallery behind the pages of this session, begun with the first request for it."""
+        with self._lock:
+            if self._gallery_page is None:
+                self._gallery_page = Gallery(self.store.root)
+            return self._gallery_page
+
+    def _ask_gallery(self, port: Port, editor: Editor, params: Json, message: Json) -> None:
+        response: Json = {"kind": "response", "id": message.get("id")}
+        self.gallery_page.ask(
+            str(message["method"]),
+            params,
+            lambda result, buffers: port.send({**response, "result": result}, buffers),
+            lambda error: port.send({**response, "error": _error(error)}),
+        )
 
     # --- previews and runs ----------------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, DaliLabError
+from dali_lab.formats.values import decode
 from dali_lab.gallery.entries import Entry, Overlay
 from dali_lab.gallery.places import PHOTOGRAPHS, with_pictures, with_places
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.evaluation import Evaluation, Evaluator, Token
 from dali_lab.studio.files import IMAGE_SUFFIXES
@@ -102,11 +104,14 @@ class Subject:
         after = tuple(edge for edge in entry.graph.outputs if edge not in drawn_over)
         return cls(entry.graph, entry.before, after or entry.graph.outputs[:1], entry.overlays)
 
+    def graph_over(self, folder: str | os.PathLike[str]) -> Graph:
+        """The graph as people take it along, over a folder of pictures."""
+        return with_pictures(with_places(self.graph, {PHOTOGRAPHS: os.fspath(folder)}))
+
     @property
     def random(self) -> bool:
         """Whether another seed gives another picture."""
         from dali_lab.executor.seeds import graph_seeds
-        from dali_lab.schema.registry import find_operator
 
         names = self.graph.ancestors(edge.node for edge in self.after)
         drawn = graph_seeds(self.graph, 1)
@@ -132,6 +137,8 @@ class Variant:
             if name not in graph.nodes:
                 raise ArgumentError(f"there is no node '{name}'")
             node = graph.nodes[name]
+            table = find_operator(node.op).argument_table if has_operator(node.op) else {}
+            arguments = {key: decode(value, table.get(key)) for key, value in arguments.items()}
             kept = {key: edge for key, edge in node.connections.items() if key not in arguments}
             graph = graph.with_node(node.replaced(arguments={**node.arguments, **arguments}, connections=kept))
         return graph
@@ -279,5 +286,7 @@ def parse_variants(items: Sequence[Any]) -> list[Variant]:
     variants = []
     for item in items:
         overrides = item.get("overrides") or {}
-        variants.append(Variant({str(node): dict(given) for node, given in overrides.items()}, int(item.get("seed", 42))))
+        variants.append(
+            Variant({str(node): dict(given) for node, given in overrides.items()}, int(item.get("seed", 42)))
+        )
     return variants

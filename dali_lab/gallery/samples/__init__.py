@@ -1,0 +1,49 @@
+"""Samples that entries read: photographs, some of them with boxes, points and masks; volumes; sounds.
+
+They are made once, in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dali_lab.gallery.samples.making import made
+
+__all__ = ["annotated", "photographs", "sounds", "volumes"]
+
+
+def photographs() -> Path:
+    """Photographs, in folders that are their labels.
+
+    Raises
+    ------
+    DaliLabError
+        If scikit-image's photographs are not installed.
+    """
+    from dali_lab.studio.sample_pictures import sample_pictures
+
+    return sample_pictures()
+
+
+def annotated() -> Path:
+    """Four photographs with ``NAME.boxes.npy``, ``NAME.labels.npy``, ``NAME.points.npy`` and ``NAME.mask.png``.
+
+    Boxes are left, top, right, bottom and points x, y, as shares of the size; masks hold class numbers.
+    """
+    from dali_lab.gallery.samples.annotations import write
+
+    return made("annotated-1", write)
+
+
+def volumes() -> Path:
+    """Four volumes ``[depth, height, width, 1]``, bytes, of ellipsoids as in a scan of a head."""
+    from dali_lab.gallery.samples.phantoms import write
+
+    return made("volumes-1", write)
+
+
+def sounds() -> Path:
+    """Four sounds of a second and a half, 16 kHz, of vowels that follow each other."""
+    from dali_lab.gallery.samples.vowels import write
+
+    return made("sounds-1", write)

@@ -1,0 +1,185 @@
+"""The pictures of the wall: before and after, small, made once.
+
+Those of the built-in entries stand beside their graphs; the others, and those whose graph has changed since, are made
+when they are asked for and kept in the user's cache folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.errors import DaliLabError
+from dali_lab.formats import json_file
+from dali_lab.formats.files import write_bytes
+from dali_lab.gallery.entries import Entry
+from dali_lab.studio.files import cache_folder
+from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
+from dali_lab.studio.pictures import Picture
+
+TILE = 224
+"""Longer side of a picture on the wall, in pixels."""
+
+_VERSION = 1
+_QUALITY = 84
+_HALVES = ("before", "after")
+_PICTURES = {"colour": 1, "noise": 1, "blur": 0, "geometry": 0, "resize": 3, "erase": 2, "decoders": 2, "recipes": 3}
+_BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143))
+_MOST_VIEWS = 4
+
+Frame = npt.NDArray[np.uint8]
+
+
+class Tiles:
+    """The wall's pictures.
+
+    Parameters
+    ----------
+    folder
+        Where those are kept that are not shipped; by default in the user's cache folder.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or cache_folder() / "gallery"
+
+    def ready(self, entry: Entry) -> tuple[Picture | None, Picture] | None:
+        """The pictures of an entry if they were made before: as it was (where there is such a one), and after."""
+        name = digest(entry)
+        for place in (entry.folder, self.folder):
+            after = _read(place / f"after-{name}.jpg")
+            if after is not None:
+                return _read(place / f"before-{name}.jpg"), after
+        return None
+
+    def make(self, entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[Picture | None, Picture]:
+        """Draw the pictures of an entry and keep them.
+
+        Raises
+        ------
+        DaliLabError
+            If the entry cannot run.
+        """
+        found = draw_tile(entry, drawer, photographs)
+        write_tile(self.folder, digest(entry), *found)
+        return found
+
+
+def digest(entry: Entry) -> str:
+    """Names what a tile shows: the graph, which of its pictures, and how tiles are made."""
+    overlays = [(o.kind, str(o.source), str(o.on), o.relative) for o in entry.overlays]
+    said = [_VERSION, TILE, json_file.dumps(entry.graph), str(entry.before), overlays, which_picture(entry)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
+
+
+def which_picture(entry: Entry) -> int:
+    """The number of the sample photograph that shows an entry on the wall."""
+    return entry.picture if entry.picture is not None else _PICTURES.get(entry.family, 0)
+
+
+def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[Picture | None, Picture]:
+    """The two pictures of an entry.
+
+    Raises
+    ------
+    DaliLabError
+        If the entry cannot run.
+    """
+    subject = Subject.of(entry)
+    seed = int(entry.graph.pipeline.get("seed") or 42)
+    drawn = drawer.draw(subject, Variant(seed=seed), photographs, first=which_picture(entry), size=TILE)
+    if drawn.problem is not None:
+        raise DaliLabError(str(drawn.problem["message"]))
+    after = [_frame(view) for view in drawn.after[:_MOST_VIEWS]]
+    if not after:
+        raise DaliLabError("this graph gives no picture")
+    return (
+        None if drawn.before is None else _jpeg(_frame(drawn.before)),
+        _jpeg(_together(after)),
+    )
+
+
+def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) -> None:
+    """Write the two pictures of a tile, in place of older ones."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for half, picture in zip(_HALVES, (before, after), strict=True):
+        if picture is not None:
+            write_bytes(folder / f"{half}-{name}.jpg", picture.data)
+
+
+def _read(path: Path) -> Picture | None:
+    from dali_lab.studio.pictures import jpeg_size
+
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    size = jpeg_size(np.frombuffer(data, np.uint8))
+    return None if size is None else Picture(data, "image/jpeg", size[1], size[0])
+
+
+def _frame(view: View) -> Frame:
+    """The first sample of a view as an RGB frame, with what is drawn over it."""
+    import cv2
+
+    picture = view.pictures[0] if view.pictures else None
+    if picture is None:
+        raise DaliLabError("this graph gives no picture")
+    frame = _decoded(picture)
+    overlay = view.overlays[0] if view.overlays else None
+    if not overlay:
+        return frame
+    height, width = frame.shape[:2]
+    if "mask" in overlay:
+        mask = cv2.imdecode(np.frombuffer(overlay["mask"].data, np.uint8), cv2.IMREAD_UNCHANGED)
+        mask = cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST)
+        share = mask[..., 3:].astype(np.float32) / 255
+        frame = (frame * (1 - share) + mask[..., 2::-1] * share).astype(np.uint8)
+    for number, box in enumerate(overlay.get("boxes", ())):
+        left, top, right, bottom = (round(value * side) for value, side in zip(box, [width, height] * 2, strict=True))
+        cv2.rectangle(frame, (left, top), (right - 1, bottom - 1), _BOX_COLORS[number % len(_BOX_COLORS)], 2)
+    for x, y in overlay.get("points", ()):
+        place = (round(x * width), round(y * height))
+        cv2.circle(frame, place, 4, (255, 255, 255), -1, cv2.LINE_AA)
+        cv2.circle(frame, place, 3, _BOX_COLORS[1], -1, cv2.LINE_AA)
+    return frame
+
+
+def _decoded(picture: Picture) -> Frame:
+    import cv2
+
+    found = cv2.imdecode(np.frombuffer(picture.data, np.uint8), cv2.IMREAD_COLOR)
+    return np.ascontiguousarray(found[..., ::-1]).astype(np.uint8)
+
+
+def _together(frames: list[Frame]) -> Frame:
+    """Several views side by side in one picture."""
+    import cv2
+
+    if len(frames) == 1:
+        return frames[0]
+    columns = math.ceil(math.sqrt(len(frames)))
+    rows = math.ceil(len(frames) / columns)
+    side = TILE // columns
+    sheet = np.full((rows * side, columns * side, 3), 255, np.uint8)
+    for index, frame in enumerate(frames):
+        scale = (side - 2) / max(frame.shape[:2])
+        size = (max(1, round(frame.shape[1] * scale)), max(1, round(frame.shape[0] * scale)))
+        small = cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+        y = (index // columns) * side + (side - size[1]) // 2
+        x = (index % columns) * side + (side - size[0]) // 2
+        sheet[y : y + size[1], x : x + size[0]] = small
+    return sheet
+
+
+def _jpeg(frame: Frame) -> Picture:
+    import cv2
+
+    height, width = frame.shape[:2]
+    data: Any = cv2.imencode(".jpg", frame[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, _QUALITY])[1]
+    return Picture(data.tobytes(), "image/jpeg", width, height)
