@@ -20,6 +20,7 @@ class PipelineFiles:
     _settings: Settings
     _graph: Graph | None
     _runner: Any
+    _dali_names: dict[str, str]
 
     if TYPE_CHECKING:
 
@@ -44,7 +45,7 @@ class PipelineFiles:
             if not callable(define_graph):
                 raise TypeError("define_graph is a function; to write a file, say serialize(filename=...)")
             self._trace(define_graph)
-        data: bytes = dali_proto.dumps(self.graph)
+        data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
             with open(filename, "wb") as file:
                 file.write(data)
@@ -79,7 +80,9 @@ class PipelineFiles:
         assert serialized_pipeline is not None
         # A subclass with a constructor of its own cannot be made from a graph.
         kind: Any = cls if issubclass(cls, Pipeline) and cls.__init__ is Pipeline.__init__ else Pipeline
-        pipeline: Pipeline = kind.from_graph(dali_proto.loads(serialized_pipeline), **kwargs)
+        graph, names = dali_proto.read(serialized_pipeline)
+        pipeline: Pipeline = kind.from_graph(graph, **kwargs)
+        pipeline._dali_names = names
         pipeline.build()
         return pipeline
 
@@ -90,7 +93,7 @@ class PipelineFiles:
 
         if self._runner is not None:
             raise GraphError("the pipeline is built already")
-        self._graph = dali_proto.loads(serialized_pipeline)
+        self._graph, self._dali_names = dali_proto.read(serialized_pipeline)
         stored: Mapping[str, Any] = self._graph.pipeline
         default = Settings()
         changes = {

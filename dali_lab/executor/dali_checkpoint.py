@@ -14,19 +14,20 @@ from typing import Any
 from dali_lab.errors import FormatError
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.random_streams import GeneratorState
+from dali_lab.graph.dali_names import Names, made_up_name, operator_names, output_name
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.registry import find_operator
 
 _MOST_SEED = 1 << 64
 
 
-def dumps(checkpoint: Checkpoint, graph: Graph, names: Mapping[str, str]) -> bytes:
+def dumps(checkpoint: Checkpoint, graph: Graph, names: Names) -> bytes:
     """The checkpoint of a pipeline as bytes.
 
     Parameters
     ----------
     names
-        What NVIDIA DALI calls the operator of each node; nodes that are not there have their own names.
+        What NVIDIA DALI calls the operators of nodes.
     """
     from dali_lab.formats.dali_messages import messages
 
@@ -34,7 +35,7 @@ def dumps(checkpoint: Checkpoint, graph: Graph, names: Mapping[str, str]) -> byt
     message = kinds.Checkpoint()
     for node in graph.nodes.values():
         state = _state_of(node, checkpoint)
-        for name in _operator_names(node, names):
+        for name in operator_names(node, names):
             message.cpts.add(operator_name=name, operator_state=state)
     for name in dict.fromkeys(_copy_name(graph, edge, names) for edge in graph.outputs):
         message.cpts.add(operator_name=name, operator_state=b"")
@@ -45,7 +46,7 @@ def dumps(checkpoint: Checkpoint, graph: Graph, names: Mapping[str, str]) -> byt
     return message.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
 
 
-def loads(data: bytes, graph: Graph, names: Mapping[str, str], batch_size: int) -> Checkpoint:
+def loads(data: bytes, graph: Graph, names: Names, batch_size: int) -> Checkpoint:
     """The checkpoint in bytes that :func:`dumps` or NVIDIA DALI wrote.
 
     Raises
@@ -85,34 +86,15 @@ def _state_of(node: Node, checkpoint: Checkpoint) -> bytes:
     return str(GeneratorState(checkpoint.seeds[node.id] % _MOST_SEED, checkpoint.drawn.get(node.id, 0))).encode()
 
 
-def _operator_names(node: Node, names: Mapping[str, str]) -> list[str]:
-    """NVIDIA DALI's operators for a node: an external source has one for each output, others have one."""
-    name = names.get(node.id, node.id)
-    if node.op != "external_source" or node.arguments.get("num_outputs") is None:
-        return [name]
-    base, _, number = name.rpartition("_")
-    count = int(node.arguments["num_outputs"])
-    if node.id in names and number.isdigit():
-        return [f"{base}_{int(number) + index}" for index in range(count)]
-    return [f"{name}_{index}" for index in range(count)]
-
-
-def _copy_name(graph: Graph, edge: Edge, names: Mapping[str, str]) -> str:
+def _copy_name(graph: Graph, edge: Edge, names: Names) -> str:
     """What NVIDIA DALI calls the operator that makes an output contiguous."""
-    node = graph.nodes[edge.node]
-    operators = _operator_names(node, names)
-    if len(operators) > 1:
-        output = operators[edge.output]
-    else:
-        several = find_operator(node.op).count_outputs(node.arguments, len(node.inputs)) > 1
-        output = f"{operators[0]}[{edge.output}]" if several else operators[0]
-    made_on = "Cpu" if node.device == "cpu" else "Gpu"
+    made_on = "Cpu" if graph.nodes[edge.node].device == "cpu" else "Gpu"
     wanted = {"cpu": "Cpu", "gpu": "Gpu"}.get(edge.device, made_on)
     kind = "MakeContiguous" if made_on == wanted else "Copy"
-    return f"__{kind}_{made_on}To{wanted}_{output}"
+    return f"__{kind}_{made_on}To{wanted}_{output_name(graph, edge, names)}"
 
 
-def _foreign(message: Any, graph: Graph, names: Mapping[str, str], batch_size: int) -> Checkpoint:
+def _foreign(message: Any, graph: Graph, names: Names, batch_size: int) -> Checkpoint:
     """What NVIDIA DALI wrote, as a checkpoint of the pipeline with this graph."""
     states: dict[str, bytes] = {entry.operator_name: entry.operator_state for entry in message.cpts}
     consumed, epoch = _progress(message.external_ctx_cpt.pipeline_data)
@@ -170,10 +152,10 @@ def _reader_state(state: bytes, node: Node) -> list[int]:
     return result
 
 
-def _matched(states: Mapping[str, bytes], graph: Graph, names: Mapping[str, str]) -> dict[str, bytes]:
+def _matched(states: Mapping[str, bytes], graph: Graph, names: Names) -> dict[str, bytes]:
     """The state of each node that has one, found by its name or, where NVIDIA DALI made that up, by its place."""
     stateful = {
-        node.id: _operator_names(node, names)[0]
+        node.id: operator_names(node, names)[0]
         for node in graph.nodes.values()
         if node.op == "external_source" or find_operator(node.op).source or find_operator(node.op).random
     }
@@ -182,8 +164,7 @@ def _matched(states: Mapping[str, bytes], graph: Graph, names: Mapping[str, str]
     for node in stateful:
         if node in result:
             continue
-        kind = display_name(graph.nodes[node].op)
-        numbered = _numbered(kind, (name for name in states if name not in used))
+        numbered = _numbered(graph.nodes[node].op, (name for name in states if name not in used))
         alike = [n for n in stateful if n not in result and graph.nodes[n].op == graph.nodes[node].op]
         if len(numbered) < len(alike) or not numbered:
             has = ", ".join(name for name in states if not name.startswith(("__MakeContiguous", "__Copy")))
@@ -196,14 +177,8 @@ def _matched(states: Mapping[str, bytes], graph: Graph, names: Mapping[str, str]
     return result
 
 
-def _numbered(kind: str, names: Iterable[str]) -> list[str]:
-    """The names that NVIDIA DALI gave to operators of a kind, in the order in which they were made."""
-    found = [(match, name) for name in names if (match := re.fullmatch(rf"__{re.escape(kind)}_(\d{{1,9}})", name))]
+def _numbered(op: str, names: Iterable[str]) -> list[str]:
+    """The names that NVIDIA DALI made up for operators of a kind, in the order in which they were made."""
+    begin = re.escape(made_up_name(op, 0)[:-1])
+    found = [(match, name) for name in names if (match := re.fullmatch(rf"{begin}(\d{{1,9}})", name))]
     return [name for match, name in sorted(found, key=lambda item: int(item[0][1]))]
-
-
-def display_name(op: str) -> str:
-    """What NVIDIA DALI calls an operator in the names that it makes up: ``Image`` for ``decoders.image``."""
-    if op.startswith("math."):
-        return "_ArithmeticGenericOp"
-    return find_operator(op).schema_name.rpartition("__")[2] or find_operator(op).schema_name

@@ -18,6 +18,7 @@ from dali_lab.formats.dali_arguments import Unwritable
 from dali_lab.formats.dali_messages import messages
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.files import PathLike, read_bytes, write_bytes
+from dali_lab.graph.dali_names import Names, count_outputs, operator_names, output_name, schema_name
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator, has_operator
@@ -28,11 +29,16 @@ DEFAULT_FLAGS = 4
 _SOURCE_ARGUMENTS = ("layout", "dtype", "ndim")
 
 
-def dumps(graph: Graph) -> bytes:
+def dumps(graph: Graph, names: Names | None = None) -> bytes:
     """The graph in NVIDIA DALI's serialized form.
 
     An external source with several outputs becomes several, as NVIDIA DALI has it. Python objects, positions and notes
     are kept where NVIDIA DALI does not look.
+
+    Parameters
+    ----------
+    names
+        What NVIDIA DALI is to call the operators of nodes, where that is not the node's name.
 
     Raises
     ------
@@ -43,7 +49,7 @@ def dumps(graph: Graph) -> bytes:
     graph = _without_unknown(graph)
     graph = graph if graph is not whole else exported(graph)
     refuse(graph, lambda operator: "an operator of DALI Lab alone" if operator.beyond_dali else "", "NVIDIA DALI")
-    writer = _Writer(graph)
+    writer = _Writer(graph, names or {})
     return writer.message().SerializeToString(deterministic=True)  # type: ignore[no-any-return]
 
 
@@ -68,7 +74,14 @@ def load(path: PathLike, *, friendly: bool = False) -> Graph:
 
 
 def loads(data: bytes, *, friendly: bool = False) -> Graph:
-    """The graph of a serialized pipeline; nothing in it is executed or unpickled.
+    """The graph of a serialized pipeline; see :func:`read`."""
+    return read(data, friendly=friendly)[0]
+
+
+def read(data: bytes, *, friendly: bool = False) -> tuple[Graph, dict[str, str]]:
+    """The graph of a serialized pipeline, and what it calls the operators of nodes that have other names here.
+
+    Nothing in it is executed or unpickled.
 
     Operators and arguments that are not known here are kept as they are.
 
@@ -95,7 +108,8 @@ def loads(data: bytes, *, friendly: bool = False) -> Graph:
     if not message.op and not message.external_inputs:
         raise FormatError("this is no pipeline in NVIDIA DALI's serialized form: it has no operators")
     _check_texts(message)
-    return Reader(message, friendly).graph()
+    reader = Reader(message, friendly)
+    return reader.graph(), reader.operator_names()
 
 
 def _check_texts(message: Any) -> None:
@@ -118,8 +132,9 @@ def _without_unknown(graph: Graph) -> Graph:
 
 
 class _Writer:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, names: Names) -> None:
         self.graph = graph
+        self.names = names
         self.kept: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, list[str]] = {}
 
@@ -149,6 +164,8 @@ class _Writer:
             rest["arguments"] = self.kept
         if self.groups:
             rest["groups"] = self.groups
+        if renamed := {name: node for node, name in self.names.items() if node in graph.nodes and name != node}:
+            rest["names"] = renamed
         if rest:
             pipeline.dali_lab = json.dumps(rest, separators=(",", ":")).encode()
         return pipeline
@@ -180,7 +197,7 @@ class _Writer:
     def _operators(self, node: Node) -> list[Any]:
         if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
             return self._sources(node)
-        message = messages().OpDef(name=self._schema_name(node), inst_name=node.id)
+        message = messages().OpDef(name=schema_name(node.op), inst_name=self.names.get(node.id, node.id))
         for edge in node.inputs:
             message.input.add(name=self._output_name(edge), device=_input_device(node), is_argument_input=False)
         for name in sorted(node.connections):
@@ -230,8 +247,7 @@ class _Writer:
 
     def _sources(self, node: Node) -> list[Any]:
         """An external source for each output of one with several."""
-        count = self._count(node)
-        self.groups[node.id] = [self._output_name(Edge(node.id, index)) for index in range(count)]
+        self.groups[node.id] = operator_names(node, self.names)
         result = []
         for index, name in enumerate(self.groups[node.id]):
             message = messages().OpDef(name="ExternalSource", inst_name=name)
@@ -251,25 +267,11 @@ class _Writer:
             result.append(message)
         return result
 
-    def _schema_name(self, node: Node) -> str:
-        if not has_operator(node.op):
-            return node.op
-        return "_ArithmeticGenericOp" if node.op.startswith("math.") else find_operator(node.op).schema_name
-
     def _count(self, node: Node) -> int:
-        if has_operator(node.op):
-            count: int = find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
-            return count
-        edges = [*self.graph.outputs, *(edge for other in self.graph.nodes.values() for edge in other.edges())]
-        return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
+        return count_outputs(self.graph, node)
 
     def _output_name(self, edge: Edge) -> str:
-        node = self.graph.nodes.get(edge.node)
-        if node is None:
-            return edge.node
-        if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
-            return f"{edge.node}_{edge.output}"
-        return f"{edge.node}[{edge.output}]" if self._count(node) > 1 else edge.node
+        return output_name(self.graph, edge, self.names)
 
 
 def _one(value: Any) -> Any:

@@ -58,6 +58,15 @@ class Reader:
         graph = Graph(self.nodes, outputs, self._settings(), self._view())
         return self._grouped(graph)
 
+    def operator_names(self) -> dict[str, str]:
+        """What the message calls the operators of nodes that have other names in the graph."""
+        called = {self.names[number]: self.message.op[number].inst_name for number in self.names}
+        groups = self.rest.get("groups")
+        for name, members in groups.items() if isinstance(groups, dict) else ():
+            if isinstance(members, list) and members and isinstance(members[0], str):
+                called[name] = members[0]
+        return {node: name for node, name in called.items() if name and name != node}
+
     def _rest(self) -> dict[str, Any]:
         """What this package wrote beside NVIDIA DALI's own fields; left out where it is damaged."""
         if not self.message.HasField("dali_lab"):
@@ -71,6 +80,8 @@ class Reader:
     def _name_all(self) -> None:
         """Names of all nodes and what their outputs are called, before anything refers to them."""
         taken: dict[str, None] = {}
+        kept = self.rest.get("names")
+        kept = kept if isinstance(kept, dict) else {}
         for number, operator in enumerate(self.message.op):
             if not operator.name:
                 raise FormatError(f"the operator number {number} has no name")
@@ -78,7 +89,9 @@ class Reader:
                 continue
             wanted = operator.inst_name or (re.sub(r"\[\d+\]$", "", operator.output[0].name) if operator.output else "")
             wanted = wanted or operator.name
-            if self.friendly and re.fullmatch(r"__+\w+_\d+(\[\d+\])?", wanted):
+            if isinstance(own := kept.get(wanted), str) and own:
+                wanted = own
+            elif self.friendly and re.fullmatch(r"__+\w+_\d+(\[\d+\])?", wanted):
                 wanted = self._friendly_name(operator)
             name = unique_name(wanted, taken)
             taken[name] = None

@@ -13,6 +13,7 @@ import numpy as np
 
 from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, DaliLabError, GraphError, nearest
+from dali_lab.graph.dali_names import made_up_name
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import suggested_name
 from dali_lab.schema.operator import Operator
@@ -270,8 +271,6 @@ def build_graph(
 
 def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:
     """What NVIDIA DALI calls the operators of those nodes of a graph that were built without a name of their own."""
-    from dali_lab.executor.dali_checkpoint import display_name
-
     calls: dict[int, OpCall] = {}
     stack = [node.source for node in outputs]
     while stack:
@@ -279,7 +278,7 @@ def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:
         if call.number not in calls:
             calls[call.number] = call
             stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
-    return {call.placed: f"__{display_name(call.op)}_{call.unnamed}" for call in calls.values() if call.unnamed >= 0}
+    return {call.placed: made_up_name(call.op, call.unnamed) for call in calls.values() if call.unnamed >= 0}
 
 
 def _name_calls(calls: Sequence[OpCall]) -> dict[int, str]:

@@ -47,14 +47,8 @@ def make(package: Any, files: list[str], reader: dict[str, Any], checkpoint: byt
         scaled = uniform * 2 + 1
         noisy = fn.noise.gaussian(fn.cast(data, dtype=package.types.FLOAT), stddev=2.0)
         named = fn.random.coin_flip(name="coin")
-        return (
-            label,
-            index,
-            scaled,
-            noisy,
-            named,
-            uniform[0:1] if False else fn.permute_batch(label, indices=fn.batch_permutation(seed=4)),
-        )
+        shuffled = fn.permute_batch(label, indices=fn.batch_permutation(seed=4))
+        return label, index, scaled, noisy, named, shuffled
 
     return define(checkpoint=checkpoint)
 
@@ -78,3 +72,77 @@ def test_one_goes_on_where_the_other_was(files: list[str], reader: dict[str, Any
         again = make(BOTH[first], files, reader, resumed.checkpoint())
         again.build()
         assert take(again, 4) == expected[3:], consumed
+
+
+def decide(package: Any, checkpoint: bytes | None = None) -> Any:
+    fn = package.fn
+
+    @package.pipeline_def(
+        batch_size=4, num_threads=2, device_id=None, seed=2, enable_checkpointing=True, enable_conditionals=True
+    )
+    def define() -> Any:
+        first, second = fn.external_source(
+            source=lambda i: (np.full((4, 3), i, np.uint8), np.full((4, 2), i)), num_outputs=2
+        )
+        chosen = fn.random.coin_flip(dtype=package.types.BOOL)
+        if chosen and not first[0] > 4:
+            result = fn.cast_like(fn.random.uniform(range=[0.0, 9.0]) * first, first)
+        else:
+            result = fn.cast_like(first + 1, first)
+        return result, second, fn.stack(first[1:], result[:2]), result
+
+    return define(checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(("first", "second"), [("here", "there"), ("there", "here")])
+def test_conditions_and_sources_of_several_outputs(first: str, second: str) -> None:
+    whole = decide(BOTH[first])
+    whole.build()
+    take(whole, 3)
+    saved = whole.checkpoint()
+    expected = take(whole, 4)
+    resumed = decide(BOTH[second], saved)
+    resumed.build()
+    assert take(resumed, 4) == expected
+
+
+@pytest.mark.parametrize(("first", "second"), [("here", "there"), ("there", "here")])
+def test_a_serialized_pipeline_and_its_checkpoint(files: list[str], first: str, second: str) -> None:
+    def define(package: Any) -> Any:
+        pipeline = package.Pipeline(3, 2, None, seed=9, enable_checkpointing=True)
+        with pipeline:
+            _, label = package.fn.readers.file(files=files, random_shuffle=True, initial_fill=4)
+            pipeline.set_outputs(label, package.fn.random.normal() + package.fn.random.uniform(name="even"))
+        pipeline.build()
+        return pipeline
+
+    whole = define(BOTH[first])
+    take(whole, 5)
+    saved, expected = whole.checkpoint(), take(whole, 4)
+    graph = define(BOTH[first]).serialize()
+    resumed = BOTH[second].Pipeline(3, 2, None, seed=9, enable_checkpointing=True, checkpoint=saved)
+    resumed.deserialize_and_build(graph)
+    assert take(resumed, 4) == expected
+
+
+@pytest.mark.parametrize(("first", "second"), [("here", "there"), ("there", "here")])
+def test_iterators_go_on(files: list[str], first: str, second: str) -> None:
+    pytest.importorskip("torch")
+    import importlib
+
+    def iterate(package: Any, saved: list[bytes] | None = None) -> Any:
+        plugin = importlib.import_module(f"{package.__name__}.plugin.pytorch")
+        pipeline = make(package, files, READERS["shuffled"], None if saved is None else saved[0])
+        names = ["label", "index", "scaled", "noisy", "named", "shuffled"]
+        return plugin.DALIGenericIterator([pipeline], names, reader_name="Reader", auto_reset=True)
+
+    def labels(iterator: Any) -> list[Any]:
+        return [batch[0]["label"].flatten().tolist() for batch in iterator]
+
+    whole = iterate(BOTH[first])
+    next(whole)
+    next(whole)
+    saved = whole.checkpoints()
+    expected = [next(whole)[0]["label"].flatten().tolist() for _ in range(2)]
+    resumed = iterate(BOTH[second], saved)
+    assert labels(resumed) == expected

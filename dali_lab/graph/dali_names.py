@@ -1,0 +1,55 @@
+"""What NVIDIA DALI calls operators and their outputs, in serialized pipelines and in checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator, has_operator
+
+Names = Mapping[str, str]
+"""What NVIDIA DALI calls the operators of nodes; nodes that are not there have their own names."""
+
+
+def schema_name(op: str) -> str:
+    """The name of an operator's schema: ``decoders__Image``; an unknown operator's is its own."""
+    if not has_operator(op):
+        return op
+    return "_ArithmeticGenericOp" if op.startswith("math.") else find_operator(op).schema_name
+
+
+def made_up_name(op: str, number: int) -> str:
+    """What an operator is called that was given no name: ``__Image_3``."""
+    schema = schema_name(op)
+    return f"__{schema.rpartition('__')[2] or schema}_{number}"
+
+
+def operator_names(node: Node, names: Names) -> list[str]:
+    """The names of a node's operators: an external source with `num_outputs` is one for each, all others are one."""
+    name = names.get(node.id, node.id)
+    if node.op != "external_source" or node.arguments.get("num_outputs") is None:
+        return [name]
+    base, _, number = name.rpartition("_")
+    count = int(node.arguments["num_outputs"])
+    if node.id in names and number.isdigit():
+        return [f"{base}_{int(number) + index}" for index in range(count)]
+    return [f"{name}_{index}" for index in range(count)]
+
+
+def count_outputs(graph: Graph, node: Node) -> int:
+    """Outputs of a node; of one with an unknown operator, as many as are used, and one at least."""
+    if has_operator(node.op):
+        return int(find_operator(node.op).count_outputs(node.arguments, len(node.inputs)))
+    edges = [*graph.outputs, *(edge for other in graph.nodes.values() for edge in other.edges())]
+    return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
+
+
+def output_name(graph: Graph, edge: Edge, names: Names) -> str:
+    """The name of what an edge takes: the operator's, with the output's number where there are several."""
+    node = graph.nodes.get(edge.node)
+    if node is None:
+        return edge.node
+    operators = operator_names(node, names)
+    if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
+        return operators[edge.output] if edge.output < len(operators) else f"{operators[0]}[{edge.output}]"
+    return f"{operators[0]}[{edge.output}]" if count_outputs(graph, node) > 1 else operators[0]
