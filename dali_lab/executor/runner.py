@@ -76,6 +76,7 @@ class Runner:
         for step in self.sources:
             step.operator.seed = self.engine.seeds.get(step.node.id, step.operator.seed)
             step.operator.checkpointing = bool(settings.enable_checkpointing)
+            step.operator.transient = True
         self.state = Checkpoint()
         self.restored = saved is not None
         if saved is not None:

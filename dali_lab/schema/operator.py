@@ -45,6 +45,8 @@ class Operator:
         Sequences are cut into frames before `run` and joined after it.
     source
         It has no inputs and makes its samples in order; see :meth:`draw`.
+    transient
+        For a `source`, set by who runs it: batches are used and given back soon, as a preview's are not.
     ends
         For a `source`: `draw` may raise :class:`StopIteration`; such sources are asked before the others.
     in_order
@@ -103,6 +105,7 @@ class Operator:
         self.given = frozenset(values) | self.connected
         self.seed = int(self.values.get("seed", -1) if self.values.get("seed") is not None else -1)
         self.checkpointing = False
+        self.transient = False
         self.seed_node = ""
         self._repeated: dict[tuple[str, Any], npt.NDArray[Any]] = {}
         self.setup()

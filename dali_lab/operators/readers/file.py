@@ -8,7 +8,7 @@ from typing import Any
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
-from dali_lab.operators.readers.files import read_files
+from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.shared_order import make_order, verify_shards
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw
@@ -38,7 +38,13 @@ READER = (
         minimum=1,
         advanced=True,
     ),
-    Arg("dont_use_mmap", "bool", False, "Kept for programs that set it; files are read into memory.", advanced=True),
+    Arg(
+        "dont_use_mmap",
+        "bool",
+        False,
+        "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
+        advanced=True,
+    ),
     Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
 )
 
@@ -106,6 +112,7 @@ class File(Operator):
 
     def setup(self) -> None:
         self._files: FileList | None = None
+        self._paths: Paths | None = None
         self._order: Any = None
 
     def _load(self) -> Any:
@@ -120,6 +127,7 @@ class File(Operator):
                 dir_filters=self.value("dir_filters"),
                 case_sensitive_filter=self.value("case_sensitive_filter"),
             )
+            self._paths = Paths(self._files.paths)
             self._order = make_order(self, len(self._files.paths))
         return self._order
 
@@ -137,10 +145,10 @@ class File(Operator):
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None
+        assert self._paths is not None
         chosen = call.ticket[call.start : call.start + call.count]
-        rows = chosen.tolist()
-        names = tuple(self._files.names[index] for index in rows)
-        encoded = read_files(call, [self._files.paths[index] for index in rows], names)
+        sources = self._files.sources(chosen)
+        encoded = read_files(call, self._paths, chosen, sources)
         labels = Batch.dense(self._files.labels[chosen].reshape(-1, 1), dtype=INT32)
-        labels.sources = names
+        labels.sources = sources
         return encoded, labels

@@ -36,6 +36,11 @@ class FileList(NamedTuple):
     labels: npt.NDArray[np.int32]
     names: list[str]
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """The names of some of the files."""
+        chosen = rows.tolist()
+        return tuple(map(self.names.__getitem__, chosen))
+
 
 def find_files(
     file_root: str | None = None,

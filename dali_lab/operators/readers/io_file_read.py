@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.readers.files import read_files
+from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import INT8, UINT8
 
@@ -43,7 +43,7 @@ class Read(Operator):
         for index, name in enumerate(names):
             if not name:
                 raise call.problem("the path is empty", sample=index)
-        return read_files(call, names, tuple(names))
+        return read_files(call, Paths(names), np.arange(len(names)), tuple(names))
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

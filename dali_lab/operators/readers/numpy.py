@@ -11,16 +11,18 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import elements
-from dali_lab.codecs.header import CodecError
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.decoders.numpy_format import START, NumpyHeader, header_length, parse_header
-from dali_lab.operators.geometry.windows import within
+from dali_lab.operators.geometry.windows import Windows, within
+from dali_lab.operators.readers.array_files import ArrayFiles, Headers
 from dali_lab.operators.readers.file import READER
 from dali_lab.operators.readers.file_list import FileList, find_files
 from dali_lab.operators.readers.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.shared_order import make_order, verify_shards
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw
+
+_WORTH_MAPPING = 64 << 10
+"""Bytes of an array from which mapping its file costs less than reading it."""
 
 
 @register
@@ -72,12 +74,13 @@ class Numpy(Operator):
     def setup(self) -> None:
         self._files: FileList | None = None
         self._order: Any = None
-        self._headers: dict[str, NumpyHeader] = {}
+        self._arrays: ArrayFiles | None = None
 
     def _load(self) -> Any:
         """Find the files and prepare their order, once."""
         if self._order is None:
             self._files = self._find()
+            self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
             self._order = make_order(self, len(self._files.paths))
         return self._order
 
@@ -115,90 +118,58 @@ class Numpy(Operator):
         self._load().set_state(state)
 
     def run(self, call: Call) -> Batch:
+        assert self._arrays is not None
         assert self._files is not None
-        rows = call.ticket[call.start : call.start + call.count].tolist()
-        names = tuple(self._files.names[index] for index in rows)
-        whole = self._read(call, [self._files.paths[index] for index in rows], names)
-        if not wants_region(self):
-            return whole
-        return self._cut(call, whole)
+        rows = call.ticket[call.start : call.start + call.count]
+        sources = self._files.sources(rows)
+        headers = self._arrays.headers(call, rows)
+        if wants_region(self) or headers.fortran.any():
+            out = self._cut(call, rows, headers)
+        else:
+            mapped = self._mapped(call, rows, headers, ahead=True) if self.transient else None
+            if mapped is not None:
+                mapped.sources = sources
+                return mapped
+            out = call.allocate(headers.shapes, headers.dtype, "")
+            self._arrays.read(call, rows, headers, out)
+        out.sources = sources
+        return out
 
-    def _read(self, call: Call, paths: list[str], names: tuple[str, ...]) -> Batch:
-        """The arrays of the files."""
-        files = []
-        index = 0
-        try:
-            headers = []
-            for index in range(len(paths)):
-                path = paths[index]
-                files.append(open(path, "rb", buffering=0))  # noqa: SIM115 (closed below, together)
-                headers.append(self._header(path, files[-1]))
-            self._check(call, headers, paths)
-            first = headers[0] if headers else None
-            shapes = np.array([header.shape for header in headers], np.int64).reshape(len(headers), -1)
-            assert first is not None
-            make = Batch.allocate if wants_region(self) else call.allocate
-            out = make(shapes, first.dtype, "")
-            out.sources = names
-            for index, (file, header) in enumerate(zip(files, headers, strict=True)):
-                self._fill(file, header, out.array(index))
-            return out
-        except (OSError, CodecError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            raise call.problem(f"cannot read the array: {reason}", sample=index, source=paths[index]) from error
-        finally:
-            for file in files:
-                file.close()
+    def _mapped(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers, *, ahead: bool) -> Batch | None:
+        """The files themselves as a batch, where that is allowed and worth it."""
+        assert self._arrays is not None
+        if self.value("dont_use_mmap") or headers.counts.mean() < _WORTH_MAPPING:
+            return None
+        return self._arrays.map(rows, headers, ahead=ahead)
 
-    def _header(self, path: str, file: Any) -> NumpyHeader:
-        if path in self._headers:
-            return self._headers[path]
-        start = file.read(START)
-        header = parse_header(start + file.read(header_length(start) - START))
-        if self.value("cache_header_information"):
-            self._headers[path] = header
-        return header
+    def _stored(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers, *, ahead: bool) -> Batch:
+        """The elements in the order in which they lie in the files."""
+        assert self._arrays is not None
+        batch = self._mapped(call, rows, headers, ahead=ahead)
+        if batch is None:
+            batch = Batch.allocate(headers.shapes, headers.dtype)
+            self._arrays.read(call, rows, headers, batch)
+        return batch
 
-    @staticmethod
-    def _check(call: Call, headers: list[NumpyHeader], paths: list[str]) -> None:
-        """All arrays of a batch agree in type and number of dimensions."""
-        for index, header in enumerate(headers):
-            first = headers[0]
-            if (header.dtype, len(header.shape)) != (first.dtype, len(first.shape)):
-                raise call.problem(
-                    f"has {len(header.shape)} dimensions of {header.dtype.name}, where '{paths[0]}' has"
-                    f" {len(first.shape)} of {first.dtype.name}",
-                    sample=index,
-                    source=paths[index],
-                )
-
-    @staticmethod
-    def _fill(file: Any, header: NumpyHeader, target: npt.NDArray[Any]) -> None:
-        """Read the elements of a file into `target`."""
-        file.seek(header.offset)
-        row = target
-        if header.fortran_order and target.ndim > 1:
-            row = np.empty(header.shape[::-1], target.dtype)
-        memory = row.reshape(-1).view(np.uint8).data if row.size else memoryview(b"")
-        at = 0
-        while at < len(memory):
-            count = file.readinto(memory[at:])
-            if not count:
-                raise CodecError(f"the file ends before its {header.nbytes} bytes of elements")
-            at += count
-        if row is not target:
-            target[...] = row.transpose()
-
-    def _cut(self, call: Call, whole: Batch) -> Batch:
-        """The region of each array."""
+    def _cut(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers) -> Batch:
+        """The region of each array, or all of it, in C order."""
         from dali_lab.kernels.cpu import copy
 
-        windows, _ = within(call, region_windows(call, whole.shapes), whole.shapes)
-        out = call.allocate(windows.shape, whole.dtype, "")
-        out.sources = whole.sources
-        fill = elements((self.value("fill_value"),), whole.dtype)
-        copy.copy_window(
-            whole.addresses, out.addresses, whole.shapes, windows.start, windows.shape, whole.itemsize,
-            fill=fill, fill_axis=-1,
-        )  # fmt: skip
+        windows = Windows(np.zeros_like(headers.shapes), headers.shapes)
+        if wants_region(self):
+            windows, _ = within(call, region_windows(call, headers.shapes), headers.shapes)
+        out = call.allocate(windows.shape, headers.dtype, "")
+        fill = elements((self.value("fill_value"),), headers.dtype)
+        for fortran in (False, True):
+            which = np.flatnonzero(headers.fortran == fortran)
+            if not len(which):
+                continue
+            part = headers.take(which)
+            stored = self._stored(call, rows[which], part, ahead=not wants_region(self))
+            turn = slice(None, None, -1) if fortran else slice(None)
+            copy.copy_window(
+                stored.addresses, out.addresses[which], part.shapes[:, turn], windows.start[which][:, turn],
+                windows.shape[which][:, turn], stored.itemsize, fill=fill, fill_axis=-1,
+                order=tuple(range(out.ndim))[::-1] if fortran else None,
+            )  # fmt: skip
         return out
