@@ -19,6 +19,21 @@ def node_scopes(graph: Graph) -> dict[str, int]:
     GraphError
         If a node's inputs come from different groups.
     """
+    return _scopes(graph)[0]
+
+
+def branch_of_scopes(graph: Graph) -> dict[int, tuple[Edge, int]]:
+    """For each scope but the whole batch: the condition that makes it, and its branch (0 where it holds, 1 where not).
+
+    Raises
+    ------
+    GraphError
+        If a node's inputs come from different groups.
+    """
+    return {scope: branch for branch, scope in _scopes(graph)[1].items()}
+
+
+def _scopes(graph: Graph) -> tuple[dict[str, int], dict[tuple[Edge, int], int]]:
     scopes: dict[str, int] = {}
     outputs: dict[Edge, int] = {}
     groups: dict[tuple[Edge, int], int] = {}
@@ -35,7 +50,7 @@ def node_scopes(graph: Graph) -> dict[str, int]:
                 outputs[Edge(name, index)] = groups.setdefault(key, len(groups) + 1)
             elif scope:
                 outputs[Edge(name, index)] = scope
-    return scopes
+    return scopes, groups
 
 
 def _bare(edge: Edge) -> Edge:

@@ -3,123 +3,26 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError, GraphError
-from dali_lab.executor.engine import BatchRun, Cancelled, Engine
+from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.plan import bare, make_operator, make_plan
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.executor.seeds import graph_seeds
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.schema.registry import find_operator
+from dali_lab.studio.branches import Branches
 from dali_lab.studio.cache import Cache
+from dali_lab.studio.compilations import compilations
+from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
 from dali_lab.studio.sources import Sources, digest, file_state, paths_state, values
 
 _POLL = 0.05
 _SHORT = 1.0
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What went wrong at a node; `sample` is `None` when it concerns all of them."""
-
-    error: BaseException
-    sample: int | None = None
-
-
-@dataclass
-class NodeResult:
-    """What a node gave.
-
-    Attributes
-    ----------
-    key
-        Names the content: equal keys, equal results.
-    outputs
-        One batch for each output; `None` where every sample failed.
-    missing
-        For each output, the samples that failed.
-    failures
-        What went wrong here, by sample.
-    seconds
-        Time spent, summed over threads.
-    count
-        Samples asked for.
-    files
-        State of the files that were read, to notice when one changes.
-    """
-
-    key: str
-    outputs: list[Batch | None] = field(default_factory=list)
-    missing: list[frozenset[int]] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
-    seconds: float | None = None
-    count: int = 0
-    files: tuple[tuple[str, int, int], ...] = ()
-
-    def size(self) -> int:
-        """Bytes that keeping it takes."""
-        return 512 + sum(batch.nbytes for batch in self.outputs if batch is not None)
-
-
-@dataclass
-class Evaluation:
-    """What all nodes gave.
-
-    Attributes
-    ----------
-    results
-        By node, for those that were tried.
-    computed
-        Nodes that were computed now; the others were known.
-    waiting
-        Nodes that could not be tried, with the node they wait for.
-    samples
-        Samples asked for.
-    total
-        Samples in the whole batch.
-    """
-
-    results: dict[str, NodeResult] = field(default_factory=dict)
-    computed: set[str] = field(default_factory=set)
-    waiting: dict[str, str] = field(default_factory=dict)
-    samples: int = 0
-    total: int = 0
-
-
-class Token:
-    """Lets others stop an evaluation; `reason` is the protocol's word for the end."""
-
-    def __init__(self) -> None:
-        self.reason: str | None = None
-        self._run: BatchRun | None = None
-        self._lock = threading.Lock()
-
-    def cancel(self, reason: str = "cancelled") -> None:
-        """Stop as soon as the calls that run now return."""
-        with self._lock:
-            self.reason = self.reason or reason
-            if self._run is not None:
-                self._run.cancel()
-
-    def watch(self, run: BatchRun) -> None:
-        """The batch to stop."""
-        with self._lock:
-            self._run = run
-            if self.reason is not None:
-                run.cancel()
-
-    def check(self) -> None:
-        """Raise :class:`Cancelled` if somebody asked for it."""
-        if self.reason is not None:
-            raise Cancelled
 
 
 Progress = Callable[[int, int, str], None]
@@ -141,6 +44,7 @@ class Evaluator:
         self.cache: Cache[NodeResult] = Cache(memory)
         self.used: set[str] = set()
         self._sources = Sources()
+        self._branches = Branches()
         self._pool = ThreadPool(self.threads, "dali-lab-preview")
         self._lock = threading.Lock()
 
@@ -220,9 +124,11 @@ class _Run:
         self.kinds = {name: find_operator(graph.nodes[name].op) for name in self.order}
         whole = any(kind.whole_batch for kind in self.kinds.values())
         self.size = self.batch_size if whole else max(1, min(samples, self.batch_size))
+        self.seed = seed
         self.seeds = graph_seeds(graph, seed)
         self.evaluation = Evaluation(samples=min(max(1, samples), self.batch_size), total=self.batch_size)
         self.before = iteration * self.batch_size
+        self.in_branches: dict[str, int] = {}
         self.operators: dict[str, Operator] = {}
         self.borrowed: set[str] = set()
         self.abandoned: BatchRun | None = None
@@ -231,6 +137,7 @@ class _Run:
 
     def work(self) -> Evaluation:
         try:
+            self._count_branches()
             self._sources()
             self._others()
         finally:
@@ -246,6 +153,24 @@ class _Run:
         for name, operator in self.operators.items():
             if name not in self.borrowed:
                 operator.close()
+
+    def _count_branches(self) -> None:
+        """For random nodes in a branch of a conditional: how many samples took it in the batches before this one."""
+        drawing = [name for name in self.order if name in self.seeds and not self.kinds[name].source]
+        if self.iteration == 0 or not drawing:
+            return
+
+        def results(name: str, iteration: int) -> NodeResult | None:
+            whole = _Run(self.owner, self.graph, self.seed, iteration, self.batch_size, [name], self.token, None, None)
+            return whole.work().results.get(name)
+
+        self.in_branches = self.owner._branches.samples_before(
+            self.graph, self.seeds, self.batch_size, self.iteration, drawing, results
+        )
+
+    def _drawn_before(self, name: str) -> int:
+        """Samples that a node has drawn numbers for in the batches before this one."""
+        return self.in_branches.get(name, self.before)
 
     def _sources(self) -> None:
         """Sources first: which files they read decides whether what follows is known."""
@@ -309,7 +234,7 @@ class _Run:
             if name in waiting:
                 continue
             kind = self.kinds[name]
-            drawn = (self.before, self.seeds.get(name)) if name in self.seeds else None
+            drawn = (self._drawn_before(name), self.seeds.get(name)) if name in self.seeds else None
             key = digest(
                 node.op,
                 node.device,
@@ -436,7 +361,7 @@ class _Run:
                 plan, self.owner.threads, self.seeds, chunk=1, keep_going=True, pool=self.owner._pool, progress=report
             )
             for name in self.order:
-                engine.drawn[name] = self.before
+                engine.drawn[name] = self._drawn_before(name)
             run = engine.submit(self.iteration, self.size, draws, known, self._run_ended, missing)
             self.token.watch(run)
             while not run.wait(_POLL):
@@ -483,29 +408,6 @@ class _Run:
         self.owner.cache.put(key, result, result.size())
 
 
-_compiled = 0
-_listening = False
-
-
-def compilations() -> int:
-    """How many kernels were compiled so far, as far as this was asked before they were."""
-    global _listening
-    if not _listening and "numba" in sys.modules:
-        from numba.core import event
-
-        class Counter(event.Listener):
-            def on_start(self, event: Any) -> None:
-                global _compiled
-                _compiled += 1
-
-            def on_end(self, event: Any) -> None:
-                pass
-
-        event.register("numba:compile", Counter())  # type: ignore[no-untyped-call]
-        _listening = True
-    return _compiled if _listening else -1
-
-
 def _ended(error: BaseException, iteration: int) -> BaseException:
     if isinstance(error, StopIteration):
         plural = "" if iteration == 1 else "es"
@@ -544,3 +446,6 @@ def _files_state(result: NodeResult, node: Node) -> tuple[tuple[str, int, int], 
         if source:
             paths[source] = None
     return tuple(file_state(os.path.join(base, path)) for path in paths)
+
+
+__all__ = ["Evaluation", "Evaluator", "Failure", "NodeResult", "Progress", "Token", "compilations"]

@@ -18,8 +18,9 @@ from dali_lab.graph.graph import Graph
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.cache import Cache
 from dali_lab.studio.documents import sentence
-from dali_lab.studio.evaluation import Evaluation, Evaluator, NodeResult, Token
+from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.pictures import Picture, Summary, picture, positions, summary
+from dali_lab.studio.results import Evaluation, NodeResult, Token
 from dali_lab.studio.validation import Checked
 
 Json = dict[str, Any]

@@ -24,11 +24,12 @@ from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.registry import on_register
 from dali_lab.studio.clients import Editor, Port, Send
 from dali_lab.studio.documents import DocumentError, checked
-from dali_lab.studio.evaluation import Evaluator, Token
+from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.exports import available, export_document
 from dali_lab.studio.files import Recovery, listing
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.preview import PreviewRequest, Renderer, error_entry, run_preview
+from dali_lab.studio.results import Token
 from dali_lab.studio.running import compare, run_events, sweep
 from dali_lab.studio.store import UNTITLED, Sample, Store
 from dali_lab.studio.validation import check, problem_entry

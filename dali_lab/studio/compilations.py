@@ -1,0 +1,28 @@
+"""How often the compiler was at work: what ran meanwhile was not as fast as it will be."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+_compiled = 0
+_listening = False
+
+
+def compilations() -> int:
+    """How many kernels were compiled so far, as far as this was asked before they were."""
+    global _listening
+    if not _listening and "numba" in sys.modules:
+        from numba.core import event
+
+        class Counter(event.Listener):
+            def on_start(self, event: Any) -> None:
+                global _compiled
+                _compiled += 1
+
+            def on_end(self, event: Any) -> None:
+                pass
+
+        event.register("numba:compile", Counter())  # type: ignore[no-untyped-call]
+        _listening = True
+    return _compiled if _listening else -1

@@ -1,0 +1,105 @@
+"""What an evaluation of a graph gives, node by node, and how it is stopped."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+from dali_lab.batch.batch import Batch
+from dali_lab.executor.engine import BatchRun, Cancelled
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What went wrong at a node; `sample` is `None` when it concerns all of them."""
+
+    error: BaseException
+    sample: int | None = None
+
+
+@dataclass
+class NodeResult:
+    """What a node gave.
+
+    Attributes
+    ----------
+    key
+        Names the content: equal keys, equal results.
+    outputs
+        One batch for each output; `None` where every sample failed.
+    missing
+        For each output, the samples that failed.
+    failures
+        What went wrong here, by sample.
+    seconds
+        Time spent, summed over threads.
+    count
+        Samples asked for.
+    files
+        State of the files that were read, to notice when one changes.
+    """
+
+    key: str
+    outputs: list[Batch | None] = field(default_factory=list)
+    missing: list[frozenset[int]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    seconds: float | None = None
+    count: int = 0
+    files: tuple[tuple[str, int, int], ...] = ()
+
+    def size(self) -> int:
+        """Bytes that keeping it takes."""
+        return 512 + sum(batch.nbytes for batch in self.outputs if batch is not None)
+
+
+@dataclass
+class Evaluation:
+    """What all nodes gave.
+
+    Attributes
+    ----------
+    results
+        By node, for those that were tried.
+    computed
+        Nodes that were computed now; the others were known.
+    waiting
+        Nodes that could not be tried, with the node they wait for.
+    samples
+        Samples asked for.
+    total
+        Samples in the whole batch.
+    """
+
+    results: dict[str, NodeResult] = field(default_factory=dict)
+    computed: set[str] = field(default_factory=set)
+    waiting: dict[str, str] = field(default_factory=dict)
+    samples: int = 0
+    total: int = 0
+
+
+class Token:
+    """Lets others stop an evaluation; `reason` is the protocol's word for the end."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self._run: BatchRun | None = None
+        self._lock = threading.Lock()
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """Stop as soon as the calls that run now return."""
+        with self._lock:
+            self.reason = self.reason or reason
+            if self._run is not None:
+                self._run.cancel()
+
+    def watch(self, run: BatchRun) -> None:
+        """The batch to stop."""
+        with self._lock:
+            self._run = run
+            if self.reason is not None:
+                run.cancel()
+
+    def check(self) -> None:
+        """Raise :class:`Cancelled` if somebody asked for it."""
+        if self.reason is not None:
+            raise Cancelled
