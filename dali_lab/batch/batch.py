@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.device.memory import Block
 from dali_lab.types import DALIDataType, numpy_dtype, to_dali_type
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device
 
 Addresses = npt.NDArray[np.int64]
 Shapes = npt.NDArray[np.int64]
@@ -153,6 +157,14 @@ class Batch:
         """Bytes of all samples together."""
         return int(self.sizes.sum()) * self.itemsize
 
+    @property
+    def device(self) -> Device | None:
+        """The device whose memory the addresses are; `None` for the CPU."""
+        for owner in self.owners:
+            if type(owner) is Block:
+                return owner.device
+        return None
+
     def axis(self, letter: str) -> int:
         """Index of an axis in the layout, or −1."""
         return self.layout.find(letter)
@@ -181,7 +193,8 @@ class Batch:
         )
 
     def array(self, index: int) -> Array:
-        """One sample as an array over the same memory."""
+        """One sample as an array over the same memory, which must be the CPU's."""
+        self._must_be_here()
         shape = tuple(self.shapes[index].tolist())
         if 0 in shape:
             return np.empty(shape, numpy_dtype(self.dtype))
@@ -205,6 +218,7 @@ class Batch:
         """
         if not self.is_uniform():
             raise ValueError("samples of different shapes cannot be stacked into one array")
+        self._must_be_here()
         count = len(self)
         dtype = numpy_dtype(self.dtype)
         shape = (count, *(self.shapes[0].tolist() if count else [0] * self.ndim))
@@ -217,6 +231,10 @@ class Batch:
         for index in range(count):
             result[index] = self.array(index)
         return result
+
+    def _must_be_here(self) -> None:
+        if self.device is not None:
+            raise TypeError("these samples are in device memory; copy them to the CPU first")
 
     def unfolded(self) -> Batch:
         """Samples of a sequence batch cut along their first axis: one sample for each frame, without copying."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +15,9 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, GraphError, OperatorError, SampleError
 from dali_lab.schema.arguments import REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.types import DALIDataType
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
 
 Results = Batch | tuple[Batch, ...]
 
@@ -271,6 +276,9 @@ class Call:
         Offers memory for an output: ``place(output, shapes, dtype, layout)``.
     cancelled
         Returns whether the result is no longer wanted.
+    gpu
+        Where kernels are launched, if the node runs on a GPU; inputs and outputs are device memory then, connected
+        arguments (`batches`) are not.
     """
 
     operator: Operator
@@ -286,6 +294,7 @@ class Call:
     place: Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None] | None = None
     cancelled: Callable[[], bool] = lambda: False
     sources: tuple[str, ...] | None = None
+    gpu: Launcher | None = None
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:
@@ -297,12 +306,35 @@ class Call:
         table = np.asarray(shapes, np.int64)
         if table.ndim != 2:
             table = table.reshape(self.count, -1)
+        if self.gpu is not None:
+            batch = self.gpu.batch(table, dtype, layout)
+            batch.sources = self.sources
+            return batch
         if self.place is not None and self.repeat is None:
             placed = self.place(output, table, dtype, layout)
             if placed is not None:
                 placed.sources = self.sources
                 return placed
         return Batch.allocate(table, dtype, layout, self.sources)
+
+    def scratch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
+        """Memory for what lies between input and output, where the node runs."""
+        return Batch.allocate(shapes, dtype, layout) if self.gpu is None else self.gpu.batch(shapes, dtype, layout)
+
+    def kernels(self, module: str) -> Any:
+        """The kernels of a module of :mod:`dali_lab.kernels`, such as ``"copy"``, for where the node runs.
+
+        Both devices have the same functions with the same arguments: tables of addresses and shapes, and arrays of
+        parameters on the CPU.
+
+        Raises
+        ------
+        OperatorError
+            If the GPU has no such kernels.
+        """
+        if self.gpu is None:
+            return importlib.import_module(f"dali_lab.kernels.cpu.{module}")
+        return _Kernels(self, module)
 
     def numbers(self, name: str, dtype: npt.DTypeLike = np.float32, default: float | None = None) -> npt.NDArray[Any]:
         """A scalar argument as one number for each sample, ``[count]``.
@@ -404,6 +436,26 @@ class Call:
                 )
             parts.append(np.repeat(rows, frames, axis=0) if rows.shape[0] == 1 else rows)
         return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+
+class _Kernels:
+    """The functions of a module of CUDA kernels, with the launcher of a call as their first argument."""
+
+    def __init__(self, call: Call, module: str) -> None:
+        self._call = call
+        self._name = f"dali_lab.kernels.cuda.{module}"
+        try:
+            self._module = importlib.import_module(self._name)
+        except ModuleNotFoundError as error:
+            if error.name != self._name:
+                raise
+            raise call.problem("does not run on the GPU yet; place it on the CPU (device='cpu')") from None
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name, None)
+        if found is None:
+            raise self._call.problem("does not run on the GPU with these arguments; place it on the CPU (device='cpu')")
+        return functools.partial(found, self._call.gpu) if getattr(found, "launches", False) else found
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,161 @@
+"""What the executor asks of a device."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from dali_lab.device.memory import Arena, Block
+    from dali_lab.kernels.cuda.kernel import Variant
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class DeviceError(RuntimeError):
+    """A device cannot be used; the message says why and what to do."""
+
+
+class OutOfDeviceMemory(DeviceError, MemoryError):
+    """An allocation that did not fit, even after everything that was kept for later had been given back."""
+
+
+class Event(ABC):
+    """A point in the work of a stream."""
+
+    @abstractmethod
+    def done(self) -> bool:
+        """Whether all work before it has run."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Let the calling thread wait for it."""
+
+    @abstractmethod
+    def seconds_since(self, earlier: Event) -> float:
+        """Time between two events that were recorded with ``timing=True``; both must be done."""
+
+
+class Stream(ABC):
+    """Work that runs in order, beside that of other streams.
+
+    All calls return at once. Work of another stream is waited for by :meth:`wait` alone.
+
+    Attributes
+    ----------
+    lock
+        Held while work is put together for the stream and issued; see :class:`~dali_lab.device.launcher.Launcher`.
+    issued
+        How many times work was issued.
+    descriptors
+        Device memory for descriptors, used again each time: the stream keeps the order.
+    """
+
+    def __init__(self, device: Device, name: str) -> None:
+        self.device = device
+        self.name = name
+        self.lock = threading.RLock()
+        self.issued = 0
+        self.descriptors: list[Block] = []
+        self._marks: dict[int, Event] = {}
+
+    @abstractmethod
+    def upload(self, address: int, data: Bytes) -> None:
+        """Copy pinned host memory to the device; it must stay unchanged until this has run."""
+
+    @abstractmethod
+    def download(self, data: Bytes, address: int) -> None:
+        """Copy device memory to host memory, which may be read once this has run."""
+
+    @abstractmethod
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy within the device."""
+
+    @abstractmethod
+    def launch(
+        self, variant: Variant, blocks: tuple[int, int], threads: int, table: int, param: npt.NDArray[Any]
+    ) -> None:
+        """Run a kernel over the table of samples at an address, with a parameter structure by value."""
+
+    @abstractmethod
+    def record(self, *, timing: bool = False) -> Event:
+        """An event after all work so far."""
+
+    @abstractmethod
+    def wait(self, event: Event) -> None:
+        """Let later work of this stream run after an event of any stream."""
+
+    def synchronize(self) -> None:
+        """Let the calling thread wait for all work so far."""
+        self.record().synchronize()
+
+    def mark(self) -> Event:
+        """Record the end of what was put together since the last mark; memory that is given back refers to it."""
+        event = self.record()
+        self._marks[self.issued] = event
+        self.issued += 1
+        for number in [n for n in list(self._marks) if n < self.issued - 64]:
+            del self._marks[number]
+        return event
+
+    def marked(self, number: int) -> Event | None:
+        """The event of a mark; `None` if it lies far back, so that the stream as a whole must be waited for."""
+        return self._marks.get(number)
+
+
+class Device(ABC):
+    """One device.
+
+    Attributes
+    ----------
+    kind
+        ``"cuda"`` or ``"emulated"``.
+    index
+        Its number.
+    arena
+        Where all of its memory comes from.
+    """
+
+    kind: str
+    index: int
+    arena: Arena
+
+    def __init__(self) -> None:
+        self.slots: list[tuple[Event, Bytes]] = []
+        self.slots_lock = threading.Lock()
+
+    @abstractmethod
+    def stream(self, name: str) -> Stream:
+        """The stream of a name, made when first asked for."""
+
+    @abstractmethod
+    def take(self, nbytes: int) -> int:
+        """Raw memory: its address, aligned to 256 bytes.
+
+        Raises
+        ------
+        OutOfDeviceMemory
+            If there is not so much.
+        """
+
+    @abstractmethod
+    def give(self, address: int) -> None:
+        """Give raw memory back that no work uses any more."""
+
+    @abstractmethod
+    def pinned(self, nbytes: int) -> Bytes:
+        """Host memory that can be copied to and from without waiting."""
+
+    @abstractmethod
+    def memory(self) -> tuple[int, int]:
+        """Bytes free and in total."""
+
+    def relieve(self) -> None:
+        """Ask other libraries of this process to give their unused device memory back."""
+
+    def poison(self, stream: Stream, address: int, nbytes: int) -> None:
+        """Told where new memory begins its life; an emulated device spoils what was there."""

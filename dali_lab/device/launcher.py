@@ -1,0 +1,188 @@
+"""Puts work for a stream together and issues it, the descriptors of all its launches in one upload."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.device.interface import Bytes, Event
+from dali_lab.device.memory import Block
+from dali_lab.device.staging import Staging
+from dali_lab.types import DALIDataType, numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device, Stream
+    from dali_lab.kernels.cuda.kernel import Variant
+
+_CHUNK = 128 << 10
+_THREADS = 256
+_MOST_BLOCKS = 1024
+_MOST_ROWS = 65535
+
+
+class Launcher:
+    """What kernels are launched with: work of one stream that is put together, and issued by :meth:`issue`.
+
+    Use it as a context: the stream is locked, and at the end what was put together is issued.
+
+    Parameters
+    ----------
+    stream
+        Where the work runs.
+
+    Attributes
+    ----------
+    launches, uploads
+        How many there were, for statistics and tests.
+    """
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream = stream
+        self.device: Device = stream.device
+        self.launches = 0
+        self.uploads = 0
+        self._work: list[Callable[[], None]] = []
+        self._kept: list[Any] = []
+        self._chunk: tuple[Block, Staging] | None = None
+        self._used = 0
+        self._chunks: list[tuple[Block, Staging, int]] = []
+
+    def __enter__(self) -> Launcher:
+        self.stream.lock.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self.issue()
+        finally:
+            self.stream.lock.release()
+
+    def batch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
+        """Device memory for samples of these shapes, one after the other; its contents are undefined."""
+        table = np.asarray(shapes, np.int64)
+        if table.ndim != 2:
+            table = table.reshape(len(table), -1)
+        sizes = table.prod(axis=1) * numpy_dtype(dtype).itemsize
+        if not self.device.arena.slab:  # each sample on its own, so that a memory checker sees its ends
+            blocks = [self.scratch(int(size)) for size in sizes]
+            addresses = np.array([block.address for block in blocks], np.int64)
+            return Batch(addresses, table, dtype, layout, tuple(blocks))
+        ends = np.cumsum(sizes)
+        block = self.scratch(int(ends[-1]) if len(ends) else 0)
+        return Batch(block.address + ends - sizes, table, dtype, layout, (block,))
+
+    def scratch(self, nbytes: int) -> Block:
+        """Device memory that a kernel may use; drop it when the launches that use it have been put together."""
+        block = self.device.arena.allocate(nbytes, self.stream)
+        address, size = block.address, block.nbytes
+        self._work.append(lambda: self.device.poison(self.stream, address, size))
+        return block
+
+    def constant(self, values: npt.NDArray[Any]) -> int:
+        """Send an array along with the descriptors; its address, good for the launches until :meth:`issue`."""
+        data = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+        start = -(-self._used // 16) * 16
+        if self._chunk is None or start + data.nbytes > self._chunk[0].nbytes:
+            self._begin_chunk(max(_CHUNK, data.nbytes))
+            start = 0
+        assert self._chunk is not None
+        block, staging = self._chunk
+        staging.data[start : start + data.nbytes] = data
+        self._used = start + data.nbytes
+        return block.address + start
+
+    def launch(self, variant: Variant, table: npt.NDArray[Any], param: npt.NDArray[Any], most: int) -> None:
+        """Launch over a table of samples, of which the largest has work for `most` threads."""
+        address = self.constant(table)
+        blocks = (min(_MOST_BLOCKS, -(-most // _THREADS)), min(_MOST_ROWS, len(table)))
+        self._work.append(lambda: self.stream.launch(variant, blocks, _THREADS, address, param))
+        self.launches += 1
+
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy within the device."""
+        if nbytes:
+            self._work.append(lambda: self.stream.copy(target, source, nbytes))
+
+    def upload(self, batch: Batch) -> Batch:
+        """A batch of the CPU on the device: one copy, from pinned memory, for all of its samples."""
+        out = self.batch(batch.shapes, batch.dtype, batch.layout)
+        out.sources = batch.sources
+        sizes = batch.sizes * batch.itemsize
+        staging = self.device_staging(int(sizes.sum()))
+        at = 0
+        for index, size in enumerate(sizes.tolist()):
+            if size:
+                staging.data[at : at + size] = batch.array(index).reshape(-1).view(np.uint8)
+            at += size
+        self._kept.append(staging)
+        if self.device.arena.slab:
+            if at:
+                self._send(int(out.addresses[0]), staging.data[:at])
+            return out
+        starts = np.cumsum(sizes) - sizes
+        for address, start, size in zip(out.addresses.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+            if size:
+                self._send(address, staging.data[start : start + size])
+        return out
+
+    def use(self, batch: Batch) -> None:
+        """Note that this work uses the memory of a batch that another stream may have made."""
+        for owner in batch.owners:
+            if isinstance(owner, Block):
+                owner.used_on(self.stream)
+
+    def keep(self, thing: Any) -> None:
+        """Keep something alive until the work has been issued."""
+        self._kept.append(thing)
+
+    def then(self, work: Callable[[], None]) -> None:
+        """Put other work for the stream in its place (decoders, kernels of the user); called by :meth:`issue`."""
+        self._work.append(work)
+
+    def device_staging(self, nbytes: int) -> Staging:
+        """Pinned memory; it goes back when the work has run."""
+        return Staging.borrow(self.device, nbytes)
+
+    def issue(self) -> Event:
+        """Upload the descriptors, start all work that was put together, and mark its end."""
+        self._end_chunk()
+        for block, staging, used in self._chunks:
+            self.stream.upload(block.address, staging.data[:used])
+            self.uploads += 1
+        work, self._work = self._work, []
+        for start in work:
+            start()
+        event = self.stream.mark()
+        for staging in [staging for _, staging, _ in self._chunks] + self._kept:
+            if isinstance(staging, Staging):
+                staging.give_back(event)
+        self._chunks = []
+        self._kept = []
+        return event
+
+    def _send(self, address: int, data: Bytes) -> None:
+        self._work.append(lambda: self.stream.upload(address, data))
+
+    def _begin_chunk(self, nbytes: int) -> None:
+        self._end_chunk()
+        kept = self.stream.descriptors
+        place = len(self._chunks)
+        if place == len(kept):
+            kept.append(self.device.arena.allocate(nbytes, self.stream, fresh=True))
+        elif kept[place].nbytes < nbytes:
+            kept[place] = self.device.arena.allocate(nbytes, self.stream, fresh=True)
+        self._chunk = (kept[place], self.device_staging(kept[place].nbytes))
+        self._used = 0
+
+    def _end_chunk(self) -> None:
+        if self._chunk is not None:
+            self._chunks.append((*self._chunk, self._used))
+        self._chunk = None
+        self._used = 0

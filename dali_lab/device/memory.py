@@ -1,0 +1,238 @@
+"""Device memory: an arena that blocks are cut from, and given back to in the order of streams."""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections import deque
+from typing import TYPE_CHECKING
+
+from dali_lab.device.interface import OutOfDeviceMemory
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device, Event, Stream
+
+ALIGNMENT = 256
+_SLAB = 64 << 20
+
+
+class Block:
+    """Device memory in use; it goes back to its arena when the last reference to it is dropped.
+
+    Attributes
+    ----------
+    address, nbytes
+        Where it is and how large.
+    device
+        Whose memory it is.
+    """
+
+    __slots__ = ("__weakref__", "_arena", "_users", "address", "device", "nbytes")
+
+    def __init__(self, arena: Arena, address: int, nbytes: int, stream: Stream) -> None:
+        self._arena = arena
+        self._users: dict[Stream, int] = {stream: stream.issued}
+        self.address = address
+        self.nbytes = nbytes
+        self.device = arena.device
+
+    def used_on(self, stream: Stream) -> None:
+        """Note that work put together for a stream uses the memory, so that it is not reused before that has run."""
+        self._users[stream] = stream.issued
+
+    def __del__(self) -> None:
+        arena = getattr(self, "_arena", None)
+        if arena is not None:
+            arena._returned.append((self.address, self.nbytes, self._users))
+
+
+class _Range:
+    """Free memory, and the streams whose earlier work may still use it, each with the number of its mark."""
+
+    __slots__ = ("address", "nbytes", "users")
+
+    def __init__(self, address: int, nbytes: int, users: dict[Stream, int]) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.users = users
+
+
+class Arena:
+    """Pooled memory of one device.
+
+    A block that is given back can be had again at once on the stream that used it, since work runs in order there;
+    on another stream only after an event, which the other stream is then told to wait for.
+
+    Parameters
+    ----------
+    device
+        Whose memory.
+    slab
+        Bytes taken from the device at a time; 0 takes each block on its own, so that a memory checker sees its ends.
+    """
+
+    def __init__(self, device: Device, slab: int = _SLAB) -> None:
+        self.device = device
+        self.slab = slab
+        self.in_use = 0
+        self.peak = 0
+        self.held = 0
+        self.limit: int | None = None
+        self._slabs: dict[int, int] = {}
+        self._free: list[_Range] = []
+        self._cuts: list[tuple[int, int]] = []  # where blocks begin and how long they are, for the emulated device
+        # What references drop, at any moment and in any thread, is put back when memory is next asked for.
+        self._returned: deque[tuple[int, int, dict[Stream, int]]] = deque()
+        self._lock = threading.RLock()
+
+    def allocate(self, nbytes: int, stream: Stream, *, fresh: bool = False) -> Block:
+        """A block for work of a stream; its contents are undefined.
+
+        With `fresh` it is memory that nothing has used before, so that it can be written out of the stream's order.
+
+        Raises
+        ------
+        OutOfDeviceMemory
+            If there is not so much, even after unused memory was given back.
+        """
+        size = max(ALIGNMENT, -(-nbytes // ALIGNMENT) * ALIGNMENT)
+        with self._lock:
+            self._drain()
+            if not self.slab:
+                address = self.device.take(max(nbytes, 1))
+                self._slabs[address] = size = max(nbytes, 1)
+                self.held += size
+            else:
+                address = self._cut(size, stream, fresh)
+            if self.device.kind == "emulated":
+                self._note_cut(address, size)
+            self.in_use += size
+            self.peak = max(self.peak, self.in_use)
+        return Block(self, address, size, stream)
+
+    def reserve(self, nbytes: int) -> None:
+        """Take memory from the device beforehand, so that this much is held in all."""
+        with self._lock:
+            if self.slab and self.held < nbytes:
+                self._grow(nbytes - self.held)
+
+    def trim(self) -> int:
+        """Give memory back to the device that nothing uses; returns the number of bytes."""
+        given = 0
+        with self._lock:
+            self._drain()
+            for found in list(self._free):
+                if self._slabs.get(found.address) == found.nbytes:
+                    for stream, number in found.users.items():
+                        self._event(stream, number).synchronize()
+                    self._free.remove(found)
+                    del self._slabs[found.address]
+                    self.device.give(found.address)
+                    given += found.nbytes
+            self.held -= given
+        return given
+
+    def _cut(self, size: int, stream: Stream, fresh: bool) -> int:
+        found = None if fresh else self._best(size, stream)
+        if found is None:
+            found = self._grow(size)
+        for user, number in found.users.items():
+            if user is not stream:
+                stream.wait(self._event(user, number))
+        address = found.address
+        if found.nbytes == size:
+            self._free.remove(found)
+        else:
+            found.address += size
+            found.nbytes -= size
+        return address
+
+    def _best(self, size: int, stream: Stream) -> _Range | None:
+        """The smallest range that fits, those first that need no waiting; none whose users' work is not issued."""
+        chosen: tuple[bool, int] | None = None
+        best = None
+        for found in self._free:
+            if found.nbytes < size:
+                continue
+            others = [(user, number) for user, number in found.users.items() if user is not stream]
+            if any(number >= user.issued for user, number in others):
+                continue
+            for user, number in others:
+                event = user.marked(number)
+                if event is not None and event.done():
+                    del found.users[user]
+            rank = (any(user is not stream for user in found.users), found.nbytes)
+            if chosen is None or rank < chosen:
+                chosen, best = rank, found
+        return best
+
+    @staticmethod
+    def _event(user: Stream, number: int) -> Event:
+        event = user.marked(number)
+        return user.record() if event is None else event
+
+    def _grow(self, size: int) -> _Range:
+        # Large outputs get slabs of their own size; a slab grows with what is held, so that there are few of them.
+        want = max(size, min(self.slab, max(self.held, 1 << 20)))
+        want = -(-want // (2 << 20)) * (2 << 20) if want >= 2 << 20 else want
+        for attempt, amount in enumerate((want, size, size)):
+            if self.limit is not None and self.held + amount > self.limit and attempt < 2:
+                self.trim()
+                continue
+            try:
+                if self.limit is not None and self.held + amount > self.limit:
+                    raise OutOfDeviceMemory(f"{amount} bytes more than the cap of {self.limit}")
+                address = self.device.take(amount)
+                break
+            except OutOfDeviceMemory:
+                if attempt == 2:
+                    raise
+                self.trim()
+                self.device.relieve()
+        self._slabs[address] = amount
+        self.held += amount
+        found = _Range(address, amount, {})
+        self._free.append(found)
+        return found
+
+    def block_of(self, address: int) -> tuple[int, int]:
+        """Start and end of the block that was last cut around an address."""
+        with self._lock:
+            place = bisect.bisect_right(self._cuts, (address, 1 << 62)) - 1
+            start, size = self._cuts[place] if place >= 0 else (address, 1)
+            return (start, start + size) if address < start + size else (address, address + 1)
+
+    def _note_cut(self, address: int, size: int) -> None:
+        first = bisect.bisect_left(self._cuts, (address, 0))
+        if first and sum(self._cuts[first - 1]) > address:
+            first -= 1
+        last = first
+        while last < len(self._cuts) and self._cuts[last][0] < address + size:
+            last += 1
+        self._cuts[first:last] = [(address, size)]
+
+    def _drain(self) -> None:
+        while self._returned:
+            self._put_back(*self._returned.popleft())
+
+    def _put_back(self, address: int, size: int, users: dict[Stream, int]) -> None:
+        self.in_use -= size
+        if not self.slab:
+            for user, number in users.items():
+                if number < user.issued:
+                    self._event(user, number).synchronize()
+            del self._slabs[address]
+            self.held -= size
+            self.device.give(address)
+            return
+        freed = _Range(address, size, dict(users))
+        for other in list(self._free):
+            before = other.address + other.nbytes == freed.address and freed.address not in self._slabs
+            after = freed.address + freed.nbytes == other.address and other.address not in self._slabs
+            if before or after:
+                self._free.remove(other)
+                both = dict(other.users)
+                for user, number in freed.users.items():
+                    both[user] = max(number, both.get(user, -1))
+                freed = _Range(min(other.address, freed.address), other.nbytes + freed.nbytes, both)
+        self._free.append(freed)

@@ -1,0 +1,115 @@
+"""Moving elements without looking at them; see :mod:`dali_lab.kernels.cpu.copy`, which has the same functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+AXES = 8
+
+GATHER = Kernel(
+    "copy.cu",
+    "gather",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("fill", "u8"),
+        ("total", "i8"),
+        ("stride", "i8", AXES),
+        ("start", "i8", AXES),
+        ("shape", "i4", AXES),
+        ("extent", "i4", AXES),
+        ("step", "i4", AXES),
+    ),
+    param=(("ndim", "i4"), ("fill_axis", "i4"), ("fills", "i4")),
+    types=(WORDS,),
+)
+
+
+@launches
+def copy_window(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    starts: Array,
+    sizes: Array,
+    item_size: int,
+    *,
+    steps: Array | None = None,
+    flips: Array | None = None,
+    order: tuple[int, ...] | None = None,
+    fill: Array | None = None,
+    fill_axis: int = -1,
+) -> None:
+    """Copy a window of each sample; see :func:`dali_lab.kernels.cpu.copy.copy_window`."""
+    shapes = np.asarray(src_shapes, np.int64)
+    count, ndim = shapes.shape
+    first = np.array(starts, np.int64).reshape(count, ndim)
+    extent = np.asarray(sizes, np.int64).reshape(count, ndim)
+    step = np.ones((count, ndim), np.int64) if steps is None else np.array(steps, np.int64).reshape(count, ndim)
+    if flips is not None:
+        backwards = np.asarray(flips, bool)
+        first = np.where(backwards, first + (extent - 1) * step, first)
+        step = np.where(backwards, -step, step)
+    strides = np.ones((count, ndim), np.int64)
+    if ndim > 1:
+        strides[:, :-1] = np.cumprod(shapes[:, :0:-1], axis=1)[:, ::-1]
+    axes = np.arange(ndim) if order is None else np.asarray(order, np.int64)
+    values = np.zeros((1, 1), f"u{item_size}") if fill is None else np.atleast_2d(np.asarray(fill, f"u{item_size}"))
+    fills = gpu.constant(values)
+    if len(values) == count and count > 1:
+        fills = fills + np.arange(count) * values.shape[1] * item_size
+    total = extent.prod(axis=1)
+    GATHER.launch(
+        gpu,
+        (f"u{item_size}",),
+        total,
+        {
+            "data": src,
+            "out": dst,
+            "fill": fills,
+            "total": total,
+            "stride": padded(strides[:, axes]),
+            "start": padded(first[:, axes]),
+            "shape": padded(extent[:, axes]),
+            "extent": padded(shapes[:, axes]),
+            "step": padded(step[:, axes]),
+        },
+        {"ndim": ndim, "fill_axis": fill_axis, "fills": values.shape[1]},
+    )
+
+
+def padded(rows: Array, length: int = AXES) -> Array:
+    """``[N, ndim]`` with columns of zeros up to the length that the structure has."""
+    table = np.zeros((len(rows), length), np.int64)
+    table[:, : rows.shape[1]] = rows
+    return table
+
+
+@launches
+def transpose(gpu: Launcher, src: Array, dst: Array, src_shapes: Array, order: tuple[int, ...], item_size: int) -> None:
+    """Reorder the axes of each sample: output axis d is source axis ``order[d]``."""
+    shapes = np.asarray(src_shapes, np.int64)
+    copy_window(gpu, src, dst, shapes, np.zeros_like(shapes), shapes, item_size, order=order)
+
+
+@launches
+def flip(gpu: Launcher, src: Array, dst: Array, src_shapes: Array, flips: Array, item_size: int) -> None:
+    """Mirror each sample along the axes that ``flips[n, axis]`` says."""
+    shapes = np.asarray(src_shapes, np.int64)
+    copy_window(gpu, src, dst, shapes, np.zeros_like(shapes), shapes, item_size, flips=flips)
+
+
+@launches
+def copy(gpu: Launcher, src: Array, dst: Array, sizes: Array, item_size: int) -> None:
+    """Copy samples of ``sizes[n]`` elements as they are."""
+    shapes = np.asarray(sizes, np.int64).reshape(-1, 1)
+    copy_window(gpu, src, dst, shapes, np.zeros_like(shapes), shapes, item_size)

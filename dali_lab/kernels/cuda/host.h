@@ -1,0 +1,60 @@
+// Lets a C++ compiler build a kernel for the host: blocks and threads become loops around it.
+#pragma once
+
+#define __global__
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __restrict__ __restrict
+
+struct HostIndex {
+    int x, y, z;
+};
+static HostIndex blockIdx = {0, 0, 0};
+static HostIndex threadIdx = {0, 0, 0};
+static HostIndex blockDim = {1, 1, 1};
+static HostIndex gridDim = {1, 1, 1};
+
+#define HOST_LOOP(across, down, threads)                             \
+    gridDim = {across, down, 1};                                     \
+    blockDim = {threads, 1, 1};                                      \
+    for (blockIdx.y = 0; blockIdx.y < (down); ++blockIdx.y)          \
+        for (blockIdx.x = 0; blockIdx.x < (across); ++blockIdx.x)    \
+            for (threadIdx.x = 0; threadIdx.x < (threads); ++threadIdx.x)
+
+static inline int __float_as_int(float value) { int bits; __builtin_memcpy(&bits, &value, 4); return bits; }
+static inline float __int_as_float(int bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
+static inline unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned int)(((unsigned long long)a * b) >> 32); }
+
+// One thread after the other: nothing is in the way of an update.
+template <class T> static inline T atomicAdd(T* where, T value) { T old = *where; *where = old + value; return old; }
+template <class T> static inline T atomicMin(T* where, T value) { T old = *where; if (value < old) *where = value; return old; }
+template <class T> static inline T atomicMax(T* where, T value) { T old = *where; if (value > old) *where = value; return old; }
+
+#define floorf __builtin_floorf
+#define ceilf __builtin_ceilf
+#define truncf __builtin_truncf
+#define rintf __builtin_rintf
+#define fabsf __builtin_fabsf
+#define sqrtf __builtin_sqrtf
+#define fminf __builtin_fminf
+#define fmaxf __builtin_fmaxf
+#define expf __builtin_expf
+#define logf __builtin_logf
+#define powf __builtin_powf
+#define sinf __builtin_sinf
+#define cosf __builtin_cosf
+#define fmodf __builtin_fmodf
+#define floor __builtin_floor
+#define ceil __builtin_ceil
+#define trunc __builtin_trunc
+#define rint __builtin_rint
+#define fabs __builtin_fabs
+#define sqrt __builtin_sqrt
+#define exp __builtin_exp
+#define log __builtin_log
+#define log10 __builtin_log10
+#define pow __builtin_pow
+#define sin __builtin_sin
+#define cos __builtin_cos
+#define fmod __builtin_fmod

@@ -1,0 +1,252 @@
+"""A kernel as Python knows it: its file, the structures it takes, and the types it is made for."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+F = TypeVar("F", bound=Callable[..., Any])
+HERE = Path(__file__).parent
+COMMON = "common.cuh"
+Fields = Sequence[tuple[str, str] | tuple[str, str, int]]
+
+C_TYPES = {
+    "b1": "bool",
+    "u1": "unsigned char",
+    "i1": "signed char",
+    "u2": "unsigned short",
+    "i2": "short",
+    "u4": "unsigned int",
+    "i4": "int",
+    "u8": "unsigned long long",
+    "i8": "long long",
+    "f2": "half",
+    "f4": "float",
+    "f8": "double",
+}
+"""The C++ name of each type of element, by NumPy's short name."""
+NUMBERS = tuple(C_TYPES)
+WORDS = ("u1", "u2", "u4", "u8")
+
+
+def short(dtype: npt.DTypeLike) -> str:
+    """NumPy's short name of a type of element, such as ``"f4"``."""
+    found = np.dtype(dtype)
+    return f"{found.kind}{found.itemsize}"
+
+
+def structure(name: str, dtype: np.dtype[Any]) -> str:
+    """A C++ structure with the layout of a structured dtype, and assertions that it has it.
+
+    Fields of type ``u8`` are addresses: `void*` where the name begins with ``out``, else `const void*`.
+    """
+    lines, checks = [], [f'static_assert(sizeof({name}) == {dtype.itemsize}, "size of {name}");']
+    for field in dtype.names or ():
+        kind, offset = dtype.fields[field][:2]  # type: ignore[index]
+        base, shape = kind.subdtype if kind.subdtype is not None else (kind, ())
+        c_type = C_TYPES[short(base)]
+        if short(base) == "u8":
+            c_type = "void*" if field.startswith("out") else "const void*"
+        extent = "".join(f"[{n}]" for n in shape)
+        lines.append(f"    {c_type} {field}{extent};")
+        checks.append(f'static_assert(__builtin_offsetof({name}, {field}) == {offset}, "{name}.{field}");')
+    return "\n".join([f"struct {name} {{", *lines, "};", *checks])
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel for certain types: what is compiled."""
+
+    kernel: Kernel
+    types: tuple[str | int | bool, ...]
+
+    @property
+    def label(self) -> str:
+        """A name for people and for reports."""
+        return f"{self.kernel.name}<{', '.join(map(str, self.types))}>"
+
+    @functools.cached_property
+    def _call(self) -> str:
+        names = [C_TYPES[t] if isinstance(t, str) else str(t).lower() for t in self.types]
+        arguments = f"<{', '.join(names)}>" if names else ""
+        return f"{self.kernel.name}{arguments}(table, param);"
+
+    @functools.cached_property
+    def source(self) -> str:
+        """The whole text, but for the entry point: shared header, structures, file."""
+        kernel = self.kernel
+        return "\n".join(
+            [
+                (HERE / COMMON).read_text(),
+                *(text for other in KERNELS if other.file == kernel.file for text in other.structures()),
+                f'#line 1 "{kernel.file}"',
+                kernel.text,
+            ]
+        )
+
+    def device_source(self) -> str:
+        """The text for NVRTC."""
+        title = self.kernel.title
+        entry = f'extern "C" __global__ void entry(const {title}Sample* table, {title}Param param) {{ {self._call} }}'
+        return f"{self.source}\n{entry}\n"
+
+    def host_source(self) -> str:
+        """The text for a C++ compiler, with a loop over blocks and threads as the entry point."""
+        return f"""#include "host.h"
+{self.source}
+extern "C" void entry(const {self.kernel.title}Sample* table, const {self.kernel.title}Param* given,
+                      int across, int down, int threads) {{
+    const {self.kernel.title}Param param = *given;
+    HOST_LOOP(across, down, threads) {{ {self._call} }}
+}}
+"""
+
+
+class Kernel:
+    """A function of a ``.cu`` file.
+
+    Parameters
+    ----------
+    file
+        Its file in this folder.
+    name
+        The template function:
+        ``template <class In, …> __device__ void name(const NameSample* table, const NameParam& param)``.
+    sample
+        Fields of a sample's row: ``(name, type)`` or ``(name, type, length)``, types as NumPy writes them. A field of
+        type ``"u8"`` is an address: written where its name begins with ``out``, else only read.
+    param
+        Fields that hold for the whole launch; ``count``, the number of samples, is always the first.
+    types
+        What each template parameter may be: names of types (``"f4"``), or numbers and booleans.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        name: str,
+        sample: Fields,
+        param: Fields = (),
+        types: Sequence[Sequence[str | int | bool]] = (),
+    ) -> None:
+        self.file = file
+        self.name = name
+        self.sample = np.dtype(list(sample), align=True)  # type: ignore[arg-type]
+        self.param = np.dtype([("count", "i4"), *param], align=True)  # type: ignore[list-item]
+        self.types = tuple(tuple(choice) for choice in types)
+        self._variants: dict[tuple[Any, ...], Variant] = {}
+        KERNELS.append(self)
+
+    @property
+    def title(self) -> str:
+        """What the names of its structures begin with: ``GatherSample`` and ``GatherParam`` for ``gather``."""
+        return "".join(part.capitalize() for part in self.name.split("_"))
+
+    def structures(self) -> tuple[str, str]:
+        """Both structures in C++."""
+        return structure(f"{self.title}Sample", self.sample), structure(f"{self.title}Param", self.param)
+
+    @functools.cached_property
+    def text(self) -> str:
+        """The text of the file."""
+        return (HERE / self.file).read_text()
+
+    @functools.cached_property
+    def addresses(self) -> tuple[tuple[str, bool], ...]:
+        """The fields that are addresses, and whether what they point to is written."""
+        names = []
+        for field in self.sample.names or ():
+            kind = self.sample.fields[field][0]  # type: ignore[index]
+            if short(kind.base) == "u8":
+                names.append((field, field.startswith("out")))
+        return tuple(names)
+
+    def variant(self, *types: Any) -> Variant:
+        """The kernel for these types, given as dtypes, names, numbers or booleans.
+
+        Raises
+        ------
+        TypeError
+            If it is not made for one of them.
+        """
+        key = tuple(t if isinstance(t, (bool, int)) else short(t) for t in types)
+        if key not in self._variants:
+            if len(key) != len(self.types):
+                raise TypeError(f"{self.name} takes {len(self.types)} types, got {key}")
+            for value, allowed in zip(key, self.types, strict=True):
+                if value not in allowed:
+                    raise TypeError(f"{self.name} is not made for {value}, but for {', '.join(map(str, allowed))}")
+            self._variants[key] = Variant(self, key)
+        return self._variants[key]
+
+    def covering(self) -> Iterator[Variant]:
+        """Variants in which every choice of every type occurs at least once: what compile tests try."""
+        longest = max((len(choice) for choice in self.types), default=1)
+        columns = [list(itertools.islice(itertools.cycle(choice), longest)) for choice in self.types]
+        for index in range(longest):
+            yield self.variant(*(column[index] for column in columns))
+
+    def launch(
+        self,
+        gpu: Launcher,
+        types: Sequence[Any],
+        work: npt.ArrayLike,
+        sample: dict[str, npt.ArrayLike],
+        param: dict[str, Any] | None = None,
+    ) -> None:
+        """Run over all samples.
+
+        Parameters
+        ----------
+        gpu
+            Where to.
+        types
+            Template arguments.
+        work
+            For each sample the number of threads that have something to do (its number of output elements, say).
+        sample
+            Columns of the table, ``[N]`` or ``[N, length]``, or one value for all.
+        param
+            Values of the parameter structure.
+        """
+        threads = np.asarray(work, np.int64)
+        count = len(threads)
+        if not count or not int(threads.max()):
+            return
+        table = np.zeros(count, self.sample)
+        for field, values in sample.items():
+            table[field] = values
+        row = np.zeros(1, self.param)
+        row["count"] = count
+        for field, value in (param or {}).items():
+            row[field] = value
+        gpu.launch(self.variant(*types), table, row, int(threads.max()))
+
+
+KERNELS: list[Kernel] = []
+"""All kernels whose modules were imported."""
+
+
+def all_kernels() -> list[Kernel]:
+    """Every kernel there is: imports all modules of this folder."""
+    import importlib
+
+    for path in sorted(HERE.glob("*.cu")):
+        importlib.import_module(f"dali_lab.kernels.cuda.{path.stem}")
+    return list(KERNELS)
+
+
+def launches(function: F) -> F:
+    """Mark a function that takes a launcher first: :meth:`dali_lab.schema.Call.kernels` gives it the call's."""
+    function.launches = True  # type: ignore[attr-defined]
+    return function
