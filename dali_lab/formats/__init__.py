@@ -111,10 +111,18 @@ def loads(data: bytes | str, *, name: str | None = None) -> Graph:
         return json_file.loads(data)
     if not data.strip():
         raise FormatError("the file is empty")
+    text = program_in(data)
+    return dali_proto.loads(data, friendly=True) if text is None else python_static.read(text, name)
+
+
+def program_in(data: bytes) -> str | None:
+    """The text of a Python program, if the content of a file is one and no other form of a graph."""
+    from dali_lab.formats import png, python_static
+
+    if data.startswith(png.SIGNATURE) or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b""):
+        return None
     text = _as_text(data)
-    if text is not None and python_static.looks_like_python(text):
-        return python_static.read(text, name)
-    return dali_proto.loads(data, friendly=True)
+    return text if text is not None and python_static.looks_like_python(text) else None
 
 
 def trusting(graph: Graph) -> Graph:
@@ -191,4 +199,4 @@ def dumps(graph: Graph, to: str, **options: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-__all__ = ["FORMATS", "Format", "dump", "dumps", "format_of", "load", "loads", "trusting"]
+__all__ = ["FORMATS", "Format", "dump", "dumps", "format_of", "load", "loads", "program_in", "trusting"]

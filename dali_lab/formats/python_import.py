@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from dali_lab.errors import FormatError, nearest
 from dali_lab.formats import json_file
@@ -30,6 +31,9 @@ Style = Literal["function", "class", "context"]
 DEFAULT_TIMEOUT = 60.0
 _POLL = 0.05
 _MOST_OUTPUT = 2000
+_MOST_DEFAULT = 200
+STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": None}
+"""What constructors of pipeline classes are given where nobody says otherwise."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,8 @@ class Found:
         First line of its documentation.
     arguments
         Arguments that must be given.
+    optional
+        The others, each with its default as text, or `None` where that is no plain value.
     """
 
     name: str
@@ -55,6 +61,7 @@ class Found:
     line: int
     summary: str = ""
     arguments: tuple[str, ...] = ()
+    optional: tuple[tuple[str, str | None], ...] = ()
 
 
 def pipelines(text: str) -> list[Found]:
@@ -73,11 +80,13 @@ def pipelines(text: str) -> list[Found]:
             made.update(target.id for target in node.targets if isinstance(target, ast.Name))
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and decorator_of(node) is not None:
-            found.append(Found(node.name, "function", node.lineno, _summary(node), _required(node)))
+            required, optional = _arguments(node)
+            found.append(Found(node.name, "function", node.lineno, _summary(node), required, optional))
         elif isinstance(node, ast.ClassDef) and any(
             isinstance(item, ast.FunctionDef) and item.name == "define_graph" for item in node.body
         ):
-            found.append(Found(node.name, "class", node.lineno, _summary(node)))
+            required, optional = _arguments_of_class(node)
+            found.append(Found(node.name, "class", node.lineno, _summary(node), required, optional))
     for node in ast.walk(module):
         if not isinstance(node, ast.With):
             continue
@@ -101,14 +110,42 @@ def _summary(node: ast.FunctionDef | ast.ClassDef) -> str:
     return (ast.get_docstring(node) or "").strip().split("\n")[0]
 
 
-def _required(node: ast.FunctionDef) -> tuple[str, ...]:
+_Arguments = tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]
+
+
+def _arguments(node: ast.FunctionDef) -> _Arguments:
+    """Arguments of a function that must be given, and the others with their defaults."""
     arguments = node.args
     plain = [*arguments.posonlyargs, *arguments.args]
-    names = [each.arg for each in plain[: len(plain) - len(arguments.defaults)]]
-    names += [
-        each.arg for each, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None
-    ]
-    return tuple(names)
+    defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
+    pairs = [*zip(plain, [*defaults, *arguments.defaults], strict=True)]
+    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+    required = tuple(each.arg for each, default in pairs if default is None)
+    return required, tuple((each.arg, _plain_text(default)) for each, default in pairs if default is not None)
+
+
+def _plain_text(default: ast.expr) -> str | None:
+    try:
+        value = ast.literal_eval(default)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
+    return repr(value)[:_MOST_DEFAULT]
+
+
+def _arguments_of_class(node: ast.ClassDef) -> _Arguments:
+    """Arguments of a pipeline class: those of its constructor that have no stand-in."""
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+            required, optional = _arguments(item)
+            others = tuple(name for name in required[1:] if name not in STAND_INS)
+            return others, (*((name, repr(STAND_INS[name])) for name in required if name in STAND_INS), *optional)
+    return (), ()
+
+
+def line_of(message: str) -> tuple[str, str]:
+    """The line that a message begins with, ``"line 12"`` or empty, and the rest of it."""
+    match = re.match(r"(line \d+): ", message)
+    return (match[1], message[match.end() :]) if match else ("", message)
 
 
 def trace(
@@ -142,7 +179,7 @@ def trace(
     FormatError
         If it fails, takes too long, was cancelled, or has no such pipeline.
     """
-    text = _decoded(read_bytes(path))
+    text = decoded(read_bytes(path))
     entries = pipelines(text)
     names = list(dict.fromkeys(entry.name for entry in entries))
     if name is None:
@@ -181,7 +218,14 @@ def trace_text(text: str, name: str | None = None, **options: object) -> Graph:
             raise
 
 
-def _decoded(data: bytes) -> str:
+def decoded(data: bytes) -> str:
+    """The text of a program.
+
+    Raises
+    ------
+    FormatError
+        If it is none.
+    """
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

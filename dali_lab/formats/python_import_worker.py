@@ -14,9 +14,8 @@ from typing import Any
 
 from dali_lab import compat
 from dali_lab.formats import json_file
+from dali_lab.formats.python_import import STAND_INS
 from dali_lab.pipeline import Pipeline
-
-_STAND_INS = {"batch_size": 8, "num_threads": 2, "device_id": None}
 
 
 def main() -> int:
@@ -46,7 +45,7 @@ def _trace(task: dict[str, Any]) -> Pipeline:
     arguments = dict(task["arguments"])
     if task["style"] == "class":
         parameters = inspect.signature(found).parameters
-        missing = {key: value for key, value in _STAND_INS.items() if key in parameters and key not in arguments}
+        missing = {key: value for key, value in STAND_INS.items() if key in parameters and key not in arguments}
         return found(**missing, **arguments)  # type: ignore[no-any-return]
     pipeline = found(**arguments)
     if not isinstance(pipeline, Pipeline):

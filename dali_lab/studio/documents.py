@@ -27,10 +27,13 @@ class DocumentError(DaliLabError, ValueError):
     ----------
     code
         The protocol's word for it: ``"unreadable"``, ``"newer_version"``, ``"failed"`` and so on.
+    extra
+        What else the protocol says of it.
     """
 
-    def __init__(self, message: str, code: str = "failed") -> None:
+    def __init__(self, message: str, code: str = "failed", **extra: Any) -> None:
         self.code = code
+        self.extra = extra
         super().__init__(message)
 
 

@@ -22,10 +22,33 @@ _SHOWN = {
     "dot": ("Graphviz", "The graph in the DOT language.", "dot"),
 }
 _MIME = {"python": "text/x-python", "json": "application/json", "dot": "text/vnd.graphviz"}
+_FILES = {
+    "dali-serialized": ("NVIDIA DALI, serialized", "What NVIDIA DALI's Pipeline.deserialize reads.", ""),
+    "svg": ("Picture (SVG)", "The graph as a drawing.", ""),
+    "png": ("Picture (PNG)", "The graph as a picture, with the graph inside. Needs Graphviz.", ""),
+    "pdf": ("Picture (PDF)", "The graph as a picture. Needs Graphviz.", ""),
+}
+_FILE_MIME = {
+    "dali-serialized": "application/octet-stream",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+}
 
 
-def available() -> list[Json]:
-    """The forms that are text, as capabilities list them."""
+def is_file(to: str) -> bool:
+    """Whether a form is a file and no text."""
+    form = FORMATS.get(to)
+    return form is not None and form.binary
+
+
+def available(*, files: bool = False) -> list[Json]:
+    """The forms that are text, or those that are files, as capabilities list them."""
+    if files:
+        shown = [(name, _FILES.get(name) or (name, sentence(form.title), "")) for name, form in FORMATS.items()]
+        return [
+            {"to": name, "title": title, "summary": summary} for name, (title, summary, _) in shown if is_file(name)
+        ]
     entries = []
     for name, form in FORMATS.items():
         if not form.binary:
@@ -67,6 +90,28 @@ def export_document(document: Json, to: str, title: str) -> Json:
         "language": language,
     }
     return {**result, "warnings": warnings} if warnings else result
+
+
+def export_file(document: Json, to: str, title: str) -> tuple[Json, bytes]:
+    """A document as a file of one form: what the protocol says of it, and its content.
+
+    Raises
+    ------
+    DocumentError
+        If the graph cannot be written in this form.
+    """
+    graph, warnings = exportable(document)
+    try:
+        content = dumps(graph, to)
+    except DaliLabError as error:
+        raise DocumentError(sentence(str(error))) from error
+    result: Json = {
+        "buffer": 0,
+        "size": len(content),
+        "filename": file_name(title) + FORMATS[to].endings[0],
+        "mime": _FILE_MIME.get(to, "application/octet-stream"),
+    }
+    return ({**result, "warnings": warnings} if warnings else result), content
 
 
 def exportable(document: Json) -> tuple[Graph, list[str]]:

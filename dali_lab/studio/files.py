@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.errors import DaliLabError, FormatError
-from dali_lab.formats import json_file, loads
+from dali_lab.formats import json_file, loads, program_in
 from dali_lab.formats.files import write_text
 from dali_lab.studio.documents import DocumentError, checked, parsed, sentence, written
 
@@ -48,8 +48,13 @@ class Stamp:
         return cls(found.st_mtime_ns, found.st_size)
 
 
-def read_document(path: Path) -> tuple[Json, Stamp | None]:
+def read_document(path: Path, pipeline: str | None = None) -> tuple[Json, Stamp | None]:
     """The document in a file, and the file's state.
+
+    Parameters
+    ----------
+    pipeline
+        Which one, for a program with several.
 
     Raises
     ------
@@ -63,23 +68,34 @@ def read_document(path: Path) -> tuple[Json, Stamp | None]:
         content = path.read_bytes()
     except OSError as error:
         raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
-    return document_of(content), stamp
+    return document_of(content, pipeline), stamp
 
 
-def document_of(content: bytes) -> Json:
+def document_of(content: bytes, pipeline: str | None = None) -> Json:
     """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
 
     Nothing in it is executed.
 
+    Parameters
+    ----------
+    pipeline
+        Which one, for a program with several.
+
     Raises
     ------
     DocumentError
-        With the code ``unreadable`` or ``newer_version``.
+        With the code ``unreadable`` or ``newer_version``; for a program that must be run, or that one of several is to
+        be chosen of, ``needs_running`` or ``choose``.
     """
+    from dali_lab.studio import programs
+
     # What an editor does not know in a graph file must stay, so it does not go through a graph.
     start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if start in (b"{", b"[", b""):
         return parsed(content)
+    program = program_in(content)
+    if program is not None:
+        return programs.opened(programs.Program(program), pipeline)
     try:
         return checked(json_file.to_document(loads(content)))
     except DocumentError:

@@ -22,11 +22,12 @@ from dali_lab.executor.engine import Cancelled
 from dali_lab.formats import json_file
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.registry import on_register
+from dali_lab.studio import programs
 from dali_lab.studio.clients import Editor, Port, Send
 from dali_lab.studio.documents import DocumentError, checked
 from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.exports import available, export_document
-from dali_lab.studio.files import Recovery, listing
+from dali_lab.studio.exports import available, export_document, export_file, is_file
+from dali_lab.studio.files import Recovery, listing, title_of
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.preview import PreviewRequest, Renderer, error_entry, run_preview
 from dali_lab.studio.results import Token
@@ -262,7 +263,7 @@ class Session:
                 "select": self._on_select is not None,
                 "samples": [sample.entry() for sample in self._samples.values()],
                 "gallery": [sample.entry() for sample in self._gallery.values()],
-                "export": available(),
+                "export": available(), "export_files": available(files=True),
             },
         }  # fmt: skip
 
@@ -310,10 +311,11 @@ class Session:
 
     def _open(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         with self._lock:
+            pipeline = params.get("pipeline")
             if params.get("path") is not None:
-                warnings = self.store.open_path(params["path"])
+                warnings = self.store.open_path(params["path"], pipeline)
             elif params.get("text") is not None:
-                warnings = self.store.open_text(str(params["text"]), str(params.get("name") or ""))
+                warnings = self.store.open_text(str(params["text"]), str(params.get("name") or ""), pipeline)
             else:
                 self._open_named(params)
                 warnings = []
@@ -341,6 +343,40 @@ class Session:
         with self._lock:
             self.store.replace(empty_document())
             return self._opened(port, [])
+
+    def _program(self, params: Json) -> programs.Program:
+        if params.get("path") is not None:
+            return programs.Program.of_file(self.store.resolve(params["path"]))
+        return programs.Program(str(params.get("text") or ""), str(params.get("name") or ""))
+
+    def _list_pipelines(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
+        return programs.listed(self._program(params))
+
+    def _trace(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
+        run = int(params["run"])
+        program = self._program(params)
+        token = programs.Cancellation()
+        self._tokens[run] = token
+
+        def work() -> None:
+            try:
+                document = programs.traced(program, params, token)
+            except Exception as error:  # a request must always be answered
+                found = _error(error)
+                self.do(lambda: port.send({"kind": "response", "id": message.get("id"), "error": found}))
+            else:
+                self.do(lambda: take(document))
+            finally:
+                self._tokens.pop(run, None)
+
+        def take(document: Json) -> None:
+            with self._lock:
+                self.store.replace(document, title=title_of(program.name) or UNTITLED, dirty=True)
+                result = self._opened(port, [])
+            port.send({"kind": "response", "id": message.get("id"), "result": result})
+
+        threading.Thread(target=work, name="dali-lab-trace", daemon=True).start()
+        return None  # type: ignore[return-value]
 
     def _opened(self, port: Port, warnings: list[str]) -> Json:
         self.store.read_only = False
@@ -380,7 +416,12 @@ class Session:
     def _export(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         with self._lock:
             document, title = self.store.document, self.store.title
-        return export_document(document, str(params.get("to")), title)
+        to = str(params.get("to"))
+        if not is_file(to):
+            return export_document(document, to, title)
+        result, content = export_file(document, to, title)
+        port.send({"kind": "response", "id": message.get("id"), "result": result}, [content])
+        return None  # type: ignore[return-value]
 
     def _select(self, port: Port, editor: Editor, params: Json, message: Json) -> Json:
         if self._on_select is not None:
@@ -530,7 +571,8 @@ class Session:
     _handlers: ClassVar[dict[str, Callable[..., Json | None]]] = {
         "hello": _hello, "restore": _restore, "catalogue": _catalogue, "edit": _edit, "open": _open, "new": _new,
         "save": _save, "list_files": _list_files, "validate": _validate, "preview": _preview, "cancel": _cancel,
-        "run": _run_batches, "sweep": _sweep, "compare": _compare, "export": _export, "select": _select, "ping": _ping,
+        "run": _run_batches, "sweep": _sweep, "compare": _compare, "export": _export, "list_pipelines": _list_pipelines,
+        "trace": _trace, "select": _select, "ping": _ping,
     }  # fmt: skip
 
 
@@ -542,7 +584,7 @@ def device_text() -> str:
 
 def _error(error: BaseException) -> Json:
     if isinstance(error, DocumentError):
-        return {"message": error.message, "code": error.code}
+        return {**error.extra, "message": error.message, "code": error.code}
     if isinstance(error, DaliLabError):
         return {**error_entry(error), "code": "failed"}
     if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):

@@ -149,8 +149,13 @@ class Store:
         """Take the document of a graph."""
         self.replace(json_file.to_document(graph), title=self.title, file=self.file, dirty=self.dirty)
 
-    def open_path(self, path: str) -> list[str]:
+    def open_path(self, path: str, pipeline: str | None = None) -> list[str]:
         """Open a file; what people should know about it.
+
+        Parameters
+        ----------
+        pipeline
+            Which one, for a program with several.
 
         Raises
         ------
@@ -158,7 +163,7 @@ class Store:
             If it cannot be opened; the document stays as it was.
         """
         place = self.resolve(path)
-        document, stamp = read_document(place)
+        document, stamp = read_document(place, pipeline)
         if not place.name.endswith(".json"):
             # Saving writes graph files only, so it must not be offered to write over a program or a picture.
             self.replace(document, title=title_of(place.name), dirty=True)
@@ -167,15 +172,21 @@ class Store:
         self._stamp = stamp
         return []
 
-    def open_text(self, text: str, name: str = "") -> list[str]:
+    def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> list[str]:
         """Open what somebody dropped or pasted: a graph file's text, or a program.
+
+        Parameters
+        ----------
+        pipeline
+            Which one, for a program with several.
 
         Raises
         ------
         DocumentError
             If it is neither; the document stays as it was.
         """
-        self.replace(document_of(text.encode("utf-8", "replace")), title=title_of(name) or UNTITLED, dirty=True)
+        document = document_of(text.encode("utf-8", "replace"), pipeline)
+        self.replace(document, title=title_of(name) or UNTITLED, dirty=True)
         return []
 
     def save(self, path: str | None, overwrite: bool) -> None:

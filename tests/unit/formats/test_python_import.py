@@ -74,10 +74,17 @@ def program(tmp_path: Path) -> Path:
 
 def test_pipelines_are_listed_without_running() -> None:
     assert python_import.pipelines(PROGRAM) == [
-        Found("by_function", "function", 16, "Flip pictures."),
+        Found("by_function", "function", 16, "Flip pictures.", (), (("times", "2"),)),
         Found("needs", "function", 25, "", ("folder",)),
         Found("by_block", "context", 28),
-        Found("ByClass", "class", 32, "The old style."),
+        Found(
+            "ByClass",
+            "class",
+            32,
+            "The old style.",
+            (),
+            (("batch_size", "8"), ("num_threads", "2"), ("device_id", "None")),
+        ),
     ]
 
 
