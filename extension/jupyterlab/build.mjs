@@ -1,14 +1,22 @@
 // Turns the plugin's sources into modules for the labextension's build, beside which lies the editor's bundle.
 import { build } from 'esbuild';
-import { readdirSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const sources = readdirSync(here('src')).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+
+// The builder leaves a copy of package.json behind.
+if (process.argv.includes('--clean')) {
+  rmSync(here('../../dali_lab/labextension/schemas/dali-lab/package.json.orig'), { force: true });
+  process.exit();
+}
 
 await build({
-  entryPoints: sources.map((name) => here(`src/${name}`)),
-  outdir: here('lib'),
+  entryPoints: [here('src/index.ts')],
+  outfile: here('lib/index.js'),
+  bundle: true,
+  packages: 'external',
+  external: ['*/studio/static/editor.js'],
   format: 'esm',
   target: 'es2022',
   logLevel: 'info',

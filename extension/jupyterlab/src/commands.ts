@@ -19,7 +19,7 @@ import {
   zoomInIcon,
   zoomOutIcon,
 } from './icons';
-import { readGraph } from './text';
+import { readGraph } from '../../src/core/text';
 
 export const FACTORY = 'DALI pipeline';
 export const FILE_TYPE = 'dali-graph';
@@ -155,14 +155,10 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       if (!shown) {
         shown = (await commands.execute('docmanager:open', { path, factory: FACTORY })) as GraphWidget;
         await shown.context.ready;
-        const found = readGraph(shown.context.model.toString());
-        if ('problem' in found) {
-          Notification.error(found.problem);
-          return;
-        }
-        await shown.content.ready;
       }
       try {
+        readGraph(shown.context.model.toString());
+        await shown.content.ready;
         const { text, warnings } = await shown.content.ask<Exported>('export', { to: 'python' });
         Clipboard.copyToSystem(text);
         if (warnings?.length) Notification.warning(warnings.join(' '));

@@ -16,7 +16,8 @@ import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { addCommands, FACTORY, FILE_TYPE } from './commands';
-import { GraphFactory, GraphWidget, type Defaults, type Surroundings } from './document';
+import { GraphFactory, GraphWidget } from './document';
+import type { Defaults, Surroundings } from './panel';
 import { graphIcon } from './icons';
 import { batchNumber, seedField } from './toolbar';
 
@@ -54,13 +55,20 @@ const plugin: JupyterFrontEndPlugin<void> = {
     const trans = chosen.load('dali_lab');
     const dialogs = sessionDialogs ?? new SessionContextDialogs({ translator: chosen });
     const { commands, docRegistry, serviceManager } = app;
-    let defaults = DEFAULTS;
+    const defaults = async (): Promise<Defaults> => {
+      const loaded = await settings?.load(PLUGIN);
+      return { ...DEFAULTS, ...(loaded?.composite as Partial<Defaults> | undefined) };
+    };
     const surroundings = (): Surroundings => ({
       commands,
       trans,
       dialogs,
       contents: serviceManager.contents,
       defaults,
+      createNew: async (cwd) => {
+        const made = (await commands.execute('dali-lab:create-new', { cwd })) as GraphWidget | undefined;
+        return made?.content ?? null;
+      },
     });
 
     docRegistry.addFileType({
@@ -124,15 +132,6 @@ const plugin: JupyterFrontEndPlugin<void> = {
       menu.editMenu.undoers.redo.add({ id: 'dali-lab:redo', isEnabled: isGraph });
       addKernelCommands(app, tracker, menu, dialogs, isGraph, trans);
     }
-
-    if (settings)
-      void settings.load(PLUGIN).then((loaded) => {
-        const read = (): void => {
-          defaults = { ...DEFAULTS, ...(loaded.composite as Partial<Defaults>) };
-        };
-        read();
-        loaded.changed.connect(read);
-      });
   },
 };
 

@@ -1,7 +1,7 @@
 /** Parts of the document's toolbar that are no buttons: the number of the batch, and the seed. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { Widget } from '@lumino/widgets';
-import type { GraphPanel } from './document';
+import type { GraphPanel } from './panel';
 
 function field(): Widget {
   const widget = new Widget();

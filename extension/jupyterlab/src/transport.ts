@@ -1,6 +1,7 @@
 /** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
 
@@ -48,14 +49,14 @@ export class KernelTransport implements Transport {
 
   constructor(
     private context: ISessionContext,
+    private trans: TranslationBundle,
     private hooks: Hooks,
   ) {
     context.kernelChanged.connect(this.onKernel, this);
     context.statusChanged.connect(this.onStatusChange, this);
     context.connectionStatusChanged.connect(this.onConnection, this);
     void context.ready.then(() => {
-      if (!this.disposed && !context.session?.kernel)
-        this.set({ status: 'disconnected', detail: 'No kernel is chosen.', remedy: 'choose' });
+      if (!this.disposed && !context.session?.kernel) this.noKernel();
     });
     void this.connect();
   }
@@ -77,7 +78,7 @@ export class KernelTransport implements Transport {
         return;
       }
     }
-    if (!this.comm) throw new Error(this.state.detail ?? 'There is no kernel.');
+    if (!this.comm) throw new Error(this.state.detail ?? this.trans.__('There is no kernel.'));
     this.comm.send(message as unknown as JSONObject);
   }
 
@@ -116,7 +117,7 @@ export class KernelTransport implements Transport {
     if (!kernel || this.disposed) return;
     this.lost = false;
     this.set({ status: 'connecting' });
-    const failure = await prepare(kernel);
+    const failure = await prepare(kernel, this.trans);
     if (attempt !== this.attempt) return;
     if (failure !== null) {
       this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
@@ -130,7 +131,11 @@ export class KernelTransport implements Transport {
     comm.onClose = (): void => {
       if (this.comm !== comm) return;
       this.comm = null;
-      this.set({ status: 'disconnected', detail: 'The session in the kernel ended.', remedy: 'restart' });
+      this.set({
+        status: 'disconnected',
+        detail: this.trans.__('The session in the kernel ended.'),
+        remedy: 'restart',
+      });
     };
     const start = {
       document: this.hooks.start() as unknown as JSONObject,
@@ -146,7 +151,7 @@ export class KernelTransport implements Transport {
     if (this.context.session?.kernel) void this.connect();
     else {
       this.drop(false);
-      this.set({ status: 'disconnected', detail: 'No kernel is chosen.', remedy: 'choose' });
+      this.noKernel();
     }
   }
 
@@ -154,15 +159,19 @@ export class KernelTransport implements Transport {
     if (status === 'restarting' || status === 'autorestarting') {
       this.lose(
         status === 'restarting'
-          ? { status: 'disconnected', detail: 'The kernel restarts.' }
+          ? { status: 'disconnected', detail: this.trans.__('The kernel restarts.') }
           : {
               status: 'disconnected',
-              detail: 'The kernel died and restarts. The graph is kept.',
+              detail: this.trans.__('The kernel died and restarts. The graph is kept.'),
               died: true,
             },
       );
     } else if (status === 'dead' || status === 'terminating') {
-      this.lose({ status: 'disconnected', detail: 'The kernel died. The graph is kept.', remedy: 'restart' });
+      this.lose({
+        status: 'disconnected',
+        detail: this.trans.__('The kernel died. The graph is kept.'),
+        remedy: 'restart',
+      });
     } else if (this.lost && (status === 'idle' || status === 'starting')) {
       void this.connect();
     }
@@ -170,8 +179,22 @@ export class KernelTransport implements Transport {
 
   private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
     if (status === 'disconnected' && !this.lost)
-      this.lose({ status: 'disconnected', detail: 'The server cannot be reached. The graph is kept.' });
+      this.lose({
+        status: 'disconnected',
+        detail: this.trans.__('The server cannot be reached. The graph is kept.'),
+      });
     else if (status === 'connected' && this.lost) void this.connect();
+  }
+
+  private noKernel(): void {
+    const specs = Object.values(this.context.specsManager.specs?.kernelspecs ?? {});
+    const any = specs.some((spec) => spec?.language.toLowerCase() === 'python');
+    const detail = any
+      ? this.trans.__('No kernel is chosen. The graph can be edited; pictures need a kernel.')
+      : this.trans.__(
+          'No Python kernel is installed here: run "pip install ipykernel dali-lab", then reload. The graph can be read as text.',
+        );
+    this.set({ status: 'disconnected', detail, ...(any ? { remedy: 'choose' } : {}) });
   }
 
   private lose(state: State): void {
@@ -210,20 +233,22 @@ export class KernelTransport implements Transport {
 }
 
 /** Imports the kernel's side; a sentence when that cannot be. */
-async function prepare(kernel: Kernel.IKernelConnection): Promise<string | null> {
+async function prepare(kernel: Kernel.IKernelConnection, trans: TranslationBundle): Promise<string | null> {
   const { language_info: language } = await kernel.info.catch(() => ({ language_info: { name: '' } }));
   if (language.name !== 'python')
-    return `Pipelines run in a Python kernel; this one is for ${language.name || 'another language'}.`;
+    return language.name
+      ? trans.__('Pipelines run in a Python kernel; this one is for %1.', language.name)
+      : trans.__('The kernel did not answer.');
   const reply = await kernel
     .requestExecute({ code: IMPORT, silent: true, store_history: false, stop_on_error: false })
     .done.catch(() => null);
-  if (!reply) return 'The kernel did not answer.';
+  if (!reply) return trans.__('The kernel did not answer.');
   const { content } = reply;
   if (content.status === 'ok') return null;
-  if (content.status !== 'error') return 'The kernel was interrupted before it was ready.';
+  if (content.status !== 'error') return trans.__('The kernel was interrupted before it was ready.');
   return /No module named .dali_lab/.test(content.evalue)
-    ? 'dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.'
-    : `The kernel could not load dali_lab: ${content.ename}: ${content.evalue}`;
+    ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
+    : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
 }
 
 function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
+import { isOutput } from '../core/commands';
 import { execute } from '../core/commandTable';
 import { formatEdge, type Device, type GraphNode } from '../core/document';
 import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
@@ -299,7 +300,7 @@ function FixButton({ problem }: { problem: Problem }) {
 function Outputs({ id, operator }: { id: string; operator: Operator | undefined }) {
   const editor = useEditor();
   const result = useResult(id);
-  const marked = useValue(editor.document, (document) => document.outputs);
+  const document = useValue(editor.document);
   const measured = useValue(editor.lastRun, (run) => run?.nodes[id]);
   const count = Math.max(operator?.outputs.length ?? 1, result?.outputs.length ?? 0);
   return (
@@ -314,7 +315,7 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
               <label className="check">
                 <input
                   type="checkbox"
-                  checked={marked.includes(reference)}
+                  checked={isOutput(document, reference)}
                   onChange={() => toggleOutput(editor, { node: id, output: index })}
                 />
                 pipeline output

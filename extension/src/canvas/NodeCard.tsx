@@ -3,7 +3,7 @@ import { useStore, useUpdateNodeInternals, type NodeProps } from '@xyflow/react'
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
-import { formatEdge, type GraphNode } from '../core/document';
+import { bareEdge, formatEdge, type GraphNode } from '../core/document';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { FamilyIcon } from './icons';
@@ -172,7 +172,9 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
 function OutputMark({ node, output }: { node: string; output: number }) {
   const editor = useEditor();
   const reference = formatEdge({ node, output });
-  const place = useValue(editor.document, ({ outputs }) => outputs.indexOf(reference));
+  const place = useValue(editor.document, ({ outputs }) =>
+    outputs.findIndex((output) => bareEdge(output) === reference),
+  );
   const count = useValue(editor.document, ({ outputs }) => outputs.length);
   if (place < 0) return null;
   return (

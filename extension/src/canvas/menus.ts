@@ -2,6 +2,7 @@
 import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
 import { command, execute } from '../core/commandTable';
 import { describeKeys } from '../core/keys';
+import { isOutput } from '../core/commands';
 import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
@@ -36,7 +37,7 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     return {
       id: `output-${index}`,
       label: `Pipeline output${name}`,
-      checked: document.outputs.includes(formatEdge(source)),
+      checked: isOutput(document, formatEdge(source)),
       separator: index === 0,
       run: () => toggleOutput(editor, source),
     };

@@ -292,7 +292,7 @@ export function setDevice(editor: Editor, ids: readonly string[], device: Device
 
 export function toggleOutput(editor: Editor, source: OutputRef): void {
   const reference = formatEdge(source);
-  const present = editor.history.document.outputs.includes(reference);
+  const present = commands.isOutput(editor.history.document, reference);
   editor.edit(present ? `Remove output ${reference}` : `Make ${reference} an output`, (document) =>
     commands.toggleOutput(document, reference),
   );

@@ -195,7 +195,7 @@ describe('editing over a wire', () => {
   it('keeps what two tabs changed in one node, argument by argument', async () => {
     setAngle(3);
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.last('edit')['changes']).toEqual({
+    expect(wire.last('edit')['changes']).toMatchObject({
       patches: { rotate: { arguments: { set: { angle: 3 } } } },
     });
     wire.held.add('edit');

@@ -56,6 +56,14 @@ export const COMMANDS: readonly Command[] = [
     run: (editor) => editor.dialog.set('open'),
   },
   {
+    id: 'gallery',
+    label: 'Gallery',
+    caption: 'Augmentations and recipes to look at, compare and take along',
+    section: 'File',
+    enabled: (editor) => editor.info.get().capabilities.gallery_page === true,
+    run: (editor) => editor.gallery.set(true),
+  },
+  {
     id: 'save',
     label: 'Save',
     keys: ['Mod+S'],
@@ -70,7 +78,7 @@ export const COMMANDS: readonly Command[] = [
     label: 'Save as…',
     keys: ['Mod+Shift+S'],
     section: 'File',
-    run: (editor) => editor.dialog.set('save'),
+    run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.dialog.set('save')),
   },
   {
     id: 'export',

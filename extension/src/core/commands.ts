@@ -1,6 +1,7 @@
 /** Edits of a document as pure functions: document in, document out. */
 import type { Operator } from './catalogue';
 import {
+  bareEdge,
   formatEdge,
   freeName,
   isArgument,
@@ -169,7 +170,12 @@ export function removeNodes(
     nodes[id] = next;
   }
   const outputs = document.outputs
-    .map((reference) => through(reference, null))
+    .map((reference) => {
+      const { device } = parseEdge(reference);
+      const bare = bareEdge(reference);
+      const left = through(bare, null);
+      return left === null || left === bare ? left && reference : withDevice(left, device);
+    })
     .filter((each) => each !== null);
   return {
     ...document,
@@ -249,14 +255,17 @@ export function connect(document: GraphDocument, source: OutputRef, target: Targ
 export function connectAndExtend(document: GraphDocument, source: OutputRef, target: Target): GraphDocument {
   const reference = formatEdge(source);
   const next = connect(document, source, target);
-  if (isArgument(target) || !document.outputs.includes(reference)) return next;
+  if (isArgument(target) || !isOutput(document, reference)) return next;
   const all = links(document);
   const continued = all.some((link) => formatEdge(link.source) === reference);
   const inUse =
     all.some((link) => link.source.node === target.node) ||
     document.outputs.some((output) => parseEdge(output).node === target.node);
   if (continued || inUse) return next;
-  return { ...next, outputs: next.outputs.map((output) => (output === reference ? target.node : output)) };
+  const outputs = next.outputs.map((output) =>
+    bareEdge(output) === reference ? withDevice(target.node, parseEdge(output).device) : output,
+  );
+  return { ...next, outputs };
 }
 
 export function disconnect(document: GraphDocument, target: Target): GraphDocument {
@@ -309,14 +318,23 @@ export function replaceOperator(document: GraphDocument, id: string, operator: O
   return renameNode(cut, id, freeName(without(cut.nodes, new Set([id])), baseName(operator.name)));
 }
 
+/** Whether the pipeline gives this output, on whichever device. */
+export function isOutput(document: GraphDocument, reference: EdgeRef): boolean {
+  return document.outputs.some((output) => bareEdge(output) === reference);
+}
+
+function withDevice(reference: EdgeRef, device: OutputRef['device']): EdgeRef {
+  return formatEdge({ ...parseEdge(reference), ...(device ? { device } : {}) });
+}
+
 export function setOutputs(document: GraphDocument, outputs: EdgeRef[]): GraphDocument {
   return { ...document, outputs };
 }
 
 export function toggleOutput(document: GraphDocument, reference: EdgeRef): GraphDocument {
   if (!document.nodes[parseEdge(reference).node]) return document;
-  const outputs = document.outputs.includes(reference)
-    ? document.outputs.filter((output) => output !== reference)
+  const outputs = isOutput(document, reference)
+    ? document.outputs.filter((output) => bareEdge(output) !== reference)
     : [...document.outputs, reference];
   return { ...document, outputs };
 }

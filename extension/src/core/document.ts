@@ -58,6 +58,8 @@ export interface GraphDocument {
 export interface OutputRef {
   node: string;
   output: number;
+  /** Where an output of the pipeline is handed out, when it says so. */
+  device?: 'cpu' | 'gpu';
 }
 
 /** Where a link ends: an input by index or an argument by name. */
@@ -84,14 +86,23 @@ export function emptyDocument(): GraphDocument {
   };
 }
 
+const REFERENCE = /^(.*?)(?::(\d+))?(?:@(cpu|gpu))?$/s;
+
 export function parseEdge(reference: EdgeRef): OutputRef {
-  const colon = reference.lastIndexOf(':');
-  if (colon < 0) return { node: reference, output: 0 };
-  return { node: reference.slice(0, colon), output: Number(reference.slice(colon + 1)) };
+  const [, node = reference, output, device] = REFERENCE.exec(reference) ?? [];
+  return { node, output: Number(output ?? 0), ...(device ? { device: device as 'cpu' | 'gpu' } : {}) };
 }
 
-export function formatEdge(source: OutputRef): EdgeRef {
-  return source.output === 0 ? source.node : `${source.node}:${source.output}`;
+export function formatEdge({ node, output, device }: OutputRef): EdgeRef {
+  // A name that itself looks like a reference is written with its output.
+  const base = output === 0 && !/@[cg]pu$/.test(node) ? node : `${node}:${output}`;
+  return device ? `${base}@${device}` : base;
+}
+
+/** The reference without the device that it is handed out on. */
+export function bareEdge(reference: EdgeRef): EdgeRef {
+  const { node, output } = parseEdge(reference);
+  return formatEdge({ node, output });
 }
 
 export function isArgument(target: Target): target is { node: string; argument: string } {
@@ -153,43 +164,35 @@ export function lineage(document: GraphDocument, id: string): string[] {
   return order;
 }
 
-/** Reads a document from text; unknown keys stay as they are. */
-export function parseDocument(text: string): GraphDocument {
-  let data: unknown;
-  try {
-    data = JSON.parse(text);
-  } catch (error) {
-    throw new DocumentError(`This file is not JSON: ${(error as Error).message}`);
-  }
-  return checkDocument(data);
-}
-
-/** Fills in what may be left out and refuses what is not a graph of this version. */
+/** Fills in what may be left out and refuses what is not a graph of this version; unknown keys stay as they are. */
 export function checkDocument(data: unknown): GraphDocument {
-  if (typeof data !== 'object' || data === null || Array.isArray(data)) {
-    throw new DocumentError('This file holds no graph: it should be a JSON object.');
+  if (!isObject(data)) throw new DocumentError('This file holds no graph: it should be a JSON object.');
+  const { format, version, nodes, view, pipeline, outputs } = data;
+  if (format !== undefined && format !== FORMAT)
+    throw new DocumentError(`This file says that it is ${JSON.stringify(format)}, not "${FORMAT}".`);
+  if (typeof version === 'number' && version > VERSION) {
+    const needed = `This file was written by a newer version of DALI Lab (format ${version}; this one reads ${VERSION}).`;
+    throw new DocumentError(`${needed} Nothing was changed; update dali-lab to open it.`);
   }
-  const raw = data as Partial<GraphDocument>;
-  if (raw.format !== undefined && raw.format !== FORMAT) {
-    throw new DocumentError(`This file is a "${raw.format}", not a "${FORMAT}".`);
-  }
-  if (typeof raw.version === 'number' && raw.version > VERSION) {
-    throw new DocumentError(
-      `This file is of version ${raw.version}; this DALI Lab reads up to ${VERSION}. Update DALI Lab to open it.`,
-    );
-  }
-  if (typeof raw.nodes !== 'object') throw new DocumentError('This file holds no graph: "nodes" is missing.');
+  if (!isObject(nodes)) throw new DocumentError('This file holds no graph: it has no "nodes".');
+  const wrong = Object.entries(nodes).find(([, node]) => !isObject(node) || typeof node['op'] !== 'string');
+  if (wrong) throw new DocumentError(`The node "${wrong[0]}" names no operator.`);
+  if ((view !== undefined && !isObject(view)) || (pipeline !== undefined && !isObject(pipeline)))
+    throw new DocumentError('"pipeline" and "view" should be objects.');
   const empty = emptyDocument();
-  const view: Partial<View> = raw.view ?? {};
   return {
-    ...raw,
+    ...data,
     format: FORMAT,
     version: VERSION,
-    pipeline: raw.pipeline ?? empty.pipeline,
-    nodes: raw.nodes,
-    outputs: raw.outputs ?? [],
-    view: { ...view, nodes: view.nodes ?? {}, notes: view.notes ?? [], groups: view.groups ?? [] },
-  };
+    pipeline: pipeline ?? empty.pipeline,
+    nodes,
+    outputs: Array.isArray(outputs) ? (outputs as EdgeRef[]) : [],
+    view: { ...empty.view, ...view },
+  } as GraphDocument;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** A name that no node has: the base itself, or with a number. */

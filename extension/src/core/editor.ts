@@ -38,6 +38,7 @@ import type {
   Panels,
   CanvasPort,
   RunState,
+  Host,
 } from './state';
 import { Sync } from './sync';
 import { apply, type Changes } from './changes';
@@ -93,8 +94,11 @@ export class Editor {
   readonly tray = new Observable<TrayState>({ mode: 'batch', sample: 0, size: 200, output: 0 });
   readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
   readonly run = new Observable<RunState | null>(null);
+  /** Whether the gallery stands over the canvas. */
+  readonly gallery = new Observable(false);
   readonly lastRun = new Observable<RunDone | null>(null);
   canvas: CanvasPort | null = null;
+  host: Host = {};
   private noticeCount = 0;
   private stops: (() => void)[] = [];
   private disposed = false;

@@ -1,13 +1,12 @@
 /** Opening, saving, exporting and running: what the editor asks of its session. */
 import { RequestError } from './connection';
 import type { Editor } from './editor';
+import type { OpenRequest } from './state';
 import type { Exported, FileInfo, Listing, Opened } from './protocol';
-
-export type OpenRequest =
-  { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string };
 
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
   try {
+    if (await editor.host.open?.(request)) return true;
     editor.adopt(await editor.connection.call<Opened>('open', request));
     return true;
   } catch (error) {
@@ -17,6 +16,10 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
 }
 
 export async function createNew(editor: Editor): Promise<void> {
+  if (editor.host.createNew) {
+    editor.host.createNew();
+    return;
+  }
   try {
     editor.adopt(await editor.connection.call<Opened>('new'));
   } catch (error) {

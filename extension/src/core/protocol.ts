@@ -73,6 +73,7 @@ export interface Capabilities {
   save?: boolean;
   list_files?: boolean;
   select?: boolean;
+  gallery_page?: boolean;
   samples?: Named[];
   gallery?: Named[];
   export?: ExportFormat[];

@@ -39,6 +39,20 @@ export interface SessionInfo {
   capabilities: Capabilities;
 }
 
+/** What a host does in its own way; what it leaves out, the editor does with its session. */
+export interface Host {
+  /** Shows a new graph, elsewhere than in this editor. */
+  createNew?: () => void;
+  /** Asks for another name and saves under it. */
+  saveAs?: () => void;
+  /** True when the host opens it elsewhere. */
+  open?: (request: OpenRequest) => Promise<boolean>;
+}
+
+export type OpenRequest = { pipeline?: string } & (
+  { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string }
+);
+
 export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
 
 export interface QuickSearch {

@@ -2,13 +2,15 @@
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
 import flowStyle from '@xyflow/react/dist/base.css';
+import galleryStyle from '../gallery/style.css';
 import { App } from '../canvas/App';
 import { remember, remembered } from '../canvas/storage';
 import style from '../canvas/style.css';
 import { execute } from '../core/commandTable';
-import { diff } from '../core/changes';
+import { apply, diff, isEmpty } from '../core/changes';
 import { checkDocument, type GraphDocument } from '../core/document';
-import { Editor } from '../core/editor';
+import { Editor, type Host, type OpenRequest } from '../core/editor';
+import { open } from '../core/files';
 import type { Transport } from '../core/protocol';
 import { hasHostTheme, hostTheme, watchHostTheme, type Theme } from './theme';
 
@@ -19,8 +21,12 @@ export interface MountOptions {
   status?: boolean;
   /** Panels that are open at first, where the person has not chosen. */
   panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
-  /** What this kind of host remembers apart from others: which panels are open. */
-  storage?: string;
+  /** Under which name this browser remembers which panels are open; false where the host has settings for that. */
+  storage?: string | false;
+  /** What the host does in its own way. */
+  host?: Host;
+  /** What is shown first. */
+  view?: 'editor' | 'gallery';
   /** CSS height; without it the editor fills its element. */
   height?: string;
 }
@@ -28,9 +34,14 @@ export interface MountOptions {
 export interface Handle {
   readonly editor: Editor;
   getDocument(): GraphDocument;
-  /** Replaces the document as one step that can be undone. */
-  setDocument(document: GraphDocument): void;
+  /**
+   * Replaces the document as one step that can be undone. With the document that both come from, what was changed here
+   * since stays, argument by argument.
+   */
+  setDocument(document: GraphDocument, base?: GraphDocument): void;
   execCommand(id: string): boolean;
+  /** Opens a file, a text, a sample or a gallery entry; false when it could not be. */
+  open(request: OpenRequest): Promise<boolean>;
   onChange(listener: (document: GraphDocument) => void): () => void;
   setTheme(theme: 'auto' | Theme): void;
   focus(): void;
@@ -47,16 +58,20 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   host.dataset['jpSuppressContextMenu'] = 'true';
   const shadow = host.attachShadow({ mode: 'open' });
   const sheet = document.createElement('style');
-  sheet.textContent = `${flowStyle}\n${style}`;
+  sheet.textContent = `${flowStyle}\n${style}\n${galleryStyle}`;
   const container = document.createElement('div');
   container.className = 'container';
   shadow.append(sheet, container);
   element.append(host);
 
   const editor = new Editor(transport);
+  if (options.view === 'gallery') editor.gallery.set(true);
   if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
-  remember(options.storage ? `panels:${options.storage}` : 'panels', editor.panels);
-  remember('samples', editor.samples);
+  if (options.host) editor.host = options.host;
+  if (options.storage !== false) {
+    remember(options.storage ? `panels:${options.storage}` : 'panels', editor.panels);
+    remember('samples', editor.samples);
+  }
 
   const hosted = hasHostTheme();
   let wanted = options.theme ?? 'auto';
@@ -87,12 +102,14 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   return {
     editor,
     getDocument: () => editor.history.document,
-    setDocument: (next) => {
+    setDocument: (next, base) => {
+      const now = editor.history.document;
       const checked = checkDocument(next);
-      if (Object.keys(diff(editor.history.document, checked)).length > 0)
-        editor.edit('Replace the graph', () => checked);
+      const merged = base ? apply(checked, diff(base, now)) : checked;
+      if (!isEmpty(diff(now, merged))) editor.edit('Replace the graph', () => merged);
     },
     execCommand: (id) => execute(editor, id),
+    open: (request) => open(editor, request),
     onChange: (listener) => editor.document.subscribe(listener),
     setTheme: (theme) => {
       wanted = theme;

@@ -13,6 +13,7 @@ export interface PanelModel {
   off(event: string, listener: (parameter: never) => void): void;
   document?: BokehDocument | null;
   theme?: unknown;
+  view?: unknown;
 }
 
 interface Packet {
@@ -68,6 +69,7 @@ export function renderPanel(model: PanelModel, element: HTMLElement): void {
   const theme = model.theme;
   const handle = mount(element, panelTransport(model), {
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
+    view: model.view === 'gallery' ? 'gallery' : 'editor',
   });
   handles.set(element, handle);
   model.on('remove', () => handle.dispose());
