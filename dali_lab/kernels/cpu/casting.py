@@ -52,7 +52,7 @@ def saturate_into(out: Array, values: Array) -> None:
     with np.errstate(all="ignore"):
         if target.kind == "b":
             _to_bool(out, values)
-        elif target == np.float16 and source.kind == "f":
+        elif target == np.float16 and source.kind != "b":
             _to_half(out, values)
         elif target.kind == "f" or source.kind == "b":
             np.copyto(out, values, casting="unsafe")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab import types
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, DATA, Reduction
-from dali_lab.operators.reductions.sums import count_of
+from dali_lab.operators.reductions.sums import count_of, over_count
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 
@@ -48,10 +48,13 @@ class _Spread(Reduction):
         return self.reduced(call, data, axes, types.FLOAT, self._spread, (fitting,))
 
     def _spread(self, out: Array, data: Array, axes: tuple[int, ...], mean: Array) -> None:
-        apart = np.subtract(data, mean, dtype=np.float64)
+        if not axes:
+            out[...] = 0  # as in NVIDIA DALI, whatever the mean
+            return
+        apart = np.subtract(data if data.dtype == np.float64 else data.astype(np.float32), mean)
         np.multiply(apart, apart, out=apart)
-        total = np.add.reduce(apart, axis=axes, keepdims=True)
-        variance = total / np.float64(count_of(data.shape, axes) - self.value("ddof"))
+        total = np.add.reduce(apart, axis=axes, keepdims=True, dtype=np.float64)
+        variance = over_count(total, count_of(data.shape, axes) - self.value("ddof"), out.dtype)
         np.copyto(out, np.sqrt(variance) if self.root else variance, casting="unsafe")
 
     @classmethod
@@ -69,6 +72,9 @@ class _Spread(Reduction):
             (whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0}, tolerance=2e-3, reason=_REASON
         )
         yield Case((data, [row.copy() for row in data]), {"axes": []}, tolerance=1e-6, reason=_REASON)
+        yield Case((data, numbers), {"axes": [], "ddof": 1})
+        large = [np.array([[2**24 + 1, 2**30 + 7]], np.int32)] * 3
+        yield Case((large, [row[0].astype(np.float32) for row in large]), {"axes": 0, "ddof": 2})
         rows = [row.mean(axis=0, keepdims=True) for row in data]
         yield Case((data, rows), {"axes": 0}, tolerance=1e-6, reason=_REASON)
 

@@ -42,13 +42,23 @@ def average(out: Array, data: Array, axes: tuple[int, ...]) -> None:
 
 
 def divided(out: Array, total: Array, count: int) -> None:
-    """A sum over a number of elements, in the type of the result."""
+    """A sum over a number of elements, in the type of the result.
+
+    As in NVIDIA DALI, a float32 is the sum, rounded to one, times the rounded reciprocal of the number.
+    """
     if out.dtype.kind == "f":
-        np.copyto(out, total / np.float64(count), casting="unsafe")
+        np.copyto(out, over_count(total, count, out.dtype), casting="unsafe")
     elif count == 0:
         out[...] = 0
     else:
         np.copyto(out, np.trunc(total.astype(np.float64) / count), casting="unsafe")
+
+
+def over_count(total: Array, count: int, kind: np.dtype[Any]) -> Array:
+    """A sum times the reciprocal of `count`, both rounded to float32 unless `kind` is float64."""
+    working = np.float64 if kind == np.float64 else np.float32
+    result: Array = total.astype(working) * (working(1) / working(count))
+    return result
 
 
 def squares(data: Array, kind: np.dtype[Any]) -> Array:
@@ -68,9 +78,11 @@ def root_mean_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
     """Root of the mean of the squares along axes."""
     total = np.add.reduce(squares(data, out.dtype), axis=axes, dtype=accumulator(out.dtype), keepdims=True)
     count = count_of(data.shape, axes)
-    mean = total.astype(np.float64) / count if out.dtype.kind == "f" or count else np.zeros_like(total, np.float64)
-    root = np.sqrt(mean if out.dtype.kind == "f" else np.trunc(mean))
-    np.copyto(out, root if out.dtype.kind == "f" else np.trunc(root), casting="unsafe")
+    if out.dtype.kind == "f":
+        np.copyto(out, np.sqrt(over_count(total, count, out.dtype)), casting="unsafe")
+        return
+    mean = total.astype(np.float64) / count if count else np.zeros_like(total, np.float64)
+    np.copyto(out, np.trunc(np.sqrt(np.trunc(mean))), casting="unsafe")
 
 
 class _Sums(Reduction):
@@ -78,7 +90,10 @@ class _Sums(Reduction):
         *AXES,
         Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."),
     )
-    differs = "All pairs of types are taken, float16 and FLOAT64 among them."
+    differs = (
+        "All pairs of types are taken, float16 and FLOAT64 among them; squares of UINT16 and of 64-bit integers do not"
+        " overflow."
+    )
 
     def dtype_of(self, data: Batch) -> DALIDataType:
         """The type of the result."""

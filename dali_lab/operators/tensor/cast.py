@@ -64,6 +64,8 @@ class Cast(Operator):
                 values = np.array([limits.min, limits.min + 1, 0, 1, 100, limits.max - 1, limits.max], kind)
             for dtype in _NUMBERS:
                 yield Case(([values, values[::-1].copy(), values[:1]],), {"dtype": dtype})
+        ties = np.array([2049, 2051, -2049, 32784, 65520], np.int32)
+        yield Case(([ties, ties[:2], ties[3:]],), {"dtype": types.FLOAT16})
         yield Case((samples.pictures(),), {"dtype": types.FLOAT})
         yield Case((samples.sequences(),), {"dtype": types.INT16})
         yield Case((samples.tensors([(), (), ()]),), {"dtype": types.UINT8})

@@ -23,7 +23,7 @@ class Squeeze(Operator):
     arguments = (
         Arg(
             "axes", "int", None,
-            "Axes to remove; indices that are not those of an axis, negative ones among them, are passed over.",
+            "Axes to remove; indices beyond the last axis are passed over, and with a negative one nothing is removed.",
             vector=True, tensor=True, important=True,
         ),
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
@@ -37,7 +37,8 @@ class Squeeze(Operator):
         axes = self._axes(call, data)
         if len(set(axes)) != len(axes):
             raise call.problem(f"an axis is given twice: {axes}", argument="axes")
-        gone = {axis for axis in axes if 0 <= axis < data.ndim}
+        # As in NVIDIA DALI, a negative index hides those after it in order: nothing is removed then.
+        gone = set() if axes and min(axes) < 0 else {axis for axis in axes if axis < data.ndim}
         kept = [axis for axis in range(data.ndim) if axis not in gone]
         shapes = data.shapes[:, kept]
         wrong = shapes.prod(axis=1) != data.sizes
@@ -68,7 +69,7 @@ class Squeeze(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         thin = (samples.tensors([(1, 3, 1), (1, 5, 1), (1, 0, 1)]), "HWC")
-        for axes in (0, [0, 2], [2], [], [-1], [7]):
+        for axes in (0, [0, 2], [2], [], [-1], [0, -1], [7], [0, 7]):
             yield Case((thin,), {"axes": axes})
         yield Case((thin,), {"axis_names": "C"})
         yield Case((thin,), {"axis_names": "HC"})
