@@ -1,4 +1,4 @@
-"""Sound and its spectra: pre-emphasis, windows, powers, mel filters, decibels, cosine transforms, silence."""
+"""Sound: pre-emphasis, mel filters, decibels, silence."""
 
 from __future__ import annotations
 
@@ -32,80 +32,6 @@ def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bord
         y[0] = x[0] - c * before
         for t in range(1, n):
             y[t] = x[t] - c * x[t - 1]
-
-
-@part
-def _reflected(index: Any, size: Any) -> Any:
-    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
-    if size == 1:
-        return 0
-    period = 2 * (size - 1)
-    index = index % period
-    return index if index < size else period - index
-
-
-@kernel
-def windows(
-    src: Array, lengths: Array, counts: Array, window: Array, step: int, before: int, reflect: bool, out: Array,
-    like: Array,
-) -> None:  # fmt: skip
-    """Windows of each signal, weighted: sample `i` gives ``counts[i]`` rows of `out`.
-
-    Window `t` starts at ``t · step - before``; beyond the ends the signal is reflected, or 0. Rows longer than the
-    window end with zeros.
-    """
-    row = 0
-    size = window.shape[0]
-    for i in range(src.shape[0]):
-        n = lengths[i]
-        x = array_at(src[i], (n,), like)
-        for t in range(counts[i]):
-            start = t * step - before
-            for k in range(size):
-                at = start + k
-                if 0 <= at < n:
-                    out[row, k] = window[k] * x[at]
-                elif reflect:
-                    out[row, k] = window[k] * x[_reflected(at, n)]
-                else:
-                    out[row, k] = 0
-            out[row, size:] = 0
-            row += 1
-
-
-@kernel
-def lines(src: Array, shapes: Array, out: Array, like: Array) -> None:
-    """The lines of each sample along its middle axis (``shapes[i]`` is outer, length, inner) as rows of `out`.
-
-    Lines longer than a row are cut, shorter ones end with zeros.
-    """
-    row = 0
-    for i in range(src.shape[0]):
-        outer, n, inner = shapes[i, 0], shapes[i, 1], shapes[i, 2]
-        x = array_at(src[i], (outer, n, inner), like)
-        used = min(n, out.shape[1])
-        for a in range(outer):
-            for b in range(inner):
-                for k in range(used):
-                    out[row, k] = x[a, k, b]
-                out[row, used:] = 0
-                row += 1
-
-
-@kernel
-def powers(spectrum: Array, dst: Array, outers: Array, inners: Array, squared: bool, like: Array) -> None:
-    """Powers (or magnitudes) of the rows of a complex spectrum, which become lines along the middle axis of samples."""
-    row = 0
-    bins = spectrum.shape[1]
-    for i in range(dst.shape[0]):
-        y = array_at(dst[i], (outers[i], bins, inners[i]), like)
-        for a in range(outers[i]):
-            for b in range(inners[i]):
-                for k in range(bins):
-                    value = spectrum[row, k]
-                    power = value.real * value.real + value.imag * value.imag
-                    y[a, k, b] = power if squared else math.sqrt(power)
-                row += 1
 
 
 @kernel

@@ -39,7 +39,7 @@ class PowerSpectrum(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu import spectra
         from dali_lab.kernels.cpu.memory import like
 
         need_float(call, data)
@@ -61,9 +61,10 @@ class PowerSpectrum(Operator):
             part = np.flatnonzero(sizes == size)
             chosen = shapes[part]
             rows = np.empty((int((chosen[:, 0] * chosen[:, 2]).sum()), size), np.float32)
-            audio.lines(data.addresses[part], chosen, rows, empty)
-            audio.powers(
-                np.fft.rfft(rows), out.addresses[part], chosen[:, 0].copy(), chosen[:, 2].copy(),
+            spectra.lines(data.addresses[part], chosen, rows, empty)
+            spectra.transform(rows)
+            spectra.powers(
+                rows, out.addresses[part], chosen[:, 0].copy(), chosen[:, 2].copy(),
                 self.value("power") == 2, empty,
             )  # fmt: skip
         return out

@@ -106,19 +106,20 @@ class Spectrogram(Operator):
         counts: npt.NDArray[np.int64],
         nfft: int,
     ) -> None:
-        from dali_lab.kernels.cpu import audio
+        from dali_lab.kernels.cpu import spectra
         from dali_lab.kernels.cpu.memory import like
 
         empty = like(np.float32)
         rows = np.empty((int(counts.sum()), nfft), np.float32)
         before = len(self._window) // 2 if self.value("center_windows") else 0
-        audio.windows(
+        spectra.windows(
             sound.addresses, lengths, counts, self._window, self.value("window_step"), before,
             self.value("reflect_padding") and self.value("center_windows"), rows, empty,
         )  # fmt: skip
         ones = np.ones(len(counts), np.int64)
         outers, inners = (counts, ones) if self.value("layout") == "tf" else (ones, counts)
-        audio.powers(np.fft.rfft(rows), addresses, outers, inners, self.value("power") == 2, empty)
+        spectra.transform(rows)
+        spectra.powers(rows, addresses, outers, inners, self.value("power") == 2, empty)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -1,0 +1,133 @@
+"""Spectra of real signals: windows and lines cut out as rows, their transform, and its powers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
+
+Array = np.ndarray[Any, Any]
+
+_TILE = 16
+"""Rows whose powers are gathered before they are written, where they become neighbours in the result."""
+
+
+@part
+def _reflected(index: Any, size: Any) -> Any:
+    """`index` brought into ``[0, size)`` by reflection at the first and the last element."""
+    if size == 1:
+        return 0
+    period = 2 * (size - 1)
+    index = index % period
+    return index if index < size else period - index
+
+
+@kernel
+def windows(
+    src: Array, lengths: Array, counts: Array, window: Array, step: int, before: int, reflect: bool, out: Array,
+    like: Array,
+) -> None:  # fmt: skip
+    """Windows of each signal, weighted: sample `i` gives ``counts[i]`` rows of `out`.
+
+    Window `t` starts at ``t · step - before``; beyond the ends the signal is reflected, or 0. Rows longer than the
+    window end with zeros.
+    """
+    row = 0
+    size = window.shape[0]
+    for i in range(src.shape[0]):
+        n = lengths[i]
+        x = array_at(src[i], (n,), like)
+        for t in range(counts[i]):
+            start = t * step - before
+            line = out[row]
+            if start >= 0 and start + size <= n:
+                for k in range(size):
+                    line[k] = window[k] * x[start + k]
+            else:
+                for k in range(size):
+                    at = start + k
+                    if 0 <= at < n:
+                        line[k] = window[k] * x[at]
+                    elif reflect:
+                        line[k] = window[k] * x[_reflected(at, n)]
+                    else:
+                        line[k] = 0
+            line[size:] = 0
+            row += 1
+
+
+@kernel
+def lines(src: Array, shapes: Array, out: Array, like: Array) -> None:
+    """The lines of each sample along its middle axis (``shapes[i]`` is outer, length, inner) as rows of `out`.
+
+    Lines longer than a row are cut, shorter ones end with zeros.
+    """
+    row = 0
+    for i in range(src.shape[0]):
+        outer, n, inner = shapes[i, 0], shapes[i, 1], shapes[i, 2]
+        x = array_at(src[i], (outer, n, inner), like)
+        used = min(n, out.shape[1])
+        for a in range(outer):
+            for b in range(inner):
+                for k in range(used):
+                    out[row, k] = x[a, k, b]
+                out[row, used:] = 0
+                row += 1
+
+
+def transform(rows: Array) -> None:
+    """Put the spectrum of each float32 row in its place.
+
+    It is packed: the real part of frequency 0, then real and imaginary part of the others; of an even number of
+    elements, the last is the real part of the highest frequency, whose imaginary part is 0.
+    """
+    import cv2
+
+    cv2.setNumThreads(0)
+    cv2.dft(rows, rows, flags=cv2.DFT_ROWS)
+
+
+@part
+def _row_powers(packed: Array, squared: bool, out: Array) -> None:
+    """Powers (or magnitudes) of one packed row."""
+    n = packed.shape[0]
+    out[0] = packed[0] * packed[0]
+    for k in range(1, (n + 1) // 2):
+        real, imaginary = packed[2 * k - 1], packed[2 * k]
+        out[k] = real * real + imaginary * imaginary
+    if n % 2 == 0:
+        out[n // 2] = packed[n - 1] * packed[n - 1]
+    if not squared:
+        for k in range(n // 2 + 1):
+            out[k] = math.sqrt(out[k])
+
+
+@kernel
+def powers(packed: Array, dst: Array, outers: Array, inners: Array, squared: bool, like: Array) -> None:
+    """Powers (or magnitudes) of rows of packed spectra, which become lines along the middle axis of samples."""
+    row = 0
+    bins = packed.shape[1] // 2 + 1
+    tile = np.empty((_TILE, bins), np.float32)
+    for i in range(dst.shape[0]):
+        inner = inners[i]
+        y = array_at(dst[i], (outers[i], bins, inner), like)
+        for a in range(outers[i]):
+            for start in range(0, inner, _TILE):
+                used = min(_TILE, inner - start)
+                for b in range(used):
+                    _row_powers(packed[row + b], squared, tile[b])
+                if inner == 1:
+                    for k in range(bins):
+                        y[a, k, 0] = tile[0, k]
+                elif used == _TILE:
+                    for k in range(bins):
+                        for b in range(_TILE):
+                            y[a, k, start + b] = tile[b, k]
+                else:
+                    for k in range(bins):
+                        for b in range(used):
+                            y[a, k, start + b] = tile[b, k]
+                row += used
