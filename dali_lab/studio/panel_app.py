@@ -35,6 +35,8 @@ class DaliLabEditor(JSComponent):
         default="auto", objects=["auto", "light", "dark"], doc="Colours: the system's, light or dark."
     )
 
+    view: Any = param.Selector(default="editor", objects=["editor", "gallery"], doc="What is shown first.")
+
     _bundle: ClassVar[Path] = BUNDLE
 
     def __init__(self, session: Session | None = None, **params: Any) -> None:
@@ -160,7 +162,10 @@ class AppServer:
             asyncio.set_event_loop(asyncio.new_event_loop())
             self._loop = IOLoop.current()
             self._server = pn.io.server.get_server(
-                {"/": page(self.session, self._title)},
+                {
+                    "/": page(self.session, self._title),
+                    "/gallery": page(self.session, f"{self._title}: gallery", view="gallery"),
+                },
                 port=self.port,
                 address=self.host,
                 websocket_origin=origins(self.host, self.port),
@@ -188,11 +193,11 @@ class AppServer:
         self._ready.set()
 
 
-def page(session: Session, title: str) -> Callable[[], DaliLabEditor]:
-    """What Panel calls for each tab."""
+def page(session: Session, title: str, view: str = "editor") -> Callable[[], DaliLabEditor]:
+    """What Panel calls for each tab; `view` is what it shows first."""
 
     def make() -> DaliLabEditor:
-        editor = DaliLabEditor(session)
+        editor = DaliLabEditor(session, view=view)
         document = pn.state.curdoc
         if document is not None:
             document.title = title

@@ -16,6 +16,7 @@ import { commandForKey } from '../core/keys';
 import { parseClip } from '../core/commands';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';
+import { GalleryInEditor } from '../gallery/InEditor';
 import { Canvas } from './Canvas';
 import { EditorContext, useEditor, useValue } from './context';
 import { ExportDialog } from './dialogs/ExportDialog';
@@ -74,6 +75,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
   const panels = useValue(editor.panels);
   const ready = useValue(editor.ready);
+  const gallery = useValue(editor.gallery);
   const theme = useValue(editor.theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const connection = useValue(editor.connection.state, ({ status }) => status);
@@ -194,6 +196,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         <div className="overlay" ref={setOverlay} />
         <QuickSearch />
         <Dialogs />
+        {gallery && <GalleryInEditor />}
         <Notices frame={frame} />
       </div>
     </OverlayContext.Provider>
@@ -256,9 +259,15 @@ function EmptyCanvas() {
       'A graph file, or Python code with a pipeline',
       () => editor.dialog.set('open'),
     ],
-    ...((capabilities.gallery?.length ?? 0) > 0
+    ...(capabilities.gallery_page === true
       ? ([
-          ['gallery', 'arrange', 'Gallery', 'Worked examples to start from', () => editor.dialog.set('open')],
+          [
+            'gallery',
+            'gallery',
+            'Gallery',
+            'Augmentations and recipes to look at and take along',
+            () => editor.gallery.set(true),
+          ],
         ] as [string, string, string, string, () => void][])
       : []),
   ];

@@ -62,6 +62,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="new" icon="new" />
       <Button id="open" icon="open" />
       <Button id="save" icon="save" />
+      {info.capabilities.gallery_page === true && <Button id="gallery" icon="gallery" label="Gallery" />}
       <span className="divider" />
       <Button id="undo" icon="undo" disabled={history.done === 0} />
       <Button id="redo" icon="redo" disabled={history.done === history.steps.length} />

@@ -1,0 +1,26 @@
+/** Code to read and to copy. */
+import { useState } from 'react';
+import { Highlighted } from '../canvas/dialogs/Highlighted';
+
+export function Code({ text }: { text: string }) {
+  const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle');
+  async function copy(): Promise<void> {
+    try {
+      await navigator.clipboard.writeText(text);
+      setState('copied');
+    } catch {
+      setState('refused');
+    }
+    setTimeout(() => setState('idle'), 2000);
+  }
+  return (
+    <div className="gallery-code">
+      <button type="button" className="button" data-action="copy" onClick={() => void copy()}>
+        {state === 'copied' ? 'Copied' : state === 'refused' ? 'Select and copy it' : 'Copy'}
+      </button>
+      <pre className="code" data-testid="gallery-code" tabIndex={0} aria-label="Python code">
+        <Highlighted text={text} language="python" />
+      </pre>
+    </div>
+  );
+}

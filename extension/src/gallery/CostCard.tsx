@@ -1,0 +1,63 @@
+/** What an entry costs on this machine: images a second, beside reading and decoding alone. */
+import { useState } from 'react';
+import { useGallery } from './hooks';
+import type { Cost, Overrides } from './types';
+
+const rate = (value: number): string =>
+  value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
+
+export function CostCard({ name, overrides }: { name: string; overrides: Overrides }) {
+  const model = useGallery();
+  const [cost, setCost] = useState<{ cost: Cost; overrides: Overrides } | null>(null);
+  const [state, setState] = useState<'idle' | 'measuring'>('idle');
+  const [problem, setProblem] = useState<string | null>(null);
+  async function measure(): Promise<void> {
+    setState('measuring');
+    try {
+      setCost({ cost: await model.cost(name, overrides), overrides });
+      setProblem(null);
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+    setState('idle');
+  }
+  const found = cost?.cost;
+  const most = Math.max(found?.images_per_second ?? 1, found?.decoding_images_per_second ?? 1);
+  const rows: [string, number][] = found
+    ? [
+        ['With this', found.images_per_second],
+        ...(found.decoding_images_per_second === null
+          ? []
+          : ([['Decoding alone', found.decoding_images_per_second]] as [string, number][])),
+      ]
+    : [];
+  return (
+    <div className="cost" data-testid="gallery-cost" data-state={state}>
+      {rows.map(([title, value]) => (
+        <div key={title} className="cost-row">
+          <span>{title}</span>
+          <span className="cost-bar">
+            <span style={{ width: `${(value / most) * 100}%` }} />
+          </span>
+          <strong>{rate(value)}</strong>
+        </div>
+      ))}
+      {found && (
+        <p className="muted">
+          Images a second on this machine, in batches of {found.batch_size}
+          {cost.overrides === overrides ? '' : '; measured before the last change'}.
+        </p>
+      )}
+      {problem !== null && <p className="problem error">{problem}</p>}
+      <button
+        type="button"
+        className="button"
+        data-action="measure"
+        disabled={state === 'measuring'}
+        onClick={() => void measure()}
+      >
+        {state === 'measuring' ? 'Measuring…' : found ? 'Measure again' : 'Measure on this machine'}
+      </button>
+    </div>
+  );
+}

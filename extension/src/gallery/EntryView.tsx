@@ -1,0 +1,408 @@
+/** An entry's page: its pictures under live controls, random draws, a range, the graph, code, cost and reference. */
+import { useEffect, useMemo, useState } from 'react';
+import { useValue } from '../canvas/context';
+import { Icon } from '../canvas/icons';
+import { OperatorHelp } from '../canvas/OperatorHelp';
+import type { GraphDocument, Value } from '../core/document';
+import { Code } from './Code';
+import { Controls } from './Controls';
+import { CostCard } from './CostCard';
+import { GraphPicture } from './GraphPicture';
+import { useDrawing, useGallery } from './hooks';
+import { Frame, Split } from './Pictures';
+import { ArgumentRange } from './ArgumentRange';
+import type { Control, DrawRequest, EntryPage, Overrides } from './types';
+
+const SAMPLES = 4;
+const DRAWS = 8;
+const SEED = 42;
+
+export function EntryView({ name }: { name: string }) {
+  const model = useGallery();
+  const own = useValue(model.pictures);
+  const [page, setPage] = useState<EntryPage | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  useEffect(() => {
+    let current = true;
+    setProblem(null);
+    model.entry(name).then(
+      (found) => current && setPage(found),
+      (error: unknown) => current && setProblem((error as Error).message),
+    );
+    return () => {
+      current = false;
+    };
+  }, [model, name, own]);
+  if (problem !== null)
+    return (
+      <div className="gallery-empty" role="alert">
+        <p>{problem}</p>
+      </div>
+    );
+  if (!page || page.name !== name) return <div className="gallery-empty">Opening…</div>;
+  return <Page key={name} page={page} />;
+}
+
+function Page({ page }: { page: EntryPage }) {
+  const model = useGallery();
+  const own = useValue(model.pictures);
+  const [overrides, setOverrides] = useState<Overrides>({});
+  const [first, setFirst] = useState(0);
+  const [seed, setSeed] = useState(SEED);
+  const [now, setNow] = useState<{ document: GraphDocument; code: string }>({
+    document: page.document,
+    code: page.code,
+  });
+  const waits = page.waiting !== undefined;
+  const run = !waits;
+  const main = useDrawing(
+    run ? { name: page.name, variants: [{ overrides, seed }], first, samples: SAMPLES, size: 448 } : null,
+    own,
+  );
+  const settled = useSettled(overrides, 120);
+  const drawn = main.drawn;
+  const variant = drawn?.variants[0];
+
+  useEffect(() => {
+    if (Object.keys(settled).length === 0) {
+      setNow({ document: page.document, code: page.code });
+      return;
+    }
+    let current = true;
+    model.code(page.name, settled).then(
+      (found) => current && setNow(found),
+      () => undefined,
+    );
+    return () => {
+      current = false;
+    };
+  }, [model, page, settled]);
+
+  const change = (control: Control, value: Value): void =>
+    setOverrides((old) => ({ ...old, [control.node]: { ...old[control.node], [control.name]: value } }));
+  const operators = useMemo(() => page.reference.filter(({ name }) => page.operators.includes(name)), [page]);
+  const count = drawn?.photographs ?? 1;
+  const { host } = model;
+  const insert = host.insert;
+
+  return (
+    <div className="entry" data-testid="gallery-entry" data-entry={page.name}>
+      <div className="entry-main">
+        <div className="stage-row" data-working={main.working}>
+          {waits ? (
+            <div className="gallery-empty">Waiting: {page.waiting}</div>
+          ) : (
+            <>
+              {(variant?.problem ?? main.problem) !== null && (variant || main.problem !== null) && (
+                <p className="problem error" role="alert">
+                  {variant?.problem ?? main.problem}
+                </p>
+              )}
+              {variant?.problem === null && variant.after.length === 1 && (
+                <Split
+                  before={variant.before?.images[0] ?? null}
+                  beforeOverlay={variant.before?.overlays[0]}
+                  after={variant.after[0]?.images[0] ?? null}
+                  afterOverlay={variant.after[0]?.overlays[0]}
+                />
+              )}
+              {variant?.problem === null && variant.after.length > 1 && (
+                <div className="views" data-testid="gallery-views">
+                  {variant.before && (
+                    <figure>
+                      <Frame picture={variant.before.images[0]} alt="before" />
+                      <figcaption>before</figcaption>
+                    </figure>
+                  )}
+                  {variant.after.map((view, index) => (
+                    <figure key={index}>
+                      <Frame picture={view.images[0]} overlay={view.overlays[0]} alt={`view ${index + 1}`} />
+                      <figcaption>
+                        view {index + 1} <span className="muted">{view.shapes[0]}</span>
+                      </figcaption>
+                    </figure>
+                  ))}
+                </div>
+              )}
+            </>
+          )}
+        </div>
+        {run && (
+          <p className="stage-foot">
+            <span className="muted">{variant?.after[0]?.shapes[0] ?? ''}</span>
+            <span className="spring" />
+            {page.pictures && count > 1 && (
+              <>
+                <button
+                  type="button"
+                  className="button"
+                  data-action="previous-picture"
+                  onClick={() => setFirst((first + count - 1) % count)}
+                >
+                  Previous picture
+                </button>
+                <button
+                  type="button"
+                  className="button"
+                  data-action="next-picture"
+                  onClick={() => setFirst((first + 1) % count)}
+                >
+                  Next picture
+                </button>
+              </>
+            )}
+          </p>
+        )}
+        {run && (
+          <Section title={page.random ? 'Random draws' : 'On other pictures'}>
+            {page.random ? (
+              <Draws
+                request={{ name: page.name, first, variants: seeds(seed, settled), size: 160, before: false }}
+                version={own}
+                onAgain={() => setSeed(Math.floor(Math.random() * 1e6))}
+              />
+            ) : (
+              <>
+                <Others view={variant?.after[0]} />
+                <p className="muted">
+                  Nothing in it is drawn: the same picture gives the same result each time.
+                </p>
+              </>
+            )}
+          </Section>
+        )}
+        {run && page.controls.some(({ kind }) => kind === 'number') && (
+          <Section title="The range of an argument">
+            <ArgumentRange
+              key={page.name}
+              name={page.name}
+              controls={page.controls.filter(({ kind }) => kind === 'number')}
+              overrides={settled}
+              first={first}
+              seed={seed}
+              onPick={change}
+            />
+          </Section>
+        )}
+        <Section title="Graph">
+          <GraphPicture document={now.document} marked={page.fragment} />
+        </Section>
+        {now.code !== '' && (
+          <Section title="Python">
+            <Code text={now.code} />
+          </Section>
+        )}
+      </div>
+      <aside className="entry-side">
+        <h2>{page.title}</h2>
+        <p className="entry-tags">
+          {page.tags.map((tag) => (
+            <button
+              key={tag}
+              type="button"
+              className="tag"
+              onClick={() => {
+                model.filter.set({ text: '', family: null, tag });
+                model.go({ page: 'wall' });
+              }}
+            >
+              {tag}
+            </button>
+          ))}
+        </p>
+        <dl className="verdict">
+          <dt>Helps</dt>
+          <dd>{page.helps}</dd>
+          <dt>Hurts</dt>
+          <dd>{page.hurts}</dd>
+        </dl>
+        <div className="entry-actions">
+          <button
+            type="button"
+            className="button primary"
+            data-action="open-in-editor"
+            onClick={() => host.open(now.document, page.title, page.name)}
+          >
+            Open in editor
+          </button>
+          <button
+            type="button"
+            className="button"
+            data-action="insert"
+            disabled={!insert || page.fragment.length === 0}
+            title={insert ? 'Put its nodes behind the selected node' : 'There is no graph to put it into'}
+            onClick={() => insert?.(page, now.document)}
+          >
+            Insert into my graph
+          </button>
+        </div>
+        {run && (
+          <Section title="Arguments">
+            <Controls
+              controls={page.controls}
+              overrides={overrides}
+              onChange={change}
+              onReset={() => setOverrides({})}
+            />
+          </Section>
+        )}
+        {page.pictures && run && <MyPictures />}
+        {run && (
+          <Section title="Cost">
+            <CostCard name={page.name} overrides={settled} />
+          </Section>
+        )}
+        <Section title="Operators">
+          <div className="operators" data-testid="gallery-operators">
+            {operators.map((operator) => (
+              <details key={operator.name}>
+                <summary>
+                  <code>fn.{operator.name}</code> <span className="muted">{operator.summary}</span>
+                </summary>
+                <OperatorHelp operator={operator} />
+              </details>
+            ))}
+          </div>
+        </Section>
+        <p className="muted entry-folder" title={page.folder}>
+          {page.own ? `Yours, in ${page.folder}` : `gallery/${page.name}`}
+        </p>
+      </aside>
+    </div>
+  );
+}
+
+const seeds = (seed: number, overrides: Overrides): DrawRequest['variants'] =>
+  Array.from({ length: DRAWS }, (_, index) => ({ overrides, seed: seed + index }));
+
+/** A value once it has not changed for a while. */
+function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}
+
+function Section({ title, children }: { title: string; children: React.ReactNode }) {
+  return (
+    <section className="entry-section">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
+}
+
+/** The same picture under one seed after the other. */
+function Draws({
+  request,
+  version,
+  onAgain,
+}: {
+  request: DrawRequest;
+  version: unknown;
+  onAgain: () => void;
+}) {
+  const { drawn, problem } = useDrawing(request, version);
+  return (
+    <>
+      <div className="strip" data-testid="gallery-draws">
+        {Array.from({ length: DRAWS }, (_, index) => {
+          const view = drawn?.variants[index]?.after[0];
+          return (
+            <Frame
+              key={index}
+              picture={view?.images[0]}
+              overlay={view?.overlays[0]}
+              alt={`draw ${index + 1}`}
+            />
+          );
+        })}
+      </div>
+      {problem !== null && <p className="problem error">{problem}</p>}
+      <button type="button" className="button" data-action="draw-again" onClick={onAgain}>
+        <Icon name="dice" size={14} />
+        Draw again
+      </button>
+    </>
+  );
+}
+
+function Others({ view }: { view: { images: (import('../core/previews').Picture | null)[] } | undefined }) {
+  return (
+    <div className="strip" data-testid="gallery-others">
+      {Array.from({ length: SAMPLES }, (_, index) => (
+        <Frame key={index} picture={view?.images[index]} alt={`sample ${index + 1}`} />
+      ))}
+    </div>
+  );
+}
+
+/** A folder of the person's own in place of the sample photographs. */
+function MyPictures() {
+  const model = useGallery();
+  const own = useValue(model.pictures);
+  const [open, setOpen] = useState(false);
+  const [folder, setFolder] = useState(() => model.host.folder() ?? '');
+  const [problem, setProblem] = useState<string | null>(null);
+  async function use(place: string | null): Promise<void> {
+    try {
+      await model.usePictures(place);
+      setProblem(null);
+      setOpen(false);
+    } catch (error) {
+      setProblem((error as Error).message);
+    }
+  }
+  return (
+    <section className="entry-section my-pictures">
+      <h3>Pictures</h3>
+      <p>
+        {own ? (
+          <>
+            {own.count} of <code>{own.folder}</code>
+          </>
+        ) : (
+          'The sample photographs.'
+        )}
+      </p>
+      {open ? (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            void use(folder.trim());
+          }}
+        >
+          <input
+            type="text"
+            aria-label="Folder of pictures"
+            placeholder="A folder of pictures"
+            value={folder}
+            autoFocus
+            onChange={(event) => setFolder(event.target.value)}
+          />
+          <button type="submit" className="button" disabled={folder.trim() === ''}>
+            Use
+          </button>
+        </form>
+      ) : (
+        <div className="entry-actions">
+          <button type="button" className="button" data-action="my-pictures" onClick={() => setOpen(true)}>
+            Try on my pictures
+          </button>
+          {own && (
+            <button type="button" className="button" onClick={() => void use(null)}>
+              Sample photographs
+            </button>
+          )}
+        </div>
+      )}
+      {problem !== null && (
+        <p className="problem error" role="alert">
+          {problem}
+        </p>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,117 @@
+/** A graph of augmentations that chance put together, and that runs. */
+import { useCallback, useEffect, useState } from 'react';
+import { Icon } from '../canvas/icons';
+import { Code } from './Code';
+import { GraphPicture } from './GraphPicture';
+import { useDrawing, useGallery } from './hooks';
+import { Frame, Split } from './Pictures';
+import type { Surprise } from './types';
+
+const DRAWS = 8;
+
+export function SurpriseView() {
+  const model = useGallery();
+  const [surprise, setSurprise] = useState<Surprise | null>(null);
+  const [problem, setProblem] = useState<string | null>(null);
+  const [first, setFirst] = useState(0);
+  const again = useCallback(() => {
+    model.surprise().then(
+      (found) => {
+        setSurprise(found);
+        setProblem(null);
+        setFirst((before) => before + 1);
+      },
+      (error: unknown) => setProblem((error as Error).message),
+    );
+  }, [model]);
+  useEffect(again, [again]);
+  const base = surprise ? { graph: surprise.graph, before_edge: surprise.before, first } : null;
+  const main = useDrawing(base && { ...base, variants: [{ seed: 42 }], size: 448 });
+  const strip = useDrawing(
+    base && {
+      ...base,
+      size: 160,
+      before: false,
+      variants: Array.from({ length: DRAWS }, (_, index) => ({ seed: 43 + index })),
+    },
+  );
+  const variant = main.drawn?.variants[0];
+  return (
+    <div className="entry" data-testid="gallery-surprise" data-seed={surprise?.seed ?? ''}>
+      <div className="entry-main">
+        {variant?.problem != null && <p className="problem error">{variant.problem}</p>}
+        <div className="stage-row">
+          {variant && (
+            <Split before={variant.before?.images[0] ?? null} after={variant.after[0]?.images[0] ?? null} />
+          )}
+        </div>
+        <section className="entry-section">
+          <h3>Drawn again and again</h3>
+          <div className="strip">
+            {Array.from({ length: DRAWS }, (_, index) => (
+              <Frame
+                key={index}
+                picture={strip.drawn?.variants[index]?.after[0]?.images[0]}
+                alt={`draw ${index + 1}`}
+              />
+            ))}
+          </div>
+        </section>
+        {surprise && (
+          <>
+            <section className="entry-section">
+              <h3>Graph</h3>
+              <GraphPicture document={surprise.document} marked={[]} />
+            </section>
+            <section className="entry-section">
+              <h3>Python</h3>
+              <Code text={surprise.code} />
+            </section>
+          </>
+        )}
+      </div>
+      <aside className="entry-side">
+        <h2>{surprise?.title ?? 'Surprise'}</h2>
+        {problem !== null && (
+          <p className="problem error" role="alert">
+            {problem}
+          </p>
+        )}
+        <p>
+          Augmentations of the gallery in an order that chance chose. The graph is checked before it is shown.
+        </p>
+        <div className="entry-actions">
+          <button type="button" className="button primary" data-action="surprise" onClick={again}>
+            <Icon name="dice" size={14} />
+            Another one
+          </button>
+          <button
+            type="button"
+            className="button"
+            data-action="open-in-editor"
+            disabled={!surprise}
+            onClick={() => surprise && model.host.open(surprise.document, surprise.title, null)}
+          >
+            Open in editor
+          </button>
+        </div>
+        <section className="entry-section">
+          <h3>Made of</h3>
+          <ul className="steps">
+            {surprise?.steps.map((name) => (
+              <li key={name}>
+                <button
+                  type="button"
+                  className="link-button"
+                  onClick={() => model.go({ page: 'entry', name })}
+                >
+                  {name}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </aside>
+    </div>
+  );
+}

@@ -1,0 +1,189 @@
+/** The wall: all entries as tiles of before and after, by family and tag, with search. */
+import { memo, useEffect, useMemo, useRef } from 'react';
+import { useValue } from '../canvas/context';
+import { Icon } from '../canvas/icons';
+import { byFamily, shown, tagsOf } from './filtering';
+import { useGallery } from './hooks';
+import type { Tile } from './model';
+import type { BrokenLine, EntryLine } from './types';
+
+const MOST_TAGS = 18;
+
+export function Wall() {
+  const model = useGallery();
+  const list = useValue(model.list);
+  const filter = useValue(model.filter);
+  const tiles = useValue(model.tiles);
+  const compared = useValue(model.compared);
+  const problem = useValue(model.problem);
+  const scroller = useRef<HTMLDivElement>(null);
+  const found = useMemo(() => (list ? shown(list, filter) : []), [list, filter]);
+  const groups = useMemo(() => (list ? byFamily(found, list.families) : []), [list, found]);
+  const tags = useMemo(() => (list ? tagsOf(list.entries).slice(0, MOST_TAGS) : []), [list]);
+
+  useEffect(() => {
+    const element = scroller.current;
+    if (element) element.scrollTop = model.scroll;
+    return () => {
+      if (element) model.scroll = element.scrollTop;
+    };
+  }, [model]);
+
+  if (problem !== null)
+    return (
+      <div className="gallery-empty" role="alert">
+        <p>The gallery could not be read: {problem}</p>
+        <button type="button" className="button" onClick={() => void model.load()}>
+          Try again
+        </button>
+      </div>
+    );
+  if (!list) return <div className="gallery-empty">Reading the gallery…</div>;
+  const own = new Set(list.entries.filter((entry) => entry.own).map(({ name }) => name));
+  return (
+    <div className="gallery-body">
+      <nav className="gallery-side" aria-label="Families and tags">
+        <button
+          type="button"
+          className="side-item"
+          aria-pressed={filter.family === null}
+          onClick={() => model.filter.update((old) => ({ ...old, family: null }))}
+        >
+          <span>All</span>
+          <span className="muted">{list.entries.length}</span>
+        </button>
+        {list.families.map(({ name, title }) => (
+          <button
+            key={name}
+            type="button"
+            className="side-item"
+            data-family={name}
+            aria-pressed={filter.family === name}
+            onClick={() =>
+              model.filter.update((old) => ({ ...old, family: old.family === name ? null : name }))
+            }
+          >
+            <span>{title}</span>
+            <span className="muted">{list.entries.filter((entry) => entry.family === name).length}</span>
+          </button>
+        ))}
+        <h3>Tags</h3>
+        <div className="side-tags">
+          {tags.map(([tag, count]) => (
+            <button
+              key={tag}
+              type="button"
+              className="tag"
+              data-tag={tag}
+              aria-pressed={filter.tag === tag}
+              title={`${count} ${count === 1 ? 'entry' : 'entries'}`}
+              onClick={() => model.filter.update((old) => ({ ...old, tag: old.tag === tag ? null : tag }))}
+            >
+              {tag}
+            </button>
+          ))}
+        </div>
+      </nav>
+      <div className="gallery-wall" ref={scroller} data-testid="gallery-wall" data-shown={found.length}>
+        {groups.map(({ family, entries }) => (
+          <section key={family.name} aria-label={family.title}>
+            <h2>
+              {family.title} <span className="muted">{entries.length}</span>
+            </h2>
+            <div className="tiles">
+              {entries.map((entry) => (
+                <TileCard
+                  key={entry.name}
+                  entry={entry}
+                  own={own.has(entry.name)}
+                  tile={tiles.get(entry.name)}
+                  compared={compared.includes(entry.name)}
+                  onOpen={() => model.go({ page: 'entry', name: entry.name })}
+                  onCompare={() => model.toggleCompared(entry.name)}
+                />
+              ))}
+            </div>
+          </section>
+        ))}
+        {found.length === 0 && (
+          <div className="gallery-empty">
+            <p>Nothing here has all of that.</p>
+            <button
+              type="button"
+              className="button"
+              onClick={() => model.filter.set({ text: '', family: null, tag: null })}
+            >
+              Show everything
+            </button>
+          </div>
+        )}
+        {list.broken.length > 0 && <Broken broken={list.broken} />}
+      </div>
+    </div>
+  );
+}
+
+interface TileProperties {
+  entry: EntryLine;
+  own: boolean;
+  tile: Tile | undefined;
+  compared: boolean;
+  onOpen: () => void;
+  onCompare: () => void;
+}
+
+const TileCard = memo(
+  function TileCard({ entry, own, tile, compared, onOpen, onCompare }: TileProperties) {
+    const waits = entry.waiting !== undefined;
+    return (
+      <article className="tile" data-testid="gallery-tile" data-entry={entry.name}>
+        <button type="button" className="tile-open" title={entry.helps} onClick={onOpen}>
+          <span className={`tile-pictures ${tile?.before ? '' : 'single'}`}>
+            {waits && <span className="tile-note">Waiting: {entry.waiting}</span>}
+            {tile?.problem !== undefined && <span className="tile-note problem">{tile.problem}</span>}
+            {tile?.before && <img src={tile.before.url} alt="before" draggable={false} />}
+            {tile?.after && <img src={tile.after.url} alt="after" draggable={false} />}
+          </span>
+          <span className="tile-title">{entry.title}</span>
+        </button>
+        <span className="tile-foot">
+          <span className="muted">
+            {own ? 'yours · ' : ''}
+            {entry.tags.join(', ')}
+          </span>
+          {!waits && (
+            <button
+              type="button"
+              className={`icon-button tiny ${compared ? 'on' : ''}`}
+              data-action="compare"
+              aria-pressed={compared}
+              aria-label={`Compare ${entry.title}`}
+              title={compared ? 'Leave out of the comparison' : 'Compare'}
+              onClick={onCompare}
+            >
+              <Icon name={compared ? 'check' : 'plus'} size={12} />
+            </button>
+          )}
+        </span>
+      </article>
+    );
+  },
+  (a, b) => a.entry === b.entry && a.tile === b.tile && a.compared === b.compared && a.own === b.own,
+);
+
+function Broken({ broken }: { broken: readonly BrokenLine[] }) {
+  return (
+    <section aria-label="Cannot be shown">
+      <h2>
+        Cannot be shown <span className="muted">{broken.length}</span>
+      </h2>
+      <ul className="broken">
+        {broken.map(({ name, folder, problem }) => (
+          <li key={folder} data-testid="gallery-broken" data-entry={name}>
+            <strong>{name}</strong> <span>{problem}</span> <code>{folder}</code>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

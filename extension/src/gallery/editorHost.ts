@@ -1,0 +1,79 @@
+/** What the gallery can do where it stands over an editor: open a graph in it, put nodes into its graph. */
+import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
+import type { Editor } from '../core/editor';
+import { open } from '../core/files';
+import { insertFragment } from './fragment';
+import type { GalleryHost } from './model';
+import type { EntryPage } from './types';
+
+export function editorHost(editor: Editor): GalleryHost {
+  const close = (): void => editor.gallery.set(false);
+  return {
+    connection: editor.connection,
+    open: (document, title) => {
+      const text = JSON.stringify({ ...emptyDocument(), ...document });
+      void open(editor, { text, name: `${title}.dali.json` }).then((done) => {
+        if (done) close();
+      });
+    },
+    insert: (page, document) => {
+      if (insertInto(editor, page, document)) close();
+    },
+    close,
+    folder: () => folderOf(editor.history.document),
+  };
+}
+
+/** Puts an entry's augmentation into the graph, behind the selected node or what the pipeline gives. */
+export function insertInto(editor: Editor, page: EntryPage, source: GraphDocument): boolean {
+  const feed = feedOf(editor);
+  let ids: string[] = [];
+  const done = editor.edit(`Insert ${page.title}`, (document) => {
+    const after = feed === null ? undefined : document.view.nodes[parseEdge(feed).node];
+    const at = after ? { x: (after.x ?? 0) + 264, y: (after.y ?? 0) + 96 } : { x: 0, y: 0 };
+    const result = insertFragment(document, source, page.fragment, page.before, feed, single(page), at);
+    ids = result.ids;
+    return result.document;
+  });
+  if (!done) return false;
+  editor.select(ids);
+  editor.notify(
+    'info',
+    feed === null
+      ? `${page.title} is in the graph; connect a picture to it.`
+      : `${page.title} is behind ${parseEdge(feed).node}.`,
+  );
+  return true;
+}
+
+/** The one picture that an entry gives; null where there are several. */
+const single = ({ views, document }: EntryPage): EdgeRef | null =>
+  views === 1 ? (document.outputs[0] ?? null) : null;
+
+/** Where the augmentation takes its picture: the selected node, or what the pipeline gives, or what that is made of. */
+function feedOf(editor: Editor): EdgeRef | null {
+  const { nodes, outputs } = editor.history.document;
+  const starts = [editor.focusNode, ...outputs.map((edge) => parseEdge(edge).node)];
+  for (const start of starts) {
+    const seen = new Set<string>();
+    // Augmentations take 8-bit pictures with channels last: what is normalised already is followed back to one.
+    for (let id = start; id !== null && nodes[id] && !seen.has(id);) {
+      seen.add(id);
+      const known = editor.previews.result(id)?.outputs[0];
+      if (known?.kind === 'image' && known.dtype === 'UINT8' && known.layout === 'HWC')
+        return formatEdge({ node: id, output: 0 });
+      const input: EdgeRef | null | undefined = nodes[id]?.inputs?.[0];
+      id = input == null ? null : parseEdge(input).node;
+    }
+  }
+  return null;
+}
+
+/** The folder that the graph's first reader reads. */
+function folderOf({ nodes }: GraphDocument): string | null {
+  for (const node of Object.values(nodes)) {
+    const root = node.arguments?.['file_root'];
+    if (typeof root === 'string' && root !== '') return root;
+  }
+  return null;
+}

@@ -1,0 +1,74 @@
+/** An entry's augmentation as nodes that go into another graph. */
+import { copyNodes, pasteNodes, type Point } from '../core/commands';
+import { formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
+import { autoLayout, NODE_SIZE } from '../core/layout';
+
+/**
+ * Puts nodes of `source` into `document`, at `at`. What they take from `before` they take from `feed`, where it is
+ * given, and are not connected otherwise. What took the picture from `feed` takes it from `output` then.
+ */
+export function insertFragment(
+  document: GraphDocument,
+  source: GraphDocument,
+  ids: readonly string[],
+  before: EdgeRef | null,
+  feed: EdgeRef | null,
+  output: EdgeRef | null,
+  at: Point,
+): { document: GraphDocument; ids: string[] } {
+  const places = autoLayout(source, () => NODE_SIZE, ids);
+  const corner = {
+    x: Math.min(...Object.values(places).map(({ x }) => x)),
+    y: Math.min(...Object.values(places).map(({ y }) => y)),
+  };
+  const inside = new Set(ids);
+  const views = Object.fromEntries(Object.entries(places).map(([id, { x, y }]) => [id, { x, y }]));
+  const clip = copyNodes({ ...source, view: { ...source.view, nodes: views } }, ids);
+  const rewired = (reference: EdgeRef | null): EdgeRef | null => {
+    if (reference === null || inside.has(parseEdge(reference).node)) return reference;
+    return reference === before ? feed : null;
+  };
+  for (const id of ids) {
+    const node = clip.nodes[id];
+    if (!node) continue;
+    clip.nodes[id] = {
+      ...node,
+      ...(node.inputs ? { inputs: node.inputs.map(rewired) } : {}),
+      ...(node.connections
+        ? {
+            connections: Object.fromEntries(
+              Object.entries(node.connections)
+                .map(([name, reference]) => [name, rewired(reference)] as const)
+                .filter((pair): pair is [string, EdgeRef] => pair[1] !== null),
+            ),
+          }
+        : {}),
+    };
+  }
+  const pasted = pasteNodes(document, clip, { x: at.x - corner.x, y: at.y - corner.y });
+  const given = output === null ? -1 : ids.indexOf(parseEdge(output).node);
+  const end = pasted.ids[given];
+  if (feed === null || output === null || end === undefined) return pasted;
+  return {
+    ...pasted,
+    document: redirected(pasted.document, feed, formatEdge({ ...parseEdge(output), node: end }), pasted.ids),
+  };
+}
+
+/** What took `from` takes `to`, but for the nodes that make it. */
+function redirected(
+  document: GraphDocument,
+  from: EdgeRef,
+  to: EdgeRef,
+  besides: readonly string[],
+): GraphDocument {
+  const swap = (reference: EdgeRef | null): EdgeRef | null => (reference === from ? to : reference);
+  const nodes = Object.fromEntries(
+    Object.entries(document.nodes).map(([id, node]) =>
+      besides.includes(id) || !node.inputs?.includes(from)
+        ? [id, node]
+        : [id, { ...node, inputs: node.inputs.map(swap) }],
+    ),
+  );
+  return { ...document, nodes, outputs: document.outputs.map((edge) => (edge === from ? to : edge)) };
+}
