@@ -199,6 +199,14 @@ def test_comparisons_of_signed_with_unsigned_are_exact() -> None:
         )
 
 
+def test_negative_integers_beside_floats_are_compared_as_numbers() -> None:
+    """NVIDIA DALI takes each of them for less than any float."""
+    floats = np.array([-5, -2, -1.5, 0, 3], np.float32)
+    for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
+        own = evaluate(dali_lab, lambda e, a, name=name: BINARY[name](e, a, -2), [([floats], "")])[0][0]
+        np.testing.assert_array_equal(own["samples"][0], BINARY[name](None, floats, -2))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_constants(dtype: str) -> None:
     def build(e: Any, a: Any) -> Any:

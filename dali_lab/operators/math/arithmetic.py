@@ -172,6 +172,12 @@ TABLE: tuple[Expression, ...] = (
 )
 
 
+_COMPARED = (
+    "A negative integer beside a float is compared as a number; in NVIDIA DALI it is below every float (``-5.0 < -2`` is"
+    " false, and so is ``-2.0 == -2``)."
+)
+
+
 def constant_dtype(value: Any) -> DALIDataType:
     """The type that a bare Python number counts as."""
     return types.BOOL if isinstance(value, bool) else types.INT32 if isinstance(value, int) else types.FLOAT
@@ -301,6 +307,7 @@ def _make(expression: Expression) -> type[Arithmetic]:
         "inputs": inputs,
         "arguments": tuple(arguments),
         "expression": expression,
+        "differs": _COMPARED if expression.result == "bool" and len(operands) == 2 else "",
     }
     return type(expression.name.capitalize(), (Arithmetic,), body)
 
