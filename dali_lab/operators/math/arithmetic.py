@@ -173,8 +173,8 @@ TABLE: tuple[Expression, ...] = (
 
 
 _COMPARED = (
-    "A negative integer beside a float is compared as a number; in NVIDIA DALI it is below every float (``-5.0 < -2`` is"
-    " false, and so is ``-2.0 == -2``)."
+    "A negative integer beside a float is compared as a number; in NVIDIA DALI it is below every float (``-5.0 < -2``"
+    " is false, and so is ``-2.0 == -2``)."
 )
 
 
