@@ -3,7 +3,7 @@
 What NVIDIA DALI does: ``out = (in - mean) * scale / std + shift``, computed in float32 as
 ``(in - centre) * inverse`` with ``inverse = scale / std`` and ``centre = mean - shift * std / scale`` (in double, then
 rounded), then the saturating conversion. The window is cropped (and padded) first, the mirror reverses all of it.
-Channels that `pad_output` adds are 0; elements outside the sample have the fill value of their channel, which is not
+Elements outside the sample, and channels that `pad_output` adds, have the fill value of their channel, which is not
 normalised.
 """
 
@@ -15,6 +15,8 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.pixel_vectors import finish_normalized
+from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
 Array = np.ndarray[Any, Any]
@@ -70,15 +72,12 @@ def _normalize_row(
 
 @part
 def _clear_row(
-    target: Array, to: Any, pitch: Any, channel_pitch: Any, count: Any, channels: Any, all_channels: Any, fill: Array
+    target: Array, to: Any, pitch: Any, channel_pitch: Any, count: Any, all_channels: Any, fill: Array
 ) -> None:
-    """Write the fill value of each channel, and zeros to the channels beyond them."""
-    zero = np.zeros(1, fill.dtype)
+    """Write the fill value of each channel; the last one counts for the channels beyond them."""
     for c in range(all_channels):
         two = to + c * channel_pitch
         value = fill[min(c, fill.shape[0] - 1)]
-        if c >= channels:
-            value = zero[0]
         for x in range(count):
             target[np.uintp(two + pitch * x)] = value
 
@@ -117,7 +116,7 @@ def _crop_mirror_normalize(
                 row = top + y
                 inside = row >= 0 and row < height and last > first
                 if not inside or first > 0 or last < out_width or out_channels > channels:
-                    _clear_row(target, to, pitch, channel_pitch, out_width, channels, out_channels, padding)
+                    _clear_row(target, to, pitch, channel_pitch, out_width, out_channels, padding)
                 if inside:
                     at = frame * size_in + (row * width + column) * step
                     _normalize_row(
@@ -160,11 +159,12 @@ def crop_mirror_normalize(
     src_dtype, dst_dtype
         Any; NVIDIA DALI has uint8, int16, uint16, int32, float16 and float32 to uint8, int8, float16 and float32.
     out_channels
-        Channels of the output; those beyond the input's are 0.
+        Channels of the output; those beyond the input's have their fill value.
     planar_src, planar_dst
         Whether channels come before height and width (CHW) rather than after (HWC).
     fill
-        ``dst_dtype[M, C]``, for what is outside the image; zeros where not given.
+        ``dst_dtype[M, C]``, for what is outside the image, and for channels beyond the input's; zeros where not
+        given, and the last one for all channels that follow.
 
     Notes
     -----
@@ -220,11 +220,47 @@ def _resize_crop_mirror_normalize(
                 for r in range(ready):
                     to = frame * size_out + (y + r) * out_width * pitch
                     if out_channels > channels:
-                        _clear_row(target, to, pitch, channel_pitch, out_width, channels, out_channels, nothing)
+                        _clear_row(target, to, pitch, channel_pitch, out_width, out_channels, nothing)
                     _normalize_row(
                         four, plain, r * row_pitch + start, step, 1, out_width, channels, centre, factor,
                         target, like_dst, to, pitch, channel_pitch,
                     )  # fmt: skip
+
+
+@kernel
+def _resize_crop_mirror_normalize_pixels(
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool, mirror: Array, mean: Array, inverse: Array,
+) -> None:  # fmt: skip
+    """The same for uint8 pictures of three channels that become float32 planes, with the same result.
+
+    `mean` and `inverse` are ``float32[M, 8]``: three channels and a lane that is not used, twice.
+    """
+    for i in range(src.shape[0]):
+        frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
+        out_height, out_width = windows[i, 2], windows[i, 3]
+        if frames * height == 0 or out_height == 0:
+            continue
+        window = (windows[i, 0], windows[i, 1], out_height, out_width)
+        plan = plan_pixels(
+            height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, mirror[i] != 0
+        )
+        centre = mean[min(i, mean.shape[0] - 1)].ctypes.data
+        factor = inverse[min(i, inverse.shape[0] - 1)].ctypes.data
+        plane = out_height * out_width * 4
+        for frame in range(frames):
+            start_picture(plan)
+            picture = src[i] + frame * height * width * 3
+            for y in range(out_height):
+                lines, weights, count = pixel_row(picture, y, plan)
+                goal = dst[i] + frame * 3 * plane + y * out_width * 4
+                finish_normalized(lines, weights, count, centre, factor, goal, plane, out_width)
+
+
+def _lanes(values: Array) -> Array:
+    """One to three channels as the two pixels of four lanes that a vector holds."""
+    table = _matrix(values)
+    return np.ascontiguousarray(table[:, np.minimum([0, 1, 2, 2, 0, 1, 2, 2], table.shape[1] - 1)])
 
 
 def resize_crop_mirror_normalize(
@@ -270,6 +306,15 @@ def resize_crop_mirror_normalize(
     rounded
         Whether the resized image would have been stored as uint8: its values are rounded and clamped in between.
     """
+    floats = np.dtype(src_dtype) == np.uint8 and np.dtype(dst_dtype) == np.float32
+    if floats and rounded and planar_dst and out_channels == 3 and takes(
+        src_shapes[:, 3], src_shapes[:, 2], windows[:, 3]
+    ):  # fmt: skip
+        _resize_crop_mirror_normalize_pixels(
+            rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
+            rows(mag_filter), antialias, rows(mirror), _lanes(mean), _lanes(inverse),
+        )  # fmt: skip
+        return
     _resize_crop_mirror_normalize(
         rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
         rows(mag_filter), antialias, rounded, rows(mirror), _matrix(mean), _matrix(inverse), out_channels, planar_dst,

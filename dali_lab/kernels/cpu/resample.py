@@ -9,7 +9,9 @@ from numba import types as nb_types
 
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows, variants
+from dali_lab.kernels.cpu.pixel_vectors import finish_bytes
 from dali_lab.kernels.cpu.resample_filters import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR
+from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
 Array = np.ndarray[Any, Any]
@@ -67,6 +69,30 @@ def _resize(
                         goal[j] = _finish(row[j], like_dst)
 
 
+@kernel
+def _resize_pixels(
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool,
+) -> None:  # fmt: skip
+    """The same for uint8 pictures of three channels, with the same result."""
+    for i in range(src.shape[0]):
+        frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
+        out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]
+        if min(frames, height) == 0 or out_height == 0:
+            continue
+        window = (0, 0, out_height, out_width)
+        plan = plan_pixels(
+            height, width, out_height, out_width, window, roi[i], minify[i], magnify[i], antialias, False
+        )
+        for frame in range(frames):
+            start_picture(plan)
+            picture = src[i] + frame * height * width * 3
+            for y in range(out_height):
+                lines, weights, count = pixel_row(picture, y, plan)
+                goal = dst[i] + (frame * out_height + y) * out_width * 3
+                finish_bytes(lines, weights, count, goal, out_width)
+
+
 def resize(
     src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, min_filter: Array, mag_filter: Array,
     antialias: bool, src_dtype: Any, dst_dtype: Any,
@@ -96,6 +122,14 @@ def resize(
     Equal to NVIDIA DALI for uint8, but for sums that end in exactly one half (see
     :mod:`~dali_lab.kernels.cpu.resample_rows`) and for regions where DALI errs; float32 within 1e-3 of 255.
     """
+    if np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and takes(
+        src_shapes[:, 3], src_shapes[:, 2], dst_shapes[:, 2]
+    ):
+        _resize_pixels(
+            rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32), rows(min_filter),
+            rows(mag_filter), antialias,
+        )  # fmt: skip
+        return
     _resize(
         rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32), rows(min_filter),
         rows(mag_filter), antialias, like(src_dtype), like(dst_dtype),

@@ -194,11 +194,11 @@ def widen_row(source: Array, like: Array, offset: int, target: Array, base: int,
 
 
 @part
-def plan_rows(
-    height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
-    magnify: int, antialias: bool,
+def plan_taps(
+    height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
+    antialias: bool,
 ) -> Any:  # fmt: skip
-    """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
+    """Taps of both axes and the order of passes.
 
     Parameters
     ----------
@@ -212,7 +212,9 @@ def plan_rows(
     Returns
     -------
     tuple
-        What :func:`resample_four_rows` takes as `plan`.
+        Taps of a row and of a column; first tap and weights of each row, and of each column; the columns
+        ``low`` to ``high`` of the source that are read; source rows between output rows; whether the vertical pass
+        comes first.
     """
     y_type, y_base, y_count, y_scale, y_anchor, y_n, y_lo, y_hi = plan_axis(
         height, out_height, roi[0], roi[2], minify, magnify, antialias
@@ -251,8 +253,28 @@ def plan_rows(
         leftmost, rightmost = rightmost, leftmost
     low = min(max(leftmost, 0), width - 1)
     high = max(low + 1, min(rightmost + x_n, width))
+    return y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first
+
+
+@part
+def plan_rows(
+    height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
+    magnify: int, antialias: bool,
+) -> Any:  # fmt: skip
+    """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
+
+    Arguments are those of :func:`plan_taps`.
+
+    Returns
+    -------
+    tuple
+        What :func:`resample_four_rows` takes as `plan`.
+    """
+    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first = plan_taps(
+        height, width, out_height, out_width, window, roi, minify, magnify, antialias
+    )
     line_pitch = (high - low) * channels + 4
-    row_pitch = columns * channels + 4
+    row_pitch = x_first.shape[0] * channels + 4
     # Rows are resampled four at a time, unless the taps leave so many rows out that most would be wasted.
     group = ROWS if abs(y_step) <= np.float32(y_n) else 1
     groups = (y_n + group - 1) // group + 1

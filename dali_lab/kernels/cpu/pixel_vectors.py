@@ -1,0 +1,300 @@
+"""Loops over three-channel pixels in vector registers, written as LLVM code: what the compiler does not find by itself.
+
+Three interleaved channels, and sums that may not be reordered, do not vectorise. So a pixel takes four lanes here (the
+fourth is not used), and a vector holds four rows of one column, or eight columns of one row. Products are rounded
+before they are added, in the order of the taps, as everywhere in resampling.
+
+Addresses are integers, lengths are in pixels. Rows are worked on eight pixels at a time, the last eight once more where
+their number is no multiple of it: a row has at least :data:`STEP` pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+STEP = 8
+"""Pixels that are worked on together."""
+
+_i64 = ir.IntType(64)
+_byte = ir.IntType(8)
+_float = ir.FloatType()
+
+
+def _at(builder: Any, address: Any, kind: Any) -> Any:
+    return builder.inttoptr(address, kind.as_pointer())
+
+
+def _load(builder: Any, address: Any, kind: Any, align: int = 1) -> Any:
+    return builder.load(_at(builder, address, kind), align=align)
+
+
+def _store(builder: Any, value: Any, address: Any, align: int = 1) -> None:
+    builder.store(value, _at(builder, address, value.type), align=align)
+
+
+def _add(builder: Any, address: Any, offset: int) -> Any:
+    return builder.add(address, _i64(offset))
+
+
+def _shuffle(builder: Any, one: Any, two: Any, lanes: list[int]) -> Any:
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(lanes)), lanes)
+    return builder.shuffle_vector(one, two, mask)
+
+
+def _splat(builder: Any, value: Any, lanes: int) -> Any:
+    undefined = ir.Constant(ir.VectorType(value.type, lanes), ir.Undefined)
+    one = builder.insert_element(undefined, value, ir.IntType(32)(0))
+    return _shuffle(builder, one, undefined, [0] * lanes)
+
+
+def _vector(value: float) -> Any:
+    return ir.Constant(ir.VectorType(_float, STEP), [value] * STEP)
+
+
+def _loop(builder: Any, count: Any, totals: list[Any], body: Callable[[Any, list[Any]], list[Any]]) -> list[Any]:
+    """Emit a loop of at least one turn: ``body(index, totals)`` returns the totals of the next turn.
+
+    It is not unrolled: the taps are few, and their number is known only when it runs.
+    """
+    entry = builder.block
+    turn = builder.append_basic_block("turn")
+    builder.branch(turn)
+    builder.position_at_end(turn)
+    index = builder.phi(_i64)
+    index.add_incoming(_i64(0), entry)
+    running = []
+    for total in totals:
+        phi = builder.phi(total.type)
+        phi.add_incoming(total, entry)
+        running.append(phi)
+    results = body(index, running)
+    following = builder.add(index, _i64(1))
+    last = builder.block
+    index.add_incoming(following, last)
+    for phi, result in zip(running, results, strict=True):
+        phi.add_incoming(result, last)
+    after = builder.append_basic_block("after")
+    branch = builder.cbranch(builder.icmp_unsigned("<", following, count), turn, after)
+    as_it_is = builder.module.add_metadata([ir.MetaDataString(builder.module, "llvm.loop.unroll.disable")])
+    branch.set_metadata("llvm.loop", builder.module.add_metadata([as_it_is]))
+    builder.position_at_end(after)
+    return results
+
+
+def _steps(builder: Any, pixels: Any, body: Callable[[Any], None]) -> None:
+    """Emit ``body(first pixel)`` for every step of a row; the last one ends where the row does."""
+    last = builder.sub(pixels, _i64(STEP))
+
+    def turn(index: Any, totals: list[Any]) -> list[Any]:
+        place = builder.mul(index, _i64(STEP))
+        body(builder.select(builder.icmp_unsigned("<", place, last), place, last))
+        return totals
+
+    _loop(builder, builder.udiv(_add(builder, pixels, STEP - 1), _i64(STEP)), [], turn)
+
+
+def _weighted(
+    builder: Any, rows: Any, weights: Any, count: Any, vectors: int, read: Callable[[Any], list[Any]]
+) -> list[Any]:
+    """Emit ``sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
+
+    def turn(index: Any, totals: list[Any]) -> list[Any]:
+        row = _load(builder, builder.add(rows, builder.shl(index, _i64(3))), _i64, 8)
+        weight = _load(builder, builder.add(weights, builder.shl(index, _i64(2))), _float, 4)
+        factor = _splat(builder, weight, STEP)
+        return [builder.fadd(t, builder.fmul(factor, v)) for t, v in zip(totals, read(row), strict=True)]
+
+    return _loop(builder, count, [_vector(0.0)] * vectors, turn)
+
+
+def _void(arguments: int) -> Any:
+    return nb_types.void(*[nb_types.int64] * arguments)
+
+
+@intrinsic
+def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
+    """Four weighted sums of rows of uint8 pixels, written side by side as :func:`across` takes them.
+
+    Parameters
+    ----------
+    rows, weights
+        Addresses of ``int64[4, count]`` addresses of rows, and of ``float32[4, count]``.
+    out
+        Columns of 64 bytes: a float32 pixel of four lanes of each of the four sums.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, out, pixels = arguments
+        small = ir.VectorType(_byte, STEP)
+        wide = ir.VectorType(ir.IntType(32), STEP)
+
+        def body(place: Any) -> None:
+            offset = builder.mul(place, _i64(3))
+
+            def read(row: Any) -> list[Any]:
+                start = builder.add(row, offset)
+                values = [_load(builder, _add(builder, start, STEP * i), small) for i in range(3)]
+                return [builder.sitofp(builder.zext(v, wide), ir.VectorType(_float, STEP)) for v in values]
+
+            sums = []
+            for index in range(4):
+                first = builder.mul(count, _i64(index))
+                sums.append(
+                    _weighted(
+                        builder,
+                        builder.add(rows, builder.shl(first, _i64(3))),
+                        builder.add(weights, builder.shl(first, _i64(2))),
+                        count,
+                        3,
+                        read,
+                    )
+                )
+            goal = builder.add(out, builder.mul(place, _i64(64)))
+            # Where two pixels of four lanes are among the 24 values of three vectors.
+            for pair, (left, lanes) in enumerate(
+                (
+                    (0, [0, 1, 2, 2, 3, 4, 5, 5]),
+                    (0, [6, 7, 8, 8, 9, 10, 11, 11]),
+                    (1, [4, 5, 6, 6, 7, 8, 9, 9]),
+                    (1, [10, 11, 12, 12, 13, 14, 15, 15]),
+                )
+            ):
+                p, q, r, s = (_shuffle(builder, values[left], values[left + 1], lanes) for values in sums)
+                for half in range(2):
+                    picked = [4 * half + lane for lane in range(4)]
+                    picked += [STEP + lane for lane in picked]
+                    column = _shuffle(
+                        builder, _shuffle(builder, p, q, picked), _shuffle(builder, r, s, picked), list(range(16))
+                    )
+                    _store(builder, column, _add(builder, goal, 64 * (2 * pair + half)), 64)
+
+        _steps(builder, pixels, body)
+        return context.get_dummy_value()
+
+    return _void(5), codegen
+
+
+@intrinsic
+def across(
+    typingctx: Any, lines: Any, offsets: Any, weights: Any, count: Any, out: Any, pitch: Any, pixels: Any
+) -> Any:
+    """Resample four rows side by side along x.
+
+    Parameters
+    ----------
+    lines
+        Columns of 64 bytes: a float32 pixel of each of four rows.
+    offsets, weights
+        Addresses of ``int64[pixels]``, where the taps of each output begin in bytes, and ``float32[pixels, count]``.
+    out, pitch
+        Four rows of float32 pixels of four lanes, `pitch` bytes apart.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lines, offsets, weights, count, out, pitch, pixels = arguments
+        lanes = ir.VectorType(_float, 16)
+        size = builder.shl(count, _i64(2))
+
+        def pixel(x: Any, totals: list[Any]) -> list[Any]:
+            column = _load(builder, builder.add(offsets, builder.shl(x, _i64(3))), _i64, 8)
+            source = builder.add(lines, column)
+            taps = builder.add(weights, builder.mul(size, x))
+
+            def tap(index: Any, totals: list[Any]) -> list[Any]:
+                weight = _load(builder, builder.add(taps, builder.shl(index, _i64(2))), _float, 4)
+                value = _load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
+                return [builder.fadd(totals[0], builder.fmul(_splat(builder, weight, 16), value))]
+
+            (result,) = _loop(builder, count, [ir.Constant(lanes, [0.0] * 16)], tap)
+            goal = builder.add(out, builder.shl(x, _i64(4)))
+            for row in range(4):
+                _store(builder, _shuffle(builder, result, result, [4 * row + lane for lane in range(4)]), goal, 16)
+                goal = builder.add(goal, pitch)
+            return totals
+
+        _loop(builder, pixels, [], pixel)
+        return context.get_dummy_value()
+
+    return _void(7), codegen
+
+
+def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any) -> list[Any]:
+    """The weighted sum of rows of float32 pixels, rounded and clamped to 0 to 255: four vectors of two pixels."""
+    offset = builder.mul(place, _i64(16))
+    kind = ir.VectorType(_float, STEP)
+    rint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), f"llvm.rint.v{STEP}f32")
+
+    def read(row: Any) -> list[Any]:
+        start = builder.add(row, offset)
+        return [_load(builder, _add(builder, start, 32 * i), kind, 16) for i in range(4)]
+
+    results = []
+    for value in _weighted(builder, rows, weights, count, 4, read):
+        low, high = _vector(0.0), _vector(255.0)
+        value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
+        value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
+        results.append(builder.call(rint, [value]))
+    return results
+
+
+@intrinsic
+def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
+    """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, out, pixels = arguments
+
+        def body(place: Any) -> None:
+            values = _sum_pixels(builder, rows, weights, count, place)
+            whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), STEP)) for value in values]
+            a, b, c, d = (builder.trunc(value, ir.VectorType(_byte, STEP)) for value in whole)
+            goal = builder.add(out, builder.mul(place, _i64(3)))
+            _store(builder, _shuffle(builder, a, b, [0, 1, 2, 4, 5, 6, 8, 9]), goal)
+            _store(builder, _shuffle(builder, b, c, [2, 4, 5, 6, 8, 9, 10, 12]), _add(builder, goal, STEP))
+            _store(builder, _shuffle(builder, c, d, [5, 6, 8, 9, 10, 12, 13, 14]), _add(builder, goal, 2 * STEP))
+
+        _steps(builder, pixels, body)
+        return context.get_dummy_value()
+
+    return _void(5), codegen
+
+
+@intrinsic
+def finish_normalized(
+    typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any
+) -> Any:
+    """Add up rows as :func:`finish_bytes`, then write ``(value - mean) * inverse`` in float32, each channel by itself.
+
+    Parameters
+    ----------
+    mean, inverse
+        Addresses of ``float32[8]``: the values of two pixels of four lanes.
+    out, pitch
+        Where the row of the first channel is, and the bytes from one channel to the next.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, mean, inverse, out, pitch, pixels = arguments
+        kind = ir.VectorType(_float, STEP)
+        centre, factor = _load(builder, mean, kind, 4), _load(builder, inverse, kind, 4)
+
+        def body(place: Any) -> None:
+            values = _sum_pixels(builder, rows, weights, count, place)
+            a, b, c, d = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
+            goal = builder.add(out, builder.mul(place, _i64(4)))
+            for channel in range(3):
+                lanes = [channel + 4 * i for i in range(4)]
+                left, right = _shuffle(builder, a, b, lanes), _shuffle(builder, c, d, lanes)
+                _store(builder, _shuffle(builder, left, right, list(range(STEP))), goal)
+                goal = builder.add(goal, pitch)
+
+        _steps(builder, pixels, body)
+        return context.get_dummy_value()
+
+    return _void(8), codegen
