@@ -54,7 +54,7 @@ class Audio(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> tuple[Batch, Batch]:
-        from dali_lab.codecs import audio
+        from dali_lab.codecs import audio, waves
 
         wanted = self.value("dtype")
         if wanted not in (FLOAT, INT16, INT32):
@@ -66,18 +66,30 @@ class Audio(Operator):
         if wrong.any():
             index = int(wrong.argmax())
             raise call.problem(f"{targets[index]:g} is not a sample rate", argument="sample_rate", sample=index)
-        arrays, rates, failures = audio.decode(
-            data.arrays(),
+        table, plain = waves.find(data, numpy_dtype(wanted), self.value("downmix"), targets)
+        others = np.flatnonzero(~plain)
+        arrays, other_rates, failures = audio.decode(
+            data.take(others).arrays(),
             dtype=numpy_dtype(wanted),
             downmix=self.value("downmix"),
-            sample_rates=targets,
+            sample_rates=targets[others],
             quality=self.value("quality"),
         )
         if failures:
-            index, reason = failures[0]
+            which, reason = failures[0]
+            index = int(others[which])
             source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
             raise call.problem(f"cannot decode the sound: {reason}", sample=index, source=source)
-        sounds = Batch.of(arrays, "", wanted)  # type: ignore[arg-type]
+        rates = table[:, waves.RATE].astype(np.float32)
+        rates[others] = other_rates
+        shapes = table[:, [waves.LENGTH, waves.CHANNELS]][:, : 1 if self.value("downmix") else 2]
+        for index, array in zip(others.tolist(), arrays, strict=True):
+            assert array is not None
+            shapes[index] = array.shape
+        sounds = call.allocate(shapes, wanted, "")
+        for index, array in zip(others.tolist(), arrays, strict=True):
+            sounds.array(index)[...] = array
+        waves.convert(data, table, plain, sounds, self.value("downmix"))
         sounds.sources = data.sources
         return sounds, Batch.dense(rates, dtype=FLOAT)
 

@@ -1,0 +1,60 @@
+"""Plain WAV files, a chunk of them in two calls; others are for :mod:`dali_lab.codecs.audio`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.kernels.cpu import wave
+from dali_lab.kernels.cpu.wave import CHANNELS, LENGTH, RATE
+
+Table = npt.NDArray[np.int64]
+
+
+def find(
+    data: Batch, wanted: np.dtype[Any], downmix: bool, targets: npt.NDArray[np.float32]
+) -> tuple[Table, npt.NDArray[np.bool_]]:
+    """What the headers of encoded files say, and which of them :func:`convert` can do.
+
+    Parameters
+    ----------
+    data
+        Encoded files.
+    wanted
+        ``float32``, or ``int16`` for files of 16 bits.
+    downmix
+        Whether channels are to be averaged.
+    targets
+        Rate that each file is wanted in; 0 for its own.
+
+    Returns
+    -------
+    table : numpy.ndarray
+        ``int64[N, 5]``: encoding, where elements begin, length, channels and rate.
+    plain : numpy.ndarray
+        ``bool[N]``.
+    """
+    table = np.zeros((len(data), 5), np.int64)
+    wave.find_elements(data.addresses, data.sizes, table)
+    encoding = table[:, wave.ENCODING]
+    plain = (encoding != wave.UNUSUAL) & ((targets == 0) | (targets == table[:, RATE].astype(np.float32)))
+    if wanted != np.float32:
+        plain &= (wanted == np.int16) & (encoding == wave.PCM_16) & ((table[:, CHANNELS] == 1) | (not downmix))
+    return table, plain
+
+
+def convert(data: Batch, table: Table, plain: npt.NDArray[np.bool_], out: Batch, downmix: bool) -> None:
+    """Write the elements of the plain files to their samples of `out`."""
+    every = bool(plain.all())
+    src, dst = (data.addresses, out.addresses) if every else (data.addresses[plain], out.addresses[plain])
+    rows = table if every else table[plain]
+    if out.itemsize == 2:
+        wave.elements_as_stored(src, rows, dst)
+    else:
+        wave.elements_as_float(src, rows, dst, downmix)
+
+
+__all__ = ["CHANNELS", "LENGTH", "RATE", "convert", "find"]
