@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
 from dali_lab.types import DALIDataType, numpy_dtype
 
 
@@ -47,14 +48,21 @@ def elements(values: npt.ArrayLike, dtype: DALIDataType) -> npt.NDArray[Any]:
 
 
 def truncated(batch: Batch, dtype: DALIDataType) -> Batch:
-    """The batch in another type with fractions cut off, as NVIDIA DALI's crop and slice do; clamped to the range."""
+    """The batch in another type as NVIDIA DALI's crop and slice convert it: fractions cut off, kept in the range.
+
+    Numbers beyond the range of FLOAT16 become its largest one, where a cast makes them infinite.
+    """
     kind, source = numpy_dtype(dtype), numpy_dtype(batch.dtype)
+    if kind == np.float16:
+        result = converted(batch, dtype, Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources))
+        np.clip(flat(result), np.finfo(kind).min, np.finfo(kind).max, out=flat(result))
+        return result
     if kind.kind not in "iu" or source.kind != "f":
         return converted(batch, dtype)
     limits = np.iinfo(kind)
-    rows = [
-        np.clip(np.trunc(array.astype(np.float64)), limits.min, limits.max).astype(kind) for array in batch.arrays()
-    ]
-    result = Batch.of(rows, batch.layout, dtype)
-    result.sources = batch.sources
+    values = np.trunc(flat(gathered(batch)).astype(np.float64))
+    np.clip(values, float(limits.min), float(limits.max), out=values)
+    result = Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources)
+    with np.errstate(invalid="ignore"):
+        flat(result)[:] = values.astype(kind)
     return result

@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
@@ -79,6 +81,8 @@ class BatchRun:
         self.drawn_before: dict[str, int] = {}
         self.drawn_after: dict[str, int] = {}
         self.missing: dict[Edge, set[int]] = {}
+        self.host: dict[Edge, Batch] = {}
+        self.host_lock = threading.Lock()
         self.memory: dict[Edge, tuple[int, int]] = {}
         self.stage = -1
         self.pending = 0
@@ -153,6 +157,7 @@ class Engine:
         progress: Callable[[BatchRun, str, int], None] | None = None,
     ) -> None:
         self.plan = plan
+        self.device = plan.device
         keep_freed_memory()
         self.threads = max(1, threads)
         self.seeds = dict(seeds)
@@ -234,7 +239,7 @@ class Engine:
                 self._advance(run.next)
 
     def _admit(self, run: BatchRun, stage: Stage) -> None:
-        count = self._count(run, stage)
+        count = self.count(run, stage)
         for step in stage.steps:
             run.drawn_before[step.node.id] = self.drawn[step.node.id]
             self.drawn[step.node.id] += count
@@ -250,7 +255,8 @@ class Engine:
         for index, (start, stop) in enumerate(run.bounds):
             self._pool.submit((run.iteration, run.stage, index), self._task(run, stage, index, start, stop))
 
-    def _count(self, run: BatchRun, stage: Stage) -> int:
+    def count(self, run: BatchRun, stage: Stage) -> int:
+        """How many samples a stage works on."""
         if stage.scope == 0:
             return run.size
         for step in stage.steps:
@@ -302,6 +308,7 @@ class Engine:
             self.samples[node] += run.size
         wanted = set(self.plan.outputs)
         run.values = {edge: batch for edge, batch in run.values.items() if edge in wanted}
+        run.host = {}
         run.previous = None
         if self._last is run:
             self._last = None
@@ -316,6 +323,9 @@ class Engine:
             run.callback(run)
 
     def _run_chunk(self, run: BatchRun, stage: Stage, index: int, start: int, stop: int) -> None:
+        if stage.gpu:
+            run_device_stage(self, run, stage)
+            return
         local: dict[Edge, Batch] = {}
         failed: set[str] = set()
         for step in stage.steps:
@@ -334,7 +344,7 @@ class Engine:
                     name: self._fetch(run, stage, edge, local, start, stop) for name, edge in connections.items()
                 }
                 results = run_step(
-                    step, self._call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
+                    step, self.make_call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
                 )
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
                 run.failures.append(
@@ -370,7 +380,7 @@ class Engine:
     ) -> Batch:
         if edge in local:
             return local[edge]
-        batch = run.values[edge]
+        batch = self.on_host(run, edge)
         if stage.whole:
             return batch
         absent = run.missing.get(edge)
@@ -379,7 +389,17 @@ class Engine:
             return batch.take(slice(start - shift, stop - shift))
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
 
-    def _call(
+    def on_host(self, run: BatchRun, edge: Edge) -> Batch:
+        """A finished edge in memory of the CPU; what is on a device is copied once."""
+        batch = run.values[edge]
+        if self.device is None or batch.device is None:
+            return batch
+        with run.host_lock:
+            if edge not in run.host:
+                run.host[edge] = download(batch)
+            return run.host[edge]
+
+    def make_call(
         self,
         run: BatchRun,
         stage: Stage,
@@ -389,6 +409,7 @@ class Engine:
         start: int,
         stop: int,
     ) -> Call:
+        """What a step's operator is told about samples ``start … stop - 1``."""
         draw = run.draws.get(step.node.id)
         node = step.node.id
         places = run.places
@@ -482,12 +503,9 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     if declared is None or declared.layouts is None:
         return batch
     if not batch.layout:
-        for layout in declared.layouts:
-            if len(layout) == batch.ndim:
-                return batch.replaced(layout=layout)
-        if call.operator.frames and any(len(layout) + 1 == batch.ndim for layout in declared.layouts):
-            inner = next(layout for layout in declared.layouts if len(layout) + 1 == batch.ndim)
-            return batch.replaced(layout="F" + inner)
+        layout = declared.assumed_layout(batch.ndim, call.operator.frames)
+        if layout:
+            return batch.replaced(layout=layout)
         if "" in declared.layouts:
             return batch
         raise call.problem(

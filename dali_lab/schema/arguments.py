@@ -223,7 +223,11 @@ class Input:
     kind
         What travels there, for ports and their colours.
     layouts
-        Accepted layouts; `None` takes any. With sequences, a leading ``F`` is added by the executor.
+        Accepted layouts; `None` takes any. Where an operator says ``frames``, the executor takes them with a leading
+        ``F`` as well.
+    assumed
+        Layouts that samples without one are taken to have: the first that fits their dimensions. By default the
+        accepted ones, in turn.
     optional
         Whether it may be left out.
     variadic
@@ -234,9 +238,19 @@ class Input:
     kind: Kind = "image"
     doc: str = ""
     layouts: tuple[str, ...] | None = None
+    assumed: tuple[str, ...] = ()
     dtypes: tuple[types.DALIDataType, ...] | None = None
     optional: bool = False
     variadic: bool = False
+
+    def assumed_layout(self, ndim: int, frames: bool) -> str:
+        """The layout that samples of `ndim` dimensions without one are taken to have, or an empty string.
+
+        `frames` says whether sequences are taken too.
+        """
+        layouts = self.layouts or ()
+        candidates = self.assumed or (layouts + tuple("F" + layout for layout in layouts) if frames else layouts)
+        return next((layout for layout in candidates if len(layout) == ndim), "")
 
 
 @dataclass(frozen=True)

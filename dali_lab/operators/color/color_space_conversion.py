@@ -39,7 +39,9 @@ class ColorSpaceConversion(Operator):
     name = "color_space_conversion"
     family = "color"
     title = "Colour space"
-    inputs = (Input("data", layouts=("HWC", "DHWC"), doc="UINT8 images or sequences."),)
+    inputs = (
+        Input("data", layouts=("HWC", "DHWC"), assumed=("HWC", "FHWC", "FDHWC"), doc="UINT8 images or sequences."),
+    )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True

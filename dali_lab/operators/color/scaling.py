@@ -71,15 +71,19 @@ class Scaling(Operator):
 
     family = "color"
     inputs = (
-        Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT."),
+        Input(
+            "data",
+            layouts=("HWC", "DHWC"),
+            assumed=("HWC", "FHWC", "FDHWC"),
+            doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
+        ),
     )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import color
-
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
         out = call.allocate(data.shapes, dtype, data.layout)
         brightness = self._numbers(call, "brightness", 1.0)
@@ -88,7 +92,7 @@ class Scaling(Operator):
         center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[data.dtype])
         factor = brightness * contrast
         offset = shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
-        color.scale(
+        call.kernels("color").scale(
             data.addresses, out.addresses, data.sizes, factor, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
         )
         return out

@@ -62,22 +62,26 @@ class Twisting(Operator):
 
     family = "color"
     inputs = (
-        Input("data", layouts=("HWC", "DHWC"), doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT."),
+        Input(
+            "data",
+            layouts=("HWC", "DHWC"),
+            assumed=("HWC", "FHWC", "FDHWC"),
+            doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT.",
+        ),
     )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import color
-
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
         if len(data) and (data.shapes[:, -1] != 3).any():
             index = int((data.shapes[:, -1] != 3).argmax())
             raise call.problem(f"takes images of 3 channels, got {data.shapes[index, -1]}", sample=index)
         out = call.allocate(data.shapes, dtype, data.layout)
         matrix, offset = self.transformation(call, 0.5 if data.dtype in (FLOAT, FLOAT16) else 128.0)
-        color.linear_rgb(
+        call.kernels("color").linear_rgb(
             data.addresses, out.addresses, data.sizes // 3, matrix, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
         )
         return out

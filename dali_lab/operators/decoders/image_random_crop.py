@@ -51,28 +51,19 @@ def verify_random_window(values: Mapping[str, Any]) -> None:
 
 
 def random_windows(call: Call, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """A random window of each picture, the same on all frames of a sequence, as ``(y0, x0, y1, x1)``.
-
-    `sizes` are heights and widths.
-    """
+    """A random window of each picture as ``(y0, x0, y1, x1)``; `sizes` are heights and widths."""
     from dali_lab.codecs import random_window
 
     values = call.operator.values
-    indices = call.indices
-    if call.repeat is not None:
-        indices = np.arange(call.start, call.start + len(call.repeat), dtype=np.int64)
-        firsts = np.cumsum(call.repeat) - call.repeat
-        sizes = sizes[np.minimum(firsts, max(len(sizes) - 1, 0))] if len(sizes) else np.ones((len(firsts), 2), np.int64)
-    windows = random_window.crop_windows(
+    return random_window.crop_windows(
         sizes,
         call.seed,
         call.drawn_before,
-        indices,
+        call.indices,
         values["random_area"],
         values["random_aspect_ratio"],
         values["num_attempts"],
     )
-    return windows if call.repeat is None else np.repeat(windows, call.repeat, axis=0)
 
 
 @register

@@ -59,7 +59,8 @@ class ResizeNormalize(Operator):
         shapes = np.concatenate([plan.size, data.shapes[:, 2:]], axis=1)
         windows, padded = within(second, crop_windows(second, shapes, "HWC"), shapes)
         channels = data.shapes[:, 2]
-        if padded or (channels != channels[0]).any() or (data.shapes == 0).any():
+        filled = self.second.value("pad_output") and np.any(self.second.value("fill_values"))
+        if padded or filled or (channels != channels[0]).any() or (data.shapes == 0).any():
             return self._in_turn(first, second, data)
         return self._fused(call, first, second, data, plan, windows)
 

@@ -12,6 +12,7 @@ from dali_lab.batch.conversion import elements, truncated
 from dali_lab.operators.geometry.windows import (
     CROP,
     FILL_VALUES,
+    LAYOUTS,
     OUT_OF_BOUNDS,
     ROUNDING,
     Windowed,
@@ -40,9 +41,10 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     source = data if dtype == data.dtype else truncated(data, dtype)
     out = call.allocate(windows.shape, dtype, data.layout)
     axis = data.layout.find("C")
-    if axis < 0 and np.size(operator.value("fill_values")) > 1:
+    many = np.size(operator.value("fill_values")) > 1
+    if axis < 0 and many:
         axis = data.ndim - 1
-    if data.layout and np.size(operator.value("fill_values")) > 1 and len(data):
+    if many and data.layout and len(data) and operator.value("out_of_bounds_policy") == "pad":
         operator.fill_values(int(windows.shape[0, axis]))
     fill = elements(operator.value("fill_values") or (0.0,), dtype)
     copy.copy_window(
@@ -70,10 +72,9 @@ class Crop(Windowed):
     name = "crop"
     family = "geometry"
     title = "Crop"
-    inputs = (Input("data", layouts=("HWC", "CHW", "DHWC", "CDHW"), doc="Images, volumes or sequences of any type."),)
+    inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of any type."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
-    frames = True
     arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
     example = """
     >>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))

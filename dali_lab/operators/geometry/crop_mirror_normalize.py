@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.conversion import elements
 from dali_lab.operators.geometry.windows import (
     CROP,
     FILL_VALUES,
+    LAYOUTS,
     OUT_OF_BOUNDS,
     ROUNDING,
     Windowed,
@@ -48,6 +50,15 @@ NORMALIZATION = (
 )
 
 
+class _Planes(NamedTuple):
+    """Runs of planes: where each begins, how many planes it has, and the sample that it belongs to."""
+
+    source: npt.NDArray[np.int64]
+    target: npt.NDArray[np.int64]
+    count: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64]
+
+
 @register
 class CropMirrorNormalize(Windowed):
     """Cuts a window out of images, mirrors it, normalises it, and puts the channels where they are wanted.
@@ -58,10 +69,9 @@ class CropMirrorNormalize(Windowed):
     name = "crop_mirror_normalize"
     family = "geometry"
     title = "Crop, mirror and normalise"
-    inputs = (Input("data", layouts=("HWC", "CHW", "DHWC", "CDHW"), doc="Images, volumes or sequences."),)
+    inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
-    frames = True
     arguments = (
         *CROP,
         Arg(
@@ -76,7 +86,7 @@ class CropMirrorNormalize(Windowed):
         *NORMALIZATION,
         Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),
         Arg("output_layout", "layout", "CHW", "Order of the axes of the result."),
-        Arg("pad_output", "bool", False, "Add channels of zeros up to the next power of two."),
+        Arg("pad_output", "bool", False, "Add channels up to the next power of two, of the fill value."),
         ROUNDING,
         OUT_OF_BOUNDS,
         FILL_VALUES,
@@ -98,26 +108,41 @@ class CropMirrorNormalize(Windowed):
             raise self.fail(f"is FLOAT, FLOAT16, UINT8 or INT8, not {self.value('dtype').name}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
+        from dali_lab.kernels.cpu import copy
+
         layout = self.output_layout(call, data)
         windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)
-        channels = int(data.shapes[0, data.layout.index("C")]) if len(data) else 1
-        wide = self.padded_channels(channels)
-        if "D" in data.layout:
-            return self._volumes(call, data, windows, layout, channels, wide)
+        wide = self.padded_channels(int(data.shapes[0, data.layout.index("C")]) if len(data) else 1)
         extent = {letter: windows.shape[:, axis] for axis, letter in enumerate(data.layout)}
         extent["C"] = np.full(len(data), wide)
         out = call.allocate(np.stack([extent[letter] for letter in layout], axis=1), self.value("dtype"), layout)
-        self._kernel(call, data, windows, out, channels, wide, np.ones(len(data), np.int64))
+        # The kernel sees planes: frames and slices first, then HWC or CHW. Other orders are transposed around it.
+        outer = "".join(letter for letter in data.layout if letter not in "HWC")
+        by_planes = (outer + "HWC", outer + "CHW")
+        order = tuple(data.layout.index(letter) for letter in by_planes[0])
+        if data.layout not in by_planes:
+            source = Batch.allocate(data.shapes[:, order], data.dtype, by_planes[0])
+            copy.transpose(data.addresses, source.addresses, data.shapes, order, data.itemsize)
+            windows = Windows(windows.start[:, order], windows.shape[:, order])
+            data = source
+        if layout in by_planes:
+            self._planes(call, data, windows, out, wide)
+            return out
+        shapes = np.stack([extent[letter] for letter in by_planes[0]], axis=1)
+        normal = Batch.allocate(shapes, out.dtype, by_planes[0])
+        self._planes(call, data, windows, normal, wide)
+        back = tuple(by_planes[0].index(letter) for letter in layout)
+        copy.transpose(normal.addresses, out.addresses, shapes, back, out.itemsize)
         return out
 
     def output_layout(self, call: Call, data: Batch) -> str:
         wanted = str(self.value("output_layout"))
-        if wanted.startswith("F") and "F" not in data.layout:
-            wanted = wanted[1:]
         if not wanted:
             return data.layout
-        if wanted == "CHW" and "D" in data.layout and "output_layout" not in self.given:
-            wanted = "CDHW"
+        if wanted in ("HWC", "CHW"):
+            # Frames and slices stay where they are, outside.
+            outer = "".join(letter for letter in data.layout if letter not in "HWC")
+            wanted = "C" + outer + "HW" if wanted == "CHW" and outer == "D" else outer + wanted
         if sorted(wanted) != sorted(data.layout):
             raise call.problem(f"{wanted!r} is no order of the axes of {data.layout!r}", argument="output_layout")
         return wanted
@@ -133,67 +158,70 @@ class CropMirrorNormalize(Windowed):
         std = call.vectors("std", channels)
         return normalize.normalization(mean, std, self.value("scale"), self.value("shift"))
 
-    def _kernel(
-        self,
-        call: Call,
-        data: Batch,
-        windows: Windows,
-        out: Batch,
-        channels: int,
-        wide: int,
-        frames: npt.NDArray[np.int64],
-    ) -> None:
-        from dali_lab.kernels.cpu import normalize
-
-        letters = data.layout
-        height, width = letters.index("H"), letters.index("W")
-        mean, inverse = self.normalization(call, channels)
+    def _planes(self, call: Call, data: Batch, windows: Windows, out: Batch, wide: int) -> None:
+        """Cut, mirror and normalise planes: samples of any outer axes, then HWC or CHW."""
+        outer = data.layout[:-3]
+        channels = int(data.shapes[0, data.layout.index("C")]) if len(data) else 1
         fill = np.asarray(self.value("fill_values"), np.float64)
         if fill.size > 1:
-            fill = np.asarray(self.fill_values(channels), np.float64)
-        normalize.crop_mirror_normalize(
+            # Channels that are added take the one value there is, or 0 where each channel has its own.
+            fill = np.concatenate([self.fill_values(channels), np.zeros(wide - channels)])
+        mean, inverse = self.normalization(call, channels)
+        table = _Planes(
             data.addresses,
             out.addresses,
-            np.stack([frames, data.shapes[:, height], data.shapes[:, width], np.full(len(data), channels)], axis=1),
-            np.stack(
-                [windows.start[:, height], windows.start[:, width], windows.shape[:, height], windows.shape[:, width]],
-                axis=1,
-            ),
-            call.numbers("mirror", np.int64),
-            mean,
-            inverse,
+            np.asarray(windows.shape[:, : len(outer)].prod(axis=1), np.int64),
+            np.arange(len(data)),
+        )
+        depth = len(outer) - 1
+        if depth >= 0 and (windows.shape[:, depth] != data.shapes[:, depth]).any():
+            table = self._slices(data, windows, out, fill)
+        sizes = [data.shapes[table.owner, data.layout.index(letter)] for letter in "HW"]
+        axes = [data.layout.index(letter) for letter in "HW"]
+        from dali_lab.kernels.cpu import normalize
+
+        normalize.crop_mirror_normalize(
+            table.source,
+            table.target,
+            np.stack([table.count, *sizes, np.full(len(table.owner), channels)], axis=1),
+            np.concatenate([windows.start[table.owner][:, axes], windows.shape[table.owner][:, axes]], axis=1),
+            call.numbers("mirror", np.int64)[table.owner],
+            mean[table.owner],
+            inverse[table.owner],
             numpy_dtype(data.dtype),
             numpy_dtype(out.dtype),
             out_channels=wide,
-            planar_src=letters.startswith("C"),
-            planar_dst=out.layout.startswith("C"),
+            planar_src=data.layout[-3] == "C",
+            planar_dst=out.layout[-3] == "C",
             fill=fill.reshape(1, -1),
         )
 
-    def _volumes(self, call: Call, data: Batch, windows: Windows, layout: str, channels: int, wide: int) -> Batch:
-        """Volumes: the window is cut and its channels put last, then depth counts as frames."""
+    def _slices(self, data: Batch, windows: Windows, out: Batch, fill: npt.NDArray[np.float64]) -> _Planes:
+        """The planes of volumes or sequences that lose or gain slices; those that are gained are filled."""
         from dali_lab.kernels.cpu import copy
 
-        last = "DHWC"
-        order = tuple(data.layout.index(letter) for letter in last)
-        shape = windows.shape[:, order]
-        cut = Batch.allocate(shape, data.dtype, last)
-        copy.copy_window(
-            data.addresses, cut.addresses, data.shapes, windows.start, windows.shape, data.itemsize, order=order
+        depth = len(data.layout) - 4
+        start, size, extent = windows.start[:, depth], windows.shape[:, depth], data.shapes[:, depth]
+        first, last = np.maximum(start, 0), np.minimum(start + size, extent)
+        if (last - first != size).any():
+            channel = out.layout.index("C")
+            beyond = np.broadcast_to(np.iinfo(np.int32).max, data.shapes.shape)
+            copy.copy_window(
+                data.addresses, out.addresses, data.shapes, beyond, out.shapes, out.itemsize,
+                fill=elements(fill, out.dtype), fill_axis=channel if fill.size > 1 else -1,
+            )  # fmt: skip
+        # Of volumes in sequences, each is a row of the table.
+        frames = data.shapes[:, :depth].prod(axis=1)
+        owner = np.repeat(np.arange(len(data)), frames)
+        frame = np.arange(len(owner)) - np.repeat(np.cumsum(frames) - frames, frames)
+        here = data.shapes[:, depth + 1 :].prod(axis=1) * data.itemsize
+        there = out.shapes[:, depth + 1 :].prod(axis=1) * out.itemsize
+        return _Planes(
+            data.addresses[owner] + (frame * extent[owner] + first[owner]) * here[owner],
+            out.addresses[owner] + (frame * size[owner] + (first - start)[owner]) * there[owner],
+            np.maximum(last - first, 0)[owner],
+            owner,
         )
-        padded = shape.copy()
-        padded[:, 3] = wide
-        flat = Windows(np.zeros_like(shape), shape)
-        if layout == last:
-            out = call.allocate(padded, self.value("dtype"), layout)
-            self._kernel(call, cut, flat, out, channels, wide, shape[:, 0])
-            return out
-        normal = Batch.allocate(padded, self.value("dtype"), last)
-        self._kernel(call, cut, flat, normal, channels, wide, shape[:, 0])
-        back = tuple(last.index(letter) for letter in layout)
-        out = call.allocate(padded[:, back], self.value("dtype"), layout)
-        copy.transpose(normal.addresses, out.addresses, padded, back, out.itemsize)
-        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

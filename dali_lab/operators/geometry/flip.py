@@ -18,9 +18,17 @@ class Flip(Operator):
     name = "flip"
     family = "geometry"
     title = "Flip"
-    inputs = (Input("data", layouts=("HWC", "DHWC", "CHW", "CDHW"), doc="Images, volumes or sequences of any type."),)
+    inputs = (
+        Input(
+            "data",
+            layouts=("HWC", "DHWC", "CHW", "CDHW"),
+            assumed=("HWC", "FHWC", "FDHWC"),
+            doc="Images, volumes or sequences of any type.",
+        ),
+    )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
     arguments = (
         Arg(
@@ -43,14 +51,12 @@ class Flip(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import copy
-
         out = call.allocate(data.shapes, data.dtype, data.layout)
         flips = np.zeros(data.shapes.shape, bool)
         for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
             if letter in data.layout:
                 flips[:, data.layout.index(letter)] = call.numbers(name, np.int64) != 0
-        copy.flip(data.addresses, out.addresses, data.shapes, flips, data.itemsize)
+        call.kernels("copy").flip(data.addresses, out.addresses, data.shapes, flips, data.itemsize)
         return out
 
     @classmethod

@@ -21,8 +21,13 @@ class RandomResizedCrop(Resizing):
 
     name = "random_resized_crop"
     title = "Random resized crop"
-    inputs = (Input("data", layouts=("HWC", "CHW"), doc="Images or sequences of UINT8, INT16, UINT16 or FLOAT."),)
-    frames = True
+    inputs = (
+        Input(
+            "data",
+            layouts=("HWC", "CHW", "FHWC", "FCHW", "CFHW"),
+            doc="Images or sequences of UINT8, INT16, UINT16 or FLOAT.",
+        ),
+    )
     random = True
     arguments = (
         Arg(

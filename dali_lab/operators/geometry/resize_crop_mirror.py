@@ -69,7 +69,7 @@ class ResizeCropMirror(Resizing):
         high = low + step * windows.shape
         mirror = call.numbers("mirror", np.int64)
         # NVIDIA DALI counts the bits from the innermost spatial axis and takes that number for an axis of the sample.
-        leading = images.layout.index(letters[0]) + (call.repeat is not None)
+        leading = images.layout.index(letters[0])
         for axis in range(len(letters) - leading):
             flip = (mirror & (1 << (len(letters) - 1 - axis - leading))) != 0
             low[:, axis], high[:, axis] = (

@@ -15,7 +15,7 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
 
 Table = npt.NDArray[np.float64]
-LAYOUTS = ("HWC", "CHW", "DHWC", "CDHW")
+LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 DTYPES = (UINT8, INT16, UINT16, FLOAT)
 
 _HINTS = (
@@ -169,12 +169,13 @@ def adjusted_sizes(wanted: Table, extents: Table, mode: str, limits: Table | Non
         fill = np.inf if mode == "not_larger" else -np.inf
         pick = np.min if mode == "not_larger" else np.max
         final = pick(np.where(given, scale, fill), axis=1)
-        final[count == 0] = 1.0
         if limits is not None:
             with np.errstate(divide="ignore"):
                 final = np.minimum(final, (limits / extents).min(axis=1))
         keeps = given & (scale == final[:, None])
         result = np.where(keeps, result, extents * final[:, None])
+    # Where nothing is asked for, the size stays, whatever its limits.
+    result = np.where((count == 0)[:, None], extents, result)
     return np.where(wanted < 0, -result, result)
 
 
@@ -198,7 +199,6 @@ class Resizing(Operator):
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
-    frames = True
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         """Region and size for each sample."""
@@ -245,66 +245,48 @@ class Resizing(Operator):
             empty = (images.sizes == 0) & (out.sizes > 0)
             if empty.any():
                 raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
-        first = len(layout) - 1 if layout.endswith("C") else 0
-        channels = images.shapes[:, first]
-        inner = np.ones(len(images), np.int64) if first == 0 else channels
-        outer = channels if first == 0 else np.ones(len(images), np.int64)
-        depth, height, width = _split(images.shapes, layout)
-        _, out_height, out_width = _split(shapes, layout)
-        roi = np.stack([plan.low[:, -2], plan.low[:, -1], plan.high[:, -2], plan.high[:, -1]], axis=1)
-        source = (images.addresses, images.dtype)
-        if "D" not in layout:
+        # Frames and planes of channels outside, channels of a pixel inside.
+        one = np.ones(len(images), np.int64)
+        inner = images.shapes[:, -1] if layout.endswith("C") else one
+        outer = np.asarray(images.shapes[:, : spatial[0]].prod(axis=1), np.int64)
+        deep = len(spatial) == 3
+        planes = outer * images.shapes[:, spatial[0]] if deep else outer
+        height, width = images.shapes[:, spatial[-2]], images.shapes[:, spatial[-1]]
+        out_height, out_width = plan.size[:, -2], plan.size[:, -1]
+        flat = Batch.allocate(np.stack([planes, out_height, out_width, inner], axis=1), FLOAT) if deep else out
+        resample.resize(
+            images.addresses,
+            flat.addresses,
+            np.stack([planes, height, width, inner], axis=1),
+            np.stack([planes, out_height, out_width, inner], axis=1),
+            np.stack([plan.low[:, -2], plan.low[:, -1], plan.high[:, -2], plan.high[:, -1]], axis=1),
+            shrink,
+            grow,
+            antialias,
+            _numpy(images.dtype),
+            _numpy(flat.dtype),
+        )
+        if deep:
+            # Along the depth a slice counts as one wide pixel, so that the filter leaves its rows and columns alone.
+            slice_size = out_height * out_width * inner
             resample.resize(
-                source[0],
+                flat.addresses,
                 out.addresses,
-                np.stack([outer, height, width, inner], axis=1),
-                np.stack([outer, out_height, out_width, inner], axis=1),
-                roi,
+                np.stack([outer, images.shapes[:, spatial[0]], one, slice_size], axis=1),
+                np.stack([outer, plan.size[:, 0], one, slice_size], axis=1),
+                np.stack([plan.low[:, 0], 0.0 * one, plan.high[:, 0], 1.0 * one], axis=1),
                 shrink,
                 grow,
                 antialias,
-                _numpy(source[1]),
+                np.float32,
                 _numpy(dtype),
             )
-            return out
-        flat = Batch.allocate(np.stack([outer * depth, out_height, out_width, inner], axis=1), FLOAT)
-        resample.resize(
-            source[0],
-            flat.addresses,
-            np.stack([outer * depth, height, width, inner], axis=1),
-            flat.shapes,
-            roi,
-            shrink,
-            grow,
-            antialias,
-            _numpy(source[1]),
-            np.float32,
-        )
-        row = out_height * out_width
-        zero = np.zeros(len(images))
-        resample.resize(
-            flat.addresses,
-            out.addresses,
-            np.stack([outer, depth, row, inner], axis=1),
-            np.stack([outer, plan.size[:, 0], row, inner], axis=1),
-            np.stack([plan.low[:, 0], zero, plan.high[:, 0], row.astype(np.float64)], axis=1),
-            shrink,
-            grow,
-            antialias,
-            np.float32,
-            _numpy(dtype),
-        )
         return out
 
 
 def extents_of(images: Batch) -> npt.NDArray[np.int64]:
     """D, H, W or H, W of each sample, ``int64[N, axes]``."""
     return images.shapes[:, [images.layout.index(letter) for letter in images.layout if letter in "DHW"]]
-
-
-def _split(shapes: npt.NDArray[np.int64], layout: str) -> tuple[npt.NDArray[np.int64], ...]:
-    depth = shapes[:, layout.index("D")] if "D" in layout else np.ones(len(shapes), np.int64)
-    return depth, shapes[:, layout.index("H")], shapes[:, layout.index("W")]
 
 
 def _numpy(dtype: DALIDataType) -> Any:

@@ -12,7 +12,12 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
-IMAGES = Input("data", layouts=("HWC", "DHWC"), doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.")
+IMAGES = Input(
+    "data",
+    layouts=("HWC", "DHWC"),
+    assumed=("HWC", "FHWC", "FDHWC"),
+    doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
+)
 WARPING = (
     Arg(
         "interp_type",

@@ -13,6 +13,8 @@ from dali_lab.schema import Arg, Call, Operator
 
 Table = npt.NDArray[np.int64]
 
+LAYOUTS = ("HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW")
+
 ROUNDING = Arg(
     "rounding",
     "string",
@@ -42,7 +44,8 @@ CROP = (
         "crop",
         "float",
         None,
-        "Size of the window: height and width, for volumes depth, height and width. Zero keeps an axis whole.",
+        "Size of the window: height and width, for volumes and sequences depth (or frames), height and width. Zero"
+        " keeps an axis whole.",
         vector=True,
         tensor=True,
         unit="px",
@@ -63,7 +66,7 @@ CROP = (
             soft_maximum=1024,
             step=1,
         )
-        for axis, word in (("d", "Depth"), ("h", "Height"), ("w", "Width"))
+        for axis, word in (("d", "Depth, or number of frames,"), ("h", "Height"), ("w", "Width"))
     ),
     *(
         Arg(
@@ -76,7 +79,7 @@ CROP = (
             soft_maximum=1.0,
             step=0.01,
         )
-        for axis, word in (("x", "width"), ("y", "height"), ("z", "depth"))
+        for axis, word in (("x", "width"), ("y", "height"), ("z", "depth, or the frames"))
     ),
 )
 
@@ -156,35 +159,34 @@ def verify_crop(values: Any, connected: Any) -> None:
 def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     """The window of each sample for the crop arguments.
 
-    Positions follow ``start = round(pos * (extent − size))``, sizes are truncated to whole pixels.
+    Positions follow ``start = round(pos * (extent − size))``, sizes are truncated to whole pixels. In sequences the
+    depth of the window is a number of frames.
     """
     operator = call.operator
     start = np.zeros_like(shapes)
     size = shapes.copy()
-    letters = [letter for letter in "DHW" if letter in layout]
+    deep = "F" if "F" in layout and "D" not in layout else "D"
+    letters = [letter for letter in (deep, "H", "W") if letter in layout]
     columns: dict[str, npt.NDArray[Any]] = {}
     if operator.has("crop"):
         count = _length(call, "crop")
         table = call.vectors("crop", count)
         if count not in (2, 3):
             raise call.problem(f"takes {len(letters)} values for layout {layout}, got {count}", argument="crop")
-        columns = {letter: table[:, i] for i, letter in enumerate("DHW"[-count:]) if letter in letters}
+        columns = {letter: table[:, i] for i, letter in enumerate((deep + "HW")[-count:]) if letter in letters}
     else:
-        columns = {
-            letter: call.numbers(f"crop_{letter.lower()}")
-            for letter in letters
-            if operator.has(f"crop_{letter.lower()}")
-        }
+        names = {letter: f"crop_{'d' if letter == deep else letter.lower()}" for letter in letters}
+        columns = {letter: call.numbers(name) for letter, name in names.items() if operator.has(name)}
     truncate = operator.values.get("rounding") == "truncate"
     for letter, column in columns.items():
         axis = layout.index(letter)
         wanted = column.astype(np.int64)
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
-        position = call.numbers({"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z"}[letter])
+        name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
+        position = call.numbers(name)
         outside = ~((position >= 0) & (position <= 1))
         if outside.any():
             index = int(outside.argmax())
-            name = {"W": "crop_pos_x", "H": "crop_pos_y", "D": "crop_pos_z"}[letter]
             raise call.problem(f"{position[index]:g} is not in [0, 1]", argument=name, sample=index)
         anchor = position * (shapes[:, axis] - size[:, axis]).astype(np.float32)
         start[:, axis] = np.trunc(anchor) if truncate else _round(anchor)
