@@ -15,7 +15,7 @@ from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output,
 from dali_lab.types import FLOAT
 
 POWER = Arg("power", "int", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
-ROWS_AT_ONCE = 1 << 20
+ROWS_AT_ONCE = 1 << 17
 """Elements of the transform that are held at once, so that a chunk of long sounds needs little memory."""
 
 
