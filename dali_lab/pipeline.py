@@ -19,14 +19,18 @@ from dali_lab.batch.tensors import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
 from dali_lab.data_node import DataNode
 from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
-from dali_lab.executor.placement import check_placement
+from dali_lab.executor.placement import choose_device, output_on_gpu
 from dali_lab.executor.runner import Runner
 from dali_lab.executor.seeds import graph_seeds
-from dali_lab.executor.settings import make_settings
+from dali_lab.executor.settings import Settings, make_settings
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.tracing import build_graph, dali_names, user_line
 from dali_lab.graph.verification import verify
 
+_TRAVELLING = (
+    "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
+    "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
+)  # fmt: skip
 _local = threading.local()
 # NVIDIA DALI has a module ``pipeline.experimental``; this lets it be imported by name.
 __path__: list[str] = []
@@ -207,8 +211,13 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._dali_names = dali_names((*self._outputs_traced, *self._sinks))
 
     def _stored_settings(self) -> dict[str, Any]:
-        names = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
-        stored = {name: getattr(self._settings, name) for name in names}
+        """The settings that travel with the graph: the usual ones, and of the others those that were changed."""
+        always = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
+        stored = {name: getattr(self._settings, name) for name in always}
+        for name in _TRAVELLING:
+            value = getattr(self._settings, name)
+            if value != getattr(Settings, name):
+                stored[name] = tuple(value) if isinstance(value, list) else value
         return {name: value for name, value in stored.items() if value is not None}
 
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:
@@ -229,9 +238,9 @@ class Pipeline(PipelineReport, PipelineFiles):
         if self._settings.batch_size is None:
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
         verify(graph)
-        check_placement(graph, self._settings.gpu)
-        self._outputs_on_gpu = [(edge.device or graph.nodes[edge.node].device) != "cpu" for edge in graph.outputs]
-        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed), self._dali_names)
+        device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
+        self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
+        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed), self._dali_names, device)
         self._fill_queue = True
 
     def start_py_workers(self) -> None:

@@ -35,6 +35,7 @@ class Settings:
     exec_async: bool = True
     exec_dynamic: bool | None = None
     prefetch_queue_depth: int | Mapping[str, int] = 2
+    bytes_per_sample: int = 0
     enable_memory_stats: bool = False
     enable_checkpointing: bool = False
     checkpoint: bytes | None = None
@@ -142,7 +143,7 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
         if values.get(name) is not None:
             warnings.warn(f"'{name}' has no effect ({NO_EFFECT[name]})", DeprecationWarning, stacklevel=4)
     for name in NO_EFFECT:
-        if name != "exec_dynamic":
+        if name not in ("exec_dynamic", "bytes_per_sample"):
             values.pop(name, None)
     for name in ("batch_size", "num_threads"):
         values[name] = _count(name, values[name])
@@ -153,6 +154,7 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     device: Any = values["device_id"]
     values["device_id"] = None if device is None or device < 0 else int(device)
     values["prefetch_queue_depth"] = _depth(values["prefetch_queue_depth"], values["exec_async"])
+    values["bytes_per_sample"] = values["bytes_per_sample"] or 0
     checkpoint = values["checkpoint"]
     values["checkpoint"] = checkpoint.encode("latin-1") if isinstance(checkpoint, str) else checkpoint
     if values["py_start_method"] not in ("fork", "spawn", "forkserver"):
@@ -162,7 +164,8 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     for name, kind in (("output_dtype", DALIDataType), ("output_ndim", int), ("output_layout", str)):
         values[name] = _described(name, values[name], kind)
     gpu = values["gpu"] or os.environ.get("DALI_LAB_GPU") or "auto"
-    if gpu not in ("auto", "require", "never"):
-        raise ArgumentError(f"{gpu!r} is none of 'auto', 'require', 'never'", argument="gpu", origin=user_line())
+    if gpu not in ("auto", "require", "never", "emulated"):
+        known = "'auto', 'require', 'never', 'emulated'"
+        raise ArgumentError(f"{gpu!r} is none of {known}", argument="gpu", origin=user_line())
     values["gpu"] = gpu
     return Settings(**values)

@@ -20,6 +20,7 @@ from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.files import PathLike, read_bytes, write_bytes
 from dali_lab.graph.dali_names import Names, count_outputs, operator_names, output_name, schema_name
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.meaning import DEFAULT_SETTINGS, meaningful_settings
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -27,6 +28,14 @@ CPU_ONLY = types.CPU_ONLY_DEVICE_ID
 PIPELINED, ASYNC, SEPARATED, DYNAMIC = 1, 2, 4, 8
 DEFAULT_FLAGS = 4
 _SOURCE_ARGUMENTS = ("layout", "dtype", "ndim")
+_SETTINGS = frozenset(
+    {
+        "batch_size", "num_threads", "device_id", "seed", "enable_checkpointing", "prefetch_queue_depth",
+        "exec_pipelined", "exec_async", "exec_dynamic", "executor_flags", "bytes_per_sample",
+        "output_dtype", "output_ndim", "output_layout",
+    }
+)  # fmt: skip
+"""Settings that the form has fields for."""
 
 
 def dumps(graph: Graph, names: Names | None = None) -> bytes:
@@ -166,6 +175,9 @@ class _Writer:
             rest["groups"] = self.groups
         if renamed := {name: node for node, name in self.names.items() if node in graph.nodes and name != node}:
             rest["names"] = renamed
+        settings = meaningful_settings(graph.pipeline)
+        if beyond := {key: values.encode(value) for key, value in settings.items() if key not in _SETTINGS}:
+            rest["pipeline"] = beyond
         if rest:
             pipeline.dali_lab = json.dumps(rest, separators=(",", ":")).encode()
         return pipeline
@@ -173,7 +185,7 @@ class _Writer:
     def _settings(self, pipeline: Any) -> None:
         settings = self.graph.pipeline
         pipeline.batch_size = settings.get("batch_size") or 1
-        pipeline.num_threads = settings.get("num_threads") or 4
+        pipeline.num_threads = settings.get("num_threads") or DEFAULT_SETTINGS["num_threads"]
         device = settings.get("device_id")
         on_gpu = any(node.device != "cpu" for node in self.graph.nodes.values())
         pipeline.device_id = (0 if on_gpu else CPU_ONLY) if device is None else device

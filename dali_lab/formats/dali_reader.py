@@ -210,7 +210,9 @@ class Reader:
             settings["executor_flags"] = message.executor_flags
         if message.bytes_per_sample_hint:
             settings["bytes_per_sample"] = message.bytes_per_sample_hint
-        return {**settings, **self._described()}
+        beyond = self.rest.get("pipeline")
+        kept = {key: values.decode(value) for key, value in beyond.items()} if isinstance(beyond, dict) else {}
+        return {**kept, **settings, **self._described()}
 
     def _described(self) -> dict[str, Any]:
         """What the outputs must be."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from dali_lab.errors import DaliLabError, FormatError
-from dali_lab.graph.graph import Edge, Graph, Node, same_values
+from dali_lab.errors import FormatError
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import problems
-from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -102,53 +100,3 @@ def refuse(graph: Graph, unsuitable: Callable[[type[Operator]], str], target: st
             lines.append(f"{name} ({node.op}): {reason}")
     if lines:
         raise FormatError(f"{target} has no equivalent for:\n  " + "\n  ".join(lines))
-
-
-def plain_arguments(node: Node) -> dict[str, Any]:
-    """The arguments of a node that differ from their defaults, in the order of the declaration.
-
-    Where an operator tells an argument that has its default from one that was not given, all are kept.
-    """
-    known = has_operator(node.op)
-    table = find_operator(node.op).argument_table if known else {}
-    ordered = [name for name in table if name in node.arguments]
-    ordered += [name for name in node.arguments if name not in table]
-    plain = {name: node.arguments[name] for name in ordered if not _is_default(table, name, node.arguments[name])}
-    if known and len(plain) < len(ordered):
-        try:
-            find_operator(node.op).verify(plain, node.connections, len(node.inputs))
-        except DaliLabError:
-            return {name: node.arguments[name] for name in ordered}
-    return plain
-
-
-def _is_default(table: Mapping[str, Any], name: str, value: Any) -> bool:
-    if name not in table:
-        return False
-    arg = table[name]
-    if value is None:
-        return True
-    if arg.default is REQUIRED or arg.default is None:
-        return False
-    try:
-        return same_values(arg.canonical(arg.default), value)
-    except (ValueError, TypeError):
-        return False
-
-
-def plain_graph(graph: Graph) -> Graph:
-    """The graph without arguments that have their defaults, without settings that are not set, and without dead nodes.
-
-    Two graphs that differ only in what code does not tell apart have the same plain graph.
-    """
-    nodes = {}
-    for name, node in graph.nodes.items():
-        nodes[name] = node.replaced(arguments=plain_arguments(node))
-    needed = graph.ancestors(
-        [*(edge.node for edge in graph.outputs), *(n for n, node in nodes.items() if node.arguments.get("preserve"))]
-    )
-    settings = {key: value for key, value in graph.pipeline.items() if value is not None and (key, value) != _DEPTH}
-    return Graph({name: node for name, node in nodes.items() if name in needed}, graph.outputs, settings, graph.view)
-
-
-_DEPTH = ("prefetch_queue_depth", 2)

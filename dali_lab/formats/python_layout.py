@@ -151,7 +151,8 @@ def number(value: Any, *, whole: bool = False) -> str:
 def value_piece(value: Any, imports: Imports, hint: str = "", *, whole: bool = False) -> Piece:
     """Any argument value as Python."""
     if isinstance(value, types._NamedEnum):
-        return f"types.{value.name}"
+        short = getattr(types, value.name, None) is value
+        return f"types.{value.name}" if short else f"types.{type(value).__name__}.{value.name}"
     if value is None or isinstance(value, (bool, int, float)):
         return number(value, whole=whole)
     if isinstance(value, str):
@@ -168,7 +169,7 @@ def value_piece(value: Any, imports: Imports, hint: str = "", *, whole: bool = F
         )
         return Bracket("{", tuple(items), "}", True)
     if isinstance(value, types.ScalarConstant):
-        return f"types.Constant({number(value.value)}, types.{value.dtype.name})"
+        return f"types.Constant({number(value.value)}, {flat(value_piece(value.dtype, imports))})"
     if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biuf":
         imports.numpy = True
         kind = "np.bool_" if value.dtype.kind == "b" else f"np.{value.dtype.name}"

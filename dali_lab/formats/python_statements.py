@@ -6,10 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.formats.exported import plain_arguments
 from dali_lab.formats.python_expressions import ATOM, Expression, expression, is_expression, operand_count
 from dali_lab.formats.python_layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.graph.meaning import meaningful_arguments
 from dali_lab.graph.naming import is_reserved, node_name
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.operator import Operator
@@ -214,7 +214,7 @@ class Statements:
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
         # What conditionals record has defaults here that NVIDIA DALI does not have.
         inner = node.op.startswith("_conditional.")
-        arguments = node.arguments if inner else plain_arguments(node)
+        arguments = node.arguments if inner else meaningful_arguments(node)
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
+from dali_lab.graph.meaning import meaningful_arguments, meaningful_settings
 
 Kind = Literal[
     "node added",
@@ -88,7 +89,7 @@ def difference(before: Graph, after: Graph) -> list[Change]:
             changes += _node_changes(before.nodes[name], node)
     if before.outputs != after.outputs:
         changes.append(Change("outputs", None, None, before.outputs, after.outputs))
-    changes += _mapping_changes("setting", None, before.pipeline, after.pipeline)
+    changes += _mapping_changes("setting", None, *map(meaningful_settings, (before.pipeline, after.pipeline)))
     return changes
 
 
@@ -107,7 +108,8 @@ def _node_changes(before: Node, after: Node) -> Iterator[Change]:
         new = after.inputs[index] if index < len(after.inputs) else None
         if old != new:
             yield Change("input", after.id, f"input {index}", old, new)
-    yield from _mapping_changes("argument", after.id, before.arguments, after.arguments)
+    if not same_values(before.arguments, after.arguments):
+        yield from _mapping_changes("argument", after.id, *map(meaningful_arguments, (before, after)))
     yield from _mapping_changes("connection", after.id, before.connections, after.connections)
 
 
@@ -133,7 +135,7 @@ def _renamed(before: Graph, after: Graph) -> dict[str, str]:
             continue
         alike = new.get(_wiring(node, found), [])
         for other in alike:
-            if same_values(node.arguments, other.arguments):
+            if node._same_arguments(other):
                 found[name] = other.id
                 alike.remove(other)
                 break

@@ -44,6 +44,8 @@ class Edge(NamedTuple):
 class Node:
     """One operator at work: which, where, on what, and with which arguments.
 
+    Nodes are equal if they mean the same: an argument that only repeats its default makes no difference.
+
     Attributes
     ----------
     id
@@ -91,8 +93,16 @@ class Node:
         return (
             (self.id, self.op, self.device, self.inputs) == (other.id, other.op, other.device, other.inputs)
             and self.connections == other.connections
-            and same_values(self.arguments, other.arguments)
+            and self._same_arguments(other)
         )
+
+    def _same_arguments(self, other: Node) -> bool:
+        """Whether the arguments mean the same, given explicitly or by default."""
+        if same_values(self.arguments, other.arguments):
+            return True
+        from dali_lab.graph.meaning import meaningful_arguments
+
+        return same_values(meaningful_arguments(self), meaningful_arguments(other))
 
     def __hash__(self) -> int:
         return hash((self.id, self.op, self.device, self.inputs))
@@ -101,6 +111,8 @@ class Node:
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes by name in the order in which they were placed, the outputs, and the settings of the pipeline.
+
+    Graphs are equal if they mean the same; see :mod:`dali_lab.graph.meaning`.
 
     Attributes
     ----------
@@ -129,11 +141,14 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        return (
-            dict(self.nodes) == dict(other.nodes)
-            and self.outputs == other.outputs
-            and same_values(self.pipeline, other.pipeline)
-        )
+        return dict(self.nodes) == dict(other.nodes) and self.outputs == other.outputs and self._same_settings(other)
+
+    def _same_settings(self, other: Graph) -> bool:
+        if same_values(self.pipeline, other.pipeline):
+            return True
+        from dali_lab.graph.meaning import meaningful_settings
+
+        return same_values(meaningful_settings(self.pipeline), meaningful_settings(other.pipeline))
 
     __hash__ = None  # type: ignore[assignment]
 

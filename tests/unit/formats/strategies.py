@@ -21,7 +21,7 @@ TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_chara
 FLOATS = st.floats(width=32)
 INTEGERS = st.integers(-(2**31), 2**31 - 1)
 ENUMS = {
-    "dtype": [kind for kind in types.DALIDataType if 0 <= kind.value <= 11],
+    "dtype": list(types.DALIDataType),
     "image_type": list(types.DALIImageType),
     "interp_type": list(types.DALIInterpType),
 }
@@ -70,7 +70,7 @@ ARRAYS = st.builds(
 )
 SCALARS = st.one_of(st.none(), st.booleans(), INTEGERS, st.floats(), st.text(max_size=6), st.binary(max_size=4))
 OBJECTS = st.recursive(
-    st.one_of(SCALARS, st.sampled_from([kind for kind in types.DALIDataType if not kind.name.startswith("_")]), ARRAYS),
+    st.one_of(SCALARS, st.sampled_from([kind for kinds in ENUMS.values() for kind in kinds]), ARRAYS),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3).map(tuple),
         st.dictionaries(st.text(max_size=4), inner, max_size=3),
@@ -175,12 +175,17 @@ FINITE = st.floats(-1e4, 1e4)
 
 @st.composite
 def finished_graphs(
-    draw: st.DrawFn, *, names: st.SearchStrategy[str] = TEXTS, most: int = 7, cpu: bool = False
+    draw: st.DrawFn,
+    *,
+    names: st.SearchStrategy[str] = TEXTS,
+    most: int = 7,
+    cpu: bool = False,
+    beyond_dali: bool = True,
 ) -> Graph:
     """Graphs without a problem: operators with as many inputs as they take, all nodes needed by the outputs."""
     nodes: dict[str, Node] = {}
     for name in draw(st.lists(names, min_size=1, max_size=most, unique=True)):
-        node = draw(_finished_node(name, nodes, cpu))
+        node = draw(_finished_node(name, nodes, cpu, beyond_dali))
         trial = Graph({**nodes, name: node}, (Edge(name),))
         if not problems(trial):
             nodes[name] = node
@@ -191,8 +196,32 @@ def finished_graphs(
     outputs += [
         Edge(name) for name in draw(st.lists(st.sampled_from(sorted(nodes)), max_size=2)) if _count(nodes[name])
     ]
-    graph = Graph(nodes, tuple(outputs), {"batch_size": draw(st.integers(1, 9)), "num_threads": 2})
+    moved = [draw(st.sampled_from(["", "cpu", "gpu"])) for _ in outputs]
+    outputs = [
+        Edge(edge.node, edge.output, _moved(nodes[edge.node], to)) for edge, to in zip(outputs, moved, strict=True)
+    ]
+    graph = Graph(nodes, tuple(outputs), draw(_SETTINGS))
     return graph.without(set(nodes) - graph.ancestors(edge.node for edge in outputs))
+
+
+def _moved(node: Node, to: str) -> str:
+    """The device of an output, where that is not the one that it is made on."""
+    return to if to != ("cpu" if node.device == "cpu" else "gpu") else ""
+
+
+_SETTINGS = st.fixed_dictionaries(
+    {"batch_size": st.integers(1, 9)},
+    optional={
+        "num_threads": st.integers(1, 4),
+        "device_id": st.one_of(st.none(), st.integers(0, 3)),
+        "seed": st.integers(0, 2**40),
+        "prefetch_queue_depth": st.one_of(
+            st.integers(1, 4), st.fixed_dictionaries({"cpu_size": st.integers(1, 3), "gpu_size": st.integers(1, 3)})
+        ),
+        "enable_checkpointing": st.booleans(),
+        "exec_pipelined": st.booleans(),
+    },
+)
 
 
 def _count(node: Node) -> int:
@@ -200,9 +229,10 @@ def _count(node: Node) -> int:
 
 
 @st.composite
-def _finished_node(draw: st.DrawFn, name: str, before: dict[str, Node], cpu: bool) -> Node:
+def _finished_node(draw: st.DrawFn, name: str, before: dict[str, Node], cpu: bool, beyond_dali: bool) -> Node:
     edges = [Edge(other, index) for other, node in before.items() for index in range(_count(node))]
     takes = [op for op in OPERATORS.values() if edges or not any(not i.optional for i in op.inputs)]
+    takes = [op for op in takes if beyond_dali or not op.beyond_dali]
     operator = draw(st.sampled_from(takes))
     if draw(st.booleans()) and edges:
         operator = OPERATORS[

@@ -11,7 +11,6 @@ import pytest
 
 from dali_lab.errors import FormatError
 from dali_lab.formats import python_code, python_import
-from dali_lab.formats.exported import plain_graph
 from dali_lab.formats.python_import import Found
 from dali_lab.graph.graph import Edge
 from tests.unit.formats.test_python_code import example
@@ -109,7 +108,7 @@ def test_a_block_and_a_class_are_traced(program: Path) -> None:
 
 def test_what_was_exported_is_traced_back() -> None:
     graph = example()
-    assert plain_graph(python_import.trace_text(python_code.dumps(graph))).nodes.keys() == graph.nodes.keys()
+    assert python_import.trace_text(python_code.dumps(graph)).nodes.keys() == graph.nodes.keys()
 
 
 @pytest.mark.parametrize(
