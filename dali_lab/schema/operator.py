@@ -42,10 +42,15 @@ class Operator:
         The declaration; ``name``, ``preserve`` and, where `random` is set, ``seed`` are added to the arguments.
     devices
         Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``.
+    on_gpu
+        `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
+        from :meth:`Call.allocate` and :meth:`Call.scratch`.
+    gpu_tolerance
+        Largest difference between both devices, and why there is one.
     random
         It draws random numbers and takes a ``seed``.
     whole_batch
-        It must see all samples of a batch at once.
+        It must see all samples of a batch at once; `setup` may decide it.
     frames
         Sequences are cut into frames before `run` and joined after it.
     source
@@ -75,7 +80,9 @@ class Operator:
     arguments: ClassVar[tuple[Arg, ...]] = ()
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     random: ClassVar[bool] = False
-    whole_batch: ClassVar[bool] = False
+    on_gpu: ClassVar[bool] = False
+    gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
+    whole_batch: bool = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
     ends: bool = False

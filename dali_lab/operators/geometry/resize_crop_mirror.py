@@ -18,7 +18,7 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
     verify_resize,
 )
-from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
+from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import INTERP_NN
@@ -27,6 +27,8 @@ from dali_lab.types import INTERP_NN
 @register
 class ResizeCropMirror(Resizing):
     """Resizes images, cuts a window out of the result, and mirrors it; only the window is computed.
+
+    Where the window leaves the resized image, the edge of the image is repeated.
 
     As in NVIDIA DALI, `mirror` means the axes that it names where the spatial axes come first (``HWC``, ``DHWC``);
     behind a leading axis (``CHW``, ``FHWC``) each of its bits mirrors the axis before.
@@ -62,7 +64,7 @@ class ResizeCropMirror(Resizing):
         extents = extents_of(images)
         plan = resampling(call, extents, bool(self.value("subpixel_scale")))
         letters = "".join(letter for letter in images.layout if letter in "DHW")
-        windows, _ = within(call, crop_windows(call, plan.size, letters), plan.size)
+        windows = crop_windows(call, plan.size, letters)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (plan.high - plan.low) / plan.size
         low = plan.low + step * windows.start
@@ -87,6 +89,7 @@ class ResizeCropMirror(Resizing):
             {"size": (40, 44), "crop": (31, 17), "mirror": 3, "crop_pos_x": 0.2, "crop_pos_y": 0.9},
             {"resize_x": 50.0, "crop": (12, 30), "interp_type": INTERP_NN},
             {"resize_longer": 30.0},
+            {"size": (20, 30), "crop": (30, 24), "mirror": 1},
         ):
             yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
         yield Case(
@@ -104,4 +107,6 @@ class ResizeCropMirror(Resizing):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"resize_shorter": 20.0, "crop": (60, 24)}, words=("leaves the sample",))
+        yield ErrorCase(
+            (samples.pictures(),), {"resize_shorter": 20.0, "crop": (6, 24), "crop_pos_x": 1.5}, words=("crop_pos_x",)
+        )

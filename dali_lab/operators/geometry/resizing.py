@@ -141,14 +141,20 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
         if operator.values.get("roi_relative"):
             low, high = low * extents, high * extents
     limit = operator.values.get("max_size")
+    if limit is not None and len(limit) not in (1, axes):
+        raise call.problem(f"takes 1 or {axes} values, got {len(limit)}", argument="max_size")
     limits = None if limit is None else np.broadcast_to(np.asarray(limit, np.float64), (count, axes))
-    exact = adjusted_sizes(wanted, np.abs(high - low), mode, limits)
+    exact = adjusted_sizes(wanted, high - low, mode, limits)
     return rounded(low, high, exact, subpixel)
 
 
-def adjusted_sizes(wanted: Table, extents: Table, mode: str, limits: Table | None) -> Table:
-    """Sizes that were left out, and those that a mode changes; signs are kept, nothing is rounded yet."""
+def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | None) -> Table:
+    """Sizes that were left out, and those that a mode changes; nothing is rounded yet.
+
+    Signs are kept. A size that was left out has the sign of its region, so that it undoes a flip by the region.
+    """
     given = wanted != 0
+    extents = np.abs(regions)
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.where(extents > 0, np.abs(wanted) / extents, 1.0)
     result = np.abs(wanted)
@@ -176,7 +182,7 @@ def adjusted_sizes(wanted: Table, extents: Table, mode: str, limits: Table | Non
         result = np.where(keeps, result, extents * final[:, None])
     # Where nothing is asked for, the size stays, whatever its limits.
     result = np.where((count == 0)[:, None], extents, result)
-    return np.where(wanted < 0, -result, result)
+    return np.where(np.where(given, wanted, regions) < 0, -result, result)
 
 
 def rounded(low: Table, high: Table, exact: Table, subpixel: bool) -> Resampling:
@@ -196,6 +202,11 @@ class Resizing(Operator):
     """What resizing operators share: the filters and the kernel call."""
 
     family = "geometry"
+    differs = (
+        "A region that leaves the image repeats its edge, where NVIDIA DALI reads other memory. Nearest neighbour along"
+        " one axis with another filter along the other keeps to the region, which NVIDIA DALI shifts twice."
+        " `interp_type`, `min_filter` and `mag_filter` may be nodes of any integer type."
+    )
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")

@@ -14,12 +14,14 @@ from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, adjusted_sizes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
+from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
 
 LEVEL = "sums are formed in another order, so a value half-way between two levels may round to either"
 SUMS = "float32 sums are formed in another order"
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
+MOST_AXES = 3
+"""Axes that NVIDIA DALI resizes, which must follow each other."""
 
 
 @register
@@ -33,7 +35,6 @@ class TensorResize(Resizing):
     name = "tensor_resize"
     title = "Tensor resize"
     inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
-    frames = False
     arguments = (
         Arg(
             "sizes",
@@ -102,7 +103,10 @@ class TensorResize(Resizing):
     example = """
     >>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")
     """
-    differs = "Any number of axes can be resized, not only three that follow each other."
+    differs = (
+        "Any number of axes can be resized, not only three that follow each other. Regions that leave the sample repeat"
+        " its edge, and nearest neighbour along one axis with another filter along the other keeps to the region."
+    )
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
@@ -119,7 +123,19 @@ class TensorResize(Resizing):
         if "scales" in given and values.get("mode", "default") in ("not_larger", "not_smaller"):
             raise ArgumentError("takes 'sizes', not 'scales'", argument="mode", operator=cls.name)
 
+    def setup(self) -> None:
+        # Axes that are passed over without need are blurred by the Gaussian filter, and decide about ties of nearest
+        # neighbours. Which axes these are is a matter of the whole batch.
+        filters = [name for name in ("interp_type", "mag_filter", "min_filter") if name in self.given]
+        self.whole_batch = any(
+            name in self.connected or self.values[name] in (INTERP_GAUSSIAN, INTERP_NN) for name in filters
+        )
+
     def plan(self, call: Call, images: Batch) -> Resampling:
+        return self._plan(call, images)[0]
+
+    def _plan(self, call: Call, images: Batch) -> tuple[Resampling, list[int]]:
+        """Region and size along each axis, and the axes to resample."""
         axes = self._axes(call, images)
         extents = images.shapes.astype(np.float64)
         low, high = np.zeros_like(extents), extents.copy()
@@ -138,33 +154,34 @@ class TensorResize(Resizing):
         if self.value("max_size") is not None:
             limits = np.full_like(extents, np.inf)
             limits[:, axes] = np.broadcast_to(np.asarray(self.value("max_size")), (len(images), len(axes)))
-        exact = adjusted_sizes(wanted, region, self.value("mode"), limits)
+        exact = adjusted_sizes(wanted, high - low, self.value("mode"), limits)
         alignment = np.full_like(extents, 0.5)
         alignment[:, axes] = call.vectors("alignment", len(axes))
         size = np.maximum(self._rounded(np.abs(exact)), np.where(images.shapes > 0, 1.0, 0.0))
+        passed = _passed((size != extents) | (exact < 0) | (low != 0) | (high != extents), self.whole_batch)
         flip = exact < 0
         low, high = np.where(flip, high, low), np.where(flip, low, high)
         if self.value("subpixel_scale"):
+            exact = np.where(passed, exact, size)
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratio = np.where(exact != 0, size / np.abs(exact), 1.0)
             center = (1 - alignment) * low + alignment * high
             low, high = center + (low - center) * ratio, center + (high - center) * ratio
-        return Resampling(low, high, size.astype(np.int64))
+        used = passed if self.whole_batch else (size != extents) | (low != 0) | (high != extents)
+        return Resampling(low, high, size.astype(np.int64)), np.flatnonzero(used.any(axis=0)).tolist()
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu import resample
 
         dtype = self.output_dtype(call, data)
-        plan = self.plan(call, data)
+        plan, axes = self._plan(call, data)
         empty = (data.sizes == 0) & (plan.size.prod(axis=1) > 0)
         if empty.any():
             raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
-        changed = (plan.size != data.shapes) | (plan.low != 0) | (plan.high != data.shapes)
-        axes = np.flatnonzero(changed.any(axis=0)).tolist()
         out = call.allocate(plan.size, dtype, data.layout)
+        shrink, grow = self.filters(call)
         if not axes:
             return converted(data, dtype, out)
-        shrink, grow = self.filters(call)
         source, shapes = data, data.shapes.copy()
         while axes:
             # The last axis, together with the one before it if they are neighbours.
@@ -269,6 +286,24 @@ class TensorResize(Resizing):
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (0,), "axis_names": "H"}, words=("axis_names",))
         yield ErrorCase((pictures,), {"scales": (1.0,), "mode": "not_larger"}, words=("mode", "scales"))
         yield ErrorCase((samples.pictures(dtype=np.int32),), {"scales": (1.0,)}, words=("INT32", "UINT8"))
+
+
+def _passed(changed: npt.NDArray[np.bool_], together: bool) -> npt.NDArray[np.bool_]:
+    """The axes that NVIDIA DALI passes over in each sample: from the first that changes to the last, but at least two.
+
+    `together` takes those of all samples, as NVIDIA DALI does, whatever the sample itself needs.
+    """
+    if together:
+        changed = np.broadcast_to(changed.any(axis=0), changed.shape)
+    ndim = changed.shape[1]
+    some = changed.any(axis=1)
+    first = np.where(some, changed.argmax(axis=1), max(ndim - 2, 0))
+    last = np.where(some, ndim - 1 - changed[:, ::-1].argmax(axis=1), ndim - 1)
+    last = np.where((first == last) & (last + 1 < ndim), last + 1, last)
+    first = np.where((first == last) & (first > 0), first - 1, first)
+    axes = np.arange(ndim)
+    between = (axes >= first[:, None]) & (axes <= last[:, None])
+    return np.where((last - first < MOST_AXES)[:, None], between, changed)
 
 
 def _four(shapes: npt.NDArray[np.int64], axes: list[int]) -> npt.NDArray[np.int64]:
