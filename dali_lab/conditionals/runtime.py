@@ -8,6 +8,7 @@ from typing import Any
 from dali_lab.conditionals.stack import ConditionStack
 from dali_lab.data_node import DataNode
 from dali_lab.errors import GraphError
+from dali_lab.graph.naming import suggesting
 from dali_lab.graph.tracing import call_operator, user_line
 
 Branch = Callable[[], Any]
@@ -245,7 +246,9 @@ def _logical(value: Any, name: str, side: str) -> DataNode:
             f"the {side} side of '{name}' is on the GPU; logical expressions take scalars of bool on the CPU",
             origin=user_line(),
         )
-    result = call_operator("_conditional.validate_logical", (node,), {"expression_name": name, "expression_side": side})
+    with suggesting(""):
+        arguments = {"expression_name": name, "expression_side": side}
+        result = call_operator("_conditional.validate_logical", (node,), arguments)
     assert isinstance(result, DataNode)
     return result
 

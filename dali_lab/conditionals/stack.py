@@ -62,12 +62,13 @@ class ConditionStack:
         return found
 
     def _cut(self, index: int, original: DataNode, node: DataNode) -> DataNode:
+        from dali_lab.graph.naming import suggesting
         from dali_lab.graph.tracing import call_operator
 
         level = self._levels[index]
         pair = level.brought.get((_key(node), node.device))
         if pair is None:
-            with self.paused():
+            with self.paused(), suggesting(""):
                 pair = call_operator("_conditional.split", (node,), {"predicate": level.predicate})
             level.brought[_key(node), node.device] = pair
             for branch in (0, 1):

@@ -64,8 +64,8 @@ def loads(data: bytes, graph: Graph, names: Names, batch_size: int) -> Checkpoin
         raise FormatError(f"this is no checkpoint of a pipeline ({error})") from None
     if message.HasField("dali_lab"):
         return Checkpoint.loads(message.dali_lab)
-    if not message.cpts:
-        raise FormatError("this is no checkpoint of a pipeline: it holds no operators")
+    if not message.cpts or not all(isinstance(entry.operator_name, str) for entry in message.cpts):
+        raise FormatError("this is no checkpoint of a pipeline: it holds no operators that have names")
     return _foreign(message, graph, names, batch_size)
 
 
