@@ -202,7 +202,34 @@ class Batch:
 
     def arrays(self) -> list[Array]:
         """All samples as arrays over the same memory."""
-        return [self.array(index) for index in range(len(self))]
+        block = self._block()
+        if block is None or self.ndim != 1:
+            return [self.array(index) for index in range(len(self))]
+        starts = (self.addresses - block.ctypes.data).tolist()
+        ends = (self.addresses - block.ctypes.data + self.shapes[:, 0] * self.itemsize).tolist()
+        dtype = numpy_dtype(self.dtype)
+        cut = [block[start:end] for start, end in zip(starts, ends, strict=True)]
+        return cut if dtype == np.uint8 else [array.view(dtype) for array in cut]
+
+    def flat(self) -> npt.NDArray[np.uint8]:
+        """The bytes of all samples, which follow each other without gaps, as one array over the same memory."""
+        block = self._block()
+        assert block is not None
+        start = int(self.addresses[0]) - block.ctypes.data if len(self) else 0
+        return block[start : start + self.nbytes]
+
+    def _block(self) -> npt.NDArray[np.uint8] | None:
+        """The one array of bytes that holds all samples, if there is one."""
+        if len(self.owners) != 1 or not len(self):
+            return None
+        block = self.owners[0]
+        if type(block) is not np.ndarray or block.dtype != np.uint8 or block.ndim != 1:
+            return None
+        if not block.flags.c_contiguous or not block.flags.writeable:
+            return None
+        low = block.ctypes.data
+        inside = self.addresses.min() >= low and (self.addresses + self.sizes * self.itemsize).max() <= low + block.size
+        return block if inside else None
 
     def is_uniform(self) -> bool:
         """Whether all samples have the same shape."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.foreign import array_of, copy_out
 from dali_lab.batch.printing import tensor_text
+from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIDataType, numpy_dtype
 
@@ -195,7 +196,9 @@ class TensorGPU(TensorCPU):
     _device = "gpu"
 
     def as_cpu(self) -> TensorCPU:
-        """The tensor on the CPU."""
+        """The tensor on the CPU: a copy, once the GPU has made it."""
+        if self._batch.device is not None:
+            return TensorCPU._of(download(self._own()), 0)
         return TensorCPU._of(self._batch, self._index)
 
     @property

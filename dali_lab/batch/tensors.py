@@ -14,6 +14,7 @@ from dali_lab.batch.dense import gathered, is_contiguous
 from dali_lab.batch.foreign import array_of, copy_out, element_type, is_array_like
 from dali_lab.batch.printing import list_text
 from dali_lab.batch.tensor import TensorCPU, TensorGPU, checked_layout, reinterpreted
+from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIDataType
 
@@ -267,8 +268,8 @@ class TensorListGPU(TensorListCPU):
     _tensor = TensorGPU
 
     def as_cpu(self) -> TensorListCPU:
-        """The list on the CPU."""
-        return TensorListCPU(self._batch)
+        """The list on the CPU: a copy, once the GPU has made it."""
+        return TensorListCPU(download(self._batch))
 
     def at(self, index: int) -> Any:
         """One sample as a tensor."""

@@ -42,7 +42,10 @@ class EmulatedEvent(Event):
         self.time: float | None = None
 
     def done(self) -> bool:
-        return self.time is not None
+        with self.stream.device.lock:
+            if self.time is not None:
+                self.stream.device.merge(self.stream.device.host_clock, self.clock)
+            return self.time is not None
 
     def synchronize(self) -> None:
         device = self.stream.device
@@ -103,10 +106,11 @@ class EmulatedStream(Stream):
                 used = np.unique(column[column >= TAG]).tolist()
                 (writes if written else reads).extend(used)
                 column[column >= TAG] -= np.uint64(TAG)
-            self.device.check(self, at, variant.label, writes, reads)
+            self.device.check(self, at, variant.label, writes, reads, blocks_then)
             host.call(variant, samples, param, min(blocks[0], _ACROSS), min(blocks[1], max(1, count - 1)), _THREADS)
 
         with self.device.lock:
+            blocks_then = self.device.arena.blocks()
             at = self._tick()
             self.queue.append((run, None))
 
@@ -152,9 +156,10 @@ class EmulatedStream(Stream):
     ) -> None:
         with self.device.lock:
             at = self._tick()
+            blocks_then = self.device.arena.blocks()
 
             def run() -> None:
-                self.device.check(self, at, what, writes or [], reads or [])
+                self.device.check(self, at, what, writes or [], reads or [], blocks_then)
                 work()
 
             self.queue.append((run, None))
@@ -193,7 +198,7 @@ class EmulatedDevice(Device):
         self.taken = 0
         self.lock = threading.RLock()
         self.host_clock: dict[EmulatedStream, int] = {}
-        self.arena = Arena(self, 0) if exact else Arena(self)
+        self.arena = Arena(self, 0, self.lock) if exact else Arena(self, lock=self.lock)
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], int]] = {}
         self._starts: list[int] = []
         self._streams: dict[str, EmulatedStream] = {}
@@ -264,18 +269,26 @@ class EmulatedDevice(Device):
             into[stream] = max(number, into.get(stream, 0))
 
     def check(
-        self, stream: EmulatedStream, known: dict[EmulatedStream, int], what: str, writes: list[int], reads: list[int]
+        self,
+        stream: EmulatedStream,
+        known: dict[EmulatedStream, int],
+        what: str,
+        writes: list[int],
+        reads: list[int],
+        cuts: list[tuple[int, int]],
     ) -> None:
         """Note which memory work uses, and that what used it before is known to come before.
+
+        `cuts` are the blocks as they were when the work was given to the stream.
 
         Raises
         ------
         RaceError
             If it is not.
         """
-        blocks = {self.arena.block_of(address): True for address in writes}
+        blocks = {_block_of(cuts, address): True for address in writes}
         for address in reads:
-            blocks.setdefault(self.arena.block_of(address), False)
+            blocks.setdefault(_block_of(cuts, address), False)
         number = known[stream]
         for (start, stop), written in blocks.items():
             kept = []
@@ -293,3 +306,10 @@ class EmulatedDevice(Device):
             kept = [use for use in kept if (use.start, use.stop, use.stream, use.written) != same]
             kept.append(_Use(start, stop, stream, number, written, what))
             self._uses = kept
+
+
+def _block_of(cuts: list[tuple[int, int]], address: int) -> tuple[int, int]:
+    """Start and end of the block around an address."""
+    place = bisect.bisect_right(cuts, (address, 1 << 62)) - 1
+    start, size = cuts[place] if place >= 0 else (address, 1)
+    return (start, start + size) if address < start + size else (address, address + 1)

@@ -154,8 +154,8 @@ class Device(ABC):
     def memory(self) -> tuple[int, int]:
         """Bytes free and in total."""
 
-    def relieve(self) -> None:
+    def relieve(self) -> None:  # noqa: B027 (most devices have nothing to do)
         """Ask other libraries of this process to give their unused device memory back."""
 
-    def poison(self, stream: Stream, address: int, nbytes: int) -> None:
+    def poison(self, stream: Stream, address: int, nbytes: int) -> None:  # noqa: B027
         """Told where new memory begins its life; an emulated device spoils what was there."""

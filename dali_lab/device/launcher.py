@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -52,7 +52,7 @@ class Launcher:
         self._used = 0
         self._chunks: list[tuple[Block, Staging, int]] = []
 
-    def __enter__(self) -> Launcher:
+    def __enter__(self) -> Self:
         self.stream.lock.acquire()
         return self
 
@@ -133,9 +133,10 @@ class Launcher:
         return out
 
     def use(self, batch: Batch) -> None:
-        """Note that this work uses the memory of a batch that another stream may have made."""
+        """Use a batch that other streams may have made: after them, and its memory is kept until this has run."""
         for owner in batch.owners:
             if isinstance(owner, Block):
+                owner.ready_on(self.stream)
                 owner.used_on(self.stream)
 
     def keep(self, thing: Any) -> None:

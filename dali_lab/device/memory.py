@@ -40,6 +40,12 @@ class Block:
         """Note that work put together for a stream uses the memory, so that it is not reused before that has run."""
         self._users[stream] = stream.issued
 
+    def ready_on(self, stream: Stream) -> None:
+        """Let later work of a stream run after what other streams have been given to do with the memory."""
+        for user, number in self._users.items():
+            if user is not stream and number < user.issued:
+                stream.wait(self._arena.event_of(user, number))
+
     def __del__(self) -> None:
         arena = getattr(self, "_arena", None)
         if arena is not None:
@@ -69,9 +75,11 @@ class Arena:
         Whose memory.
     slab
         Bytes taken from the device at a time; 0 takes each block on its own, so that a memory checker sees its ends.
+    lock
+        The device's own lock, if its streams and events take one.
     """
 
-    def __init__(self, device: Device, slab: int = _SLAB) -> None:
+    def __init__(self, device: Device, slab: int = _SLAB, lock: threading.RLock | None = None) -> None:
         self.device = device
         self.slab = slab
         self.in_use = 0
@@ -83,7 +91,7 @@ class Arena:
         self._cuts: list[tuple[int, int]] = []  # where blocks begin and how long they are, for the emulated device
         # What references drop, at any moment and in any thread, is put back when memory is next asked for.
         self._returned: deque[tuple[int, int, dict[Stream, int]]] = deque()
-        self._lock = threading.RLock()
+        self._lock = lock or threading.RLock()
 
     def allocate(self, nbytes: int, stream: Stream, *, fresh: bool = False) -> Block:
         """A block for work of a stream; its contents are undefined.
@@ -124,7 +132,7 @@ class Arena:
             for found in list(self._free):
                 if self._slabs.get(found.address) == found.nbytes:
                     for stream, number in found.users.items():
-                        self._event(stream, number).synchronize()
+                        self.event_of(stream, number).synchronize()
                     self._free.remove(found)
                     del self._slabs[found.address]
                     self.device.give(found.address)
@@ -138,7 +146,7 @@ class Arena:
             found = self._grow(size)
         for user, number in found.users.items():
             if user is not stream:
-                stream.wait(self._event(user, number))
+                stream.wait(self.event_of(user, number))
         address = found.address
         if found.nbytes == size:
             self._free.remove(found)
@@ -167,7 +175,8 @@ class Arena:
         return best
 
     @staticmethod
-    def _event(user: Stream, number: int) -> Event:
+    def event_of(user: Stream, number: int) -> Event:
+        """The end of a stream's work that was put together as number `number`."""
         event = user.marked(number)
         return user.record() if event is None else event
 
@@ -195,12 +204,10 @@ class Arena:
         self._free.append(found)
         return found
 
-    def block_of(self, address: int) -> tuple[int, int]:
-        """Start and end of the block that was last cut around an address."""
+    def blocks(self) -> list[tuple[int, int]]:
+        """Addresses and sizes of the blocks as they were last cut, in order; kept for the emulated device."""
         with self._lock:
-            place = bisect.bisect_right(self._cuts, (address, 1 << 62)) - 1
-            start, size = self._cuts[place] if place >= 0 else (address, 1)
-            return (start, start + size) if address < start + size else (address, address + 1)
+            return list(self._cuts)
 
     def _note_cut(self, address: int, size: int) -> None:
         first = bisect.bisect_left(self._cuts, (address, 0))
@@ -220,7 +227,7 @@ class Arena:
         if not self.slab:
             for user, number in users.items():
                 if number < user.issued:
-                    self._event(user, number).synchronize()
+                    self.event_of(user, number).synchronize()
             del self._slabs[address]
             self.held -= size
             self.device.give(address)

@@ -1,26 +1,13 @@
-"""Where nodes run when they ask for a GPU and there is none."""
+"""Where nodes run that ask for a GPU: on a device, or on the CPU where there is none."""
 
 from __future__ import annotations
 
 import functools
-import os
 import warnings
 
+from dali_lab.device.interface import Device, DeviceError
 from dali_lab.errors import GraphError
-from dali_lab.graph.graph import Graph
-
-
-@functools.lru_cache(maxsize=1)
-def gpu_available() -> bool:
-    """Whether a CUDA device and the library that talks to it are there."""
-    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
-        return False
-    try:
-        import cupy
-
-        return int(cupy.cuda.runtime.getDeviceCount()) > 0
-    except (ImportError, RuntimeError):  # CuPy raises a RuntimeError of its own where the driver is missing
-        return False
+from dali_lab.graph.graph import Edge, Graph
 
 
 def gpu_nodes(graph: Graph) -> list[str]:
@@ -28,29 +15,67 @@ def gpu_nodes(graph: Graph) -> list[str]:
     return [f"{name} ({node.device})" for name, node in graph.nodes.items() if node.device in ("gpu", "mixed")]
 
 
-def check_placement(graph: Graph, mode: str) -> None:
-    """Warn once, or refuse, where nodes ask for a GPU that is not there.
+def output_on_gpu(graph: Graph, edge: Edge) -> bool:
+    """Whether an output of the graph is wanted on the GPU."""
+    return (edge.device or graph.nodes[edge.node].device) != "cpu"
+
+
+@functools.lru_cache(maxsize=16)
+def emulated_device(index: int) -> Device:
+    """The emulated device of a number."""
+    from dali_lab.device.emulated import EmulatedDevice
+
+    return EmulatedDevice(index)
+
+
+def find_device(mode: str, index: int = 0) -> Device:
+    """The device of a number.
 
     Parameters
     ----------
     mode
-        ``"auto"``, ``"require"`` or ``"never"``.
+        ``"emulated"`` for the emulated one, else a GPU.
+
+    Raises
+    ------
+    DeviceError
+        With what is wrong and what to do.
+    """
+    if mode == "emulated":
+        return emulated_device(index)
+    from dali_lab.device.cuda import cuda_device
+
+    return cuda_device(index)
+
+
+def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
+    """Where the nodes of a graph run that are placed on a GPU; `None` if on the CPU, which is warned of once.
+
+    Parameters
+    ----------
+    mode
+        ``"auto"``, ``"require"``, ``"never"`` or ``"emulated"``.
+    index
+        Number of the device.
 
     Raises
     ------
     GraphError
-        With ``"require"``.
+        With ``"require"``, if the device cannot be used.
     """
     placed = gpu_nodes(graph)
     moved = [str(edge) for edge in graph.outputs if edge.device == "gpu"]
     if not (placed or moved) or mode == "never":
-        return
-    what = ", ".join([*placed, *(f"output {name}" for name in moved)])
-    reason = "this release does not use the GPU yet" if gpu_available() else "there is no GPU here"
-    if mode == "require":
-        raise GraphError(f"a GPU is required, but {reason}; these nodes are placed on it: {what}")
-    warnings.warn(
-        f"{reason}, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
-        UserWarning,
-        stacklevel=5,
-    )
+        return None
+    try:
+        return find_device(mode, index)
+    except DeviceError as error:
+        what = ", ".join([*placed, *(f"output {name}" for name in moved)])
+        if mode == "require":
+            raise GraphError(f"a GPU is required, but {error}; these nodes are placed on it: {what}") from error
+        warnings.warn(
+            f"{error}, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return None

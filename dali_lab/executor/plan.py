@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from dali_lab.errors import DaliLabError, GraphError
 from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device
 
 
 @dataclass
@@ -20,6 +24,7 @@ class Step:
     operator: Operator
     outputs: int
     scope: int
+    gpu: bool = False
 
 
 @dataclass
@@ -36,12 +41,15 @@ class Stage:
         Which group of samples they work on: 0 for the batch itself, others for the branches of conditionals.
     exports
         Edges that something outside the stage uses.
+    gpu
+        The steps run on the plan's device, on the whole batch.
     """
 
     steps: list[Step]
     whole: bool
     scope: int
     exports: list[Edge] = field(default_factory=list)
+    gpu: bool = False
 
     @property
     def in_order(self) -> bool:
@@ -65,6 +73,8 @@ class Plan:
         Steps without inputs whose samples are drawn in order.
     known
         Edges whose batches are given instead of computed.
+    device
+        Where the nodes run that are placed on a GPU; `None` lets them run on the CPU.
     """
 
     graph: Graph
@@ -72,6 +82,7 @@ class Plan:
     outputs: tuple[Edge, ...]
     sources: list[Step]
     known: frozenset[Edge]
+    device: Device | None = None
 
     def steps(self) -> list[Step]:
         """All steps in order."""
@@ -86,6 +97,26 @@ class Plan:
 def bare(edge: Edge) -> Edge:
     """The edge without its device."""
     return Edge(edge.node, edge.output) if edge.device else edge
+
+
+def runs_on_gpu(node: Node, operator: Operator) -> bool:
+    """Whether a node runs on the device of a plan.
+
+    Raises
+    ------
+    GraphError
+        If it is placed there and has no implementation for it.
+    """
+    if node.device != "gpu":
+        return False
+    if not operator.on_gpu:
+        raise GraphError(
+            "has no GPU implementation; place it on the CPU (device='cpu') and move its output with .gpu()",
+            node=node.id,
+            operator=node.op,
+            origin=node.origin or None,
+        )
+    return True
 
 
 def make_operator(node: Node) -> Operator:
@@ -112,6 +143,7 @@ def make_plan(
     outputs: Sequence[Edge] | None = None,
     known: Collection[Edge] = (),
     operators: Mapping[str, Operator] | None = None,
+    device: Device | None = None,
 ) -> Plan:
     """Plan the computation of some edges of a graph.
 
@@ -125,6 +157,8 @@ def make_plan(
         Edges whose batches will be given; nothing before them is run.
     operators
         Operators to use again instead of making new ones, by node.
+    device
+        Where the nodes run that are placed on a GPU; on the CPU without one.
 
     Raises
     ------
@@ -148,23 +182,29 @@ def make_plan(
         operator = operators[name] if operators and name in operators else make_operator(node)
         edges = [bare(edge) for edge in node.edges()]
         scope = scopes[name]
-        step = Step(node, operator, operator.count_outputs(operator.values, len(node.inputs)), scope)
+        gpu = device is not None and runs_on_gpu(node, operator)
+        step = Step(node, operator, operator.count_outputs(operator.values, len(node.inputs)), scope, gpu)
         steps[name] = step
         level = 0
         for edge in edges:
             if edge in given or edge.node not in steps:
                 continue
-            made_whole = steps[edge.node].operator.whole_batch
-            level = max(level, levels[edge.node] + (1 if made_whole and not operator.whole_batch else 0))
+            source = steps[edge.node]
+            made_whole = source.operator.whole_batch or source.gpu
+            behind = made_whole and (source.gpu != gpu or not (operator.whole_batch or gpu))
+            behind = behind or (gpu and source.scope != scope)
+            level = max(level, levels[edge.node] + behind)
         levels[name] = level
         # A node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
-        grouped.setdefault((level, place if operator.whole_batch else 0, scope), []).append(step)
+        # Nodes on the GPU that depend on nothing else in between are one stage, after all others of their level.
+        turn = len(order) + 1 if gpu else place if operator.whole_batch else 0
+        grouped.setdefault((level, turn, scope), []).append(step)
     stages = [
-        Stage(group, whole > 0, scope)
+        Stage(group, whole > 0, scope, gpu=group[0].gpu)
         for (_, whole, scope), group in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1]))
     ]
     _find_exports(stages, wanted)
-    return Plan(graph, stages, wanted, [steps[n] for n in order if steps[n].operator.source], given)
+    return Plan(graph, stages, wanted, [steps[n] for n in order if steps[n].operator.source], given, device)
 
 
 def _needed(graph: Graph, wanted: Sequence[Edge], given: frozenset[Edge]) -> set[str]:

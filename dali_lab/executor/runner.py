@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.interface import Device
+from dali_lab.device.transfer import download, upload
 from dali_lab.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.executor import dali_checkpoint
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
+from dali_lab.executor.placement import output_on_gpu
 from dali_lab.executor.plan import make_plan
 from dali_lab.executor.settings import Settings
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
 from dali_lab.schema.operator import Draw
 
@@ -42,6 +45,8 @@ class Runner:
         Seed of each node that draws random numbers.
     names
         What NVIDIA DALI calls the operators of nodes, where that is not the node's name.
+    device
+        Where nodes placed on the GPU run; without one they run on the CPU.
 
     Notes
     -----
@@ -54,13 +59,14 @@ class Runner:
         settings: Settings,
         seeds: Mapping[str, int],
         names: Mapping[str, str] | None = None,
+        device: Device | None = None,
     ) -> None:
         assert settings.batch_size is not None
         self.graph = graph
         self.names = dict(names or {})
         self.settings = settings
         self.batch_size = settings.batch_size
-        self.plan = make_plan(optimized(graph) if settings.optimize else graph)
+        self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
         self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
         saved = None
@@ -193,9 +199,17 @@ class Runner:
         flight.run.wait()
         self.state = replace(self.state, drawn=flight.run.drawn_after, consumed=self.state.consumed + 1)
         batches = flight.run.outputs()
+        if self.plan.device is not None:
+            batches = [self._placed(batch, edge) for batch, edge in zip(batches, self.graph.outputs, strict=True)]
         for index, (batch, expected) in enumerate(zip(batches, self.expected, strict=True)):
             self._check_output(index, batch, *expected)
         return batches
+
+    def _placed(self, batch: Batch, edge: Edge) -> Batch:
+        """An output where the graph wants it."""
+        device = self.plan.device
+        assert device is not None
+        return upload(batch, device) if output_on_gpu(self.graph, edge) else download(batch)
 
     @staticmethod
     def _check_output(index: int, batch: Batch, dtype: Any, ndim: int | None, layout: str | None) -> None:

@@ -130,15 +130,18 @@ template <class V> struct Saturate<bool, V, true> {
 template <class V> struct Saturate<bool, V, false> {
     static __device__ inline bool of(V value) { return value != 0; }
 };
-template <class V, bool from_float> struct Saturate<half, V, from_float> {
-    static __device__ inline half of(V value) { half result = {float_to_half((float)value)}; return result; }
-};
-template <class V, bool from_float> struct Saturate<float, V, from_float> {
-    static __device__ inline float of(V value) { return (float)value; }
-};
-template <class V, bool from_float> struct Saturate<double, V, from_float> {
-    static __device__ inline double of(V value) { return (double)value; }
-};
+#define TO_FLOAT(T, CONVERSION)                                                            \
+    template <class V> struct Saturate<T, V, true> {                                       \
+        static __device__ inline T of(V value) { return CONVERSION; }                      \
+    };                                                                                     \
+    template <class V> struct Saturate<T, V, false> {                                      \
+        static __device__ inline T of(V value) { return CONVERSION; }                      \
+    };
+__device__ inline half make_half(float value) { half result = {float_to_half(value)}; return result; }
+TO_FLOAT(half, make_half((float)value))
+TO_FLOAT(float, (float)value)
+TO_FLOAT(double, (double)value)
+#undef TO_FLOAT
 template <class T, class V> __device__ inline T saturate(V value) {
     return Saturate<T, V, Traits<V>::is_float>::of(value);
 }

@@ -11,6 +11,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, pipeline_def, types
+from dali_lab.device.interface import DeviceError
 
 try:
     import nvidia.dali as oracle
@@ -244,8 +245,12 @@ def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
     assert seen == [0, 1, "error", 3, 4]
 
 
+def no_gpu(mode: str, index: int = 0) -> None:
+    raise DeviceError("there is no GPU here")
+
+
 def test_nodes_are_moved_to_the_cpu_with_one_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dali_lab.executor.placement.gpu_available", lambda: False)
+    monkeypatch.setattr("dali_lab.executor.placement.find_device", no_gpu)
     monkeypatch.delenv("DALI_LAB_GPU", raising=False)
 
     def make(**settings: Any) -> Pipeline:

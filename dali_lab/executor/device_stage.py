@@ -1,0 +1,98 @@
+"""Runs a stage on a GPU: all of its launches put together, issued at once, and nothing waited for."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from dali_lab.batch.batch import Batch
+from dali_lab.device.launcher import Launcher
+from dali_lab.device.transfer import to_device
+from dali_lab.graph.graph import Edge
+
+if TYPE_CHECKING:
+    from dali_lab.executor.engine import BatchRun, Engine
+    from dali_lab.executor.plan import Stage
+
+COMPUTE = "compute"
+
+
+def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
+    """Put the steps of a stage together on the compute stream; the batches that leave it are there when it has run.
+
+    A batch between two steps goes back to the arena after its last use, so its memory is had again within the stage.
+    """
+    from dali_lab.executor.engine import explain
+
+    try:
+        _put_together(engine, run, stage)
+    except Exception as error:  # what the device refuses: memory, a kernel that does not compile
+        step = stage.steps[0]
+        run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
+
+
+def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
+    from dali_lab.executor.engine import explain, run_step
+    from dali_lab.executor.plan import bare
+
+    assert engine.device is not None
+    local: dict[Edge, Batch] = {}
+    failed: set[str] = set()
+    uses = _last_uses(stage)
+    with Launcher(engine.device.stream(COMPUTE)) as gpu:
+        for place, step in enumerate(stage.steps):
+            if run.cancelled:
+                return
+            edges = [bare(edge) for edge in step.node.inputs]
+            connections = {name: bare(edge) for name, edge in step.node.connections.items()}
+            needed = [*edges, *connections.values()]
+            if any(edge.node in failed or (edge not in local and edge not in run.values) for edge in needed):
+                failed.add(step.node.id)
+                continue
+            began = time.perf_counter()
+            inputs: list[Batch] = []
+            try:
+                for edge in edges:
+                    if edge not in local:
+                        local[edge] = to_device(run.values[edge], gpu)
+                    inputs.append(local[edge])
+                arguments = {name: engine.on_host(run, edge) for name, edge in connections.items()}
+                count = len(inputs[0]) if inputs else engine.count(run, stage)
+                call = engine.make_call(run, stage, step, arguments, inputs, 0, count)
+                call.gpu = gpu
+                results = run_step(step, call, inputs, check=False)
+                results = tuple(to_device(batch, gpu) for batch in results)
+            except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+                run.failures.append((step.node.id, 0, run.size, explain(error, step, inputs)))
+                failed.add(step.node.id)
+                if not engine.keep_going:
+                    return
+                continue
+            run.seconds[step.node.id] += time.perf_counter() - began
+            for output, batch in enumerate(results):
+                local[Edge(step.node.id, output)] = batch
+                if engine.memory is not None:
+                    run.count_memory(Edge(step.node.id, output), batch)
+            inputs.clear()
+            for edge in uses[place]:
+                local.pop(edge, None)
+    for edge in stage.exports:
+        if edge in local:
+            run.parts[edge][0] = local[edge]
+
+
+def _last_uses(stage: Stage) -> list[list[Edge]]:
+    """For each step the edges that nothing needs after it."""
+    from dali_lab.executor.plan import bare
+
+    last: dict[Edge, int] = {}
+    for place, step in enumerate(stage.steps):
+        for output in range(step.outputs):
+            last[Edge(step.node.id, output)] = place
+        for edge in map(bare, step.node.edges()):
+            last[edge] = place
+    uses: list[list[Edge]] = [[] for _ in stage.steps]
+    for edge, place in last.items():
+        if edge not in stage.exports:
+            uses[place].append(edge)
+    return uses

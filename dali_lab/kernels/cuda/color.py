@@ -1,0 +1,69 @@
+"""Scales, offsets and colour matrices; see :mod:`dali_lab.kernels.cpu.color`, which has the same functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_TYPES = ("u1", "i2", "i4", "f2", "f4")
+
+SCALE = Kernel(
+    "color.cu",
+    "scale",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("factor", "f4"), ("offset", "f4")),
+    types=(_TYPES, _TYPES),
+)
+LINEAR_RGB = Kernel(
+    "color.cu",
+    "linear_rgb",
+    sample=(("data", "u8"), ("out", "u8"), ("pixels", "i8"), ("matrix", "f4", 9), ("offset", "f4", 3)),
+    types=(_TYPES, _TYPES),
+)
+MIX = Kernel(
+    "color.cu",
+    "mix",
+    sample=(("data", "u8"), ("out", "u8"), ("matrix", "u8"), ("offset", "u8"), ("pixels", "i8")),
+    param=(("inputs", "i4"), ("outputs", "i4")),
+    types=(("u1", "f4"), ("u1", "f4")),
+)
+
+
+@launches
+def scale(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any
+) -> None:
+    """``out = in * factor + offset`` with a factor and an offset for each sample."""
+    sample = {"data": src, "out": dst, "total": sizes, "factor": factor, "offset": offset}
+    SCALE.launch(gpu, (src_dtype, dst_dtype), sizes, sample)
+
+
+@launches
+def linear_rgb(
+    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
+) -> None:
+    """``out = matrix @ in + offset`` for pixels of three interleaved channels."""
+    sample = {"data": src, "out": dst, "pixels": pixels, "matrix": matrix, "offset": offset}
+    LINEAR_RGB.launch(gpu, (src_dtype, dst_dtype), pixels, sample)
+
+
+@launches
+def mix(
+    gpu: Launcher, src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src_dtype: Any, dst_dtype: Any
+) -> None:
+    """``out = matrix @ in + offset`` with one matrix for all samples, between any numbers of channels."""
+    outputs, inputs = matrix.shape
+    sample = {
+        "data": src,
+        "out": dst,
+        "matrix": gpu.constant(np.asarray(matrix, np.float32)),
+        "offset": gpu.constant(np.asarray(offset, np.float32)),
+        "pixels": pixels,
+    }
+    MIX.launch(gpu, (src_dtype, dst_dtype), pixels * outputs, sample, {"inputs": inputs, "outputs": outputs})
