@@ -30,6 +30,8 @@ _MAX_CHANNELS = 64
 #: Pictures of at most so many pixels go to simplejpeg in any case. Larger ones do where there is memory for them:
 #: new pages cost more than it saves, and nvImageCodec keeps its own.
 _SMALL = 1 << 15
+#: Headers of files of at most so many bytes on average are read in compiled code: it has to be compiled first.
+_SMALL_FILE = 1 << 14
 #: How many bytes before the end to look for the marker that closes a JPEG: some cameras append padding.
 _END_OF_JPEG = 1024
 
@@ -44,6 +46,7 @@ def decode(
     use_fast_idct: bool = False,
     max_pixels: int | None = None,
     allocate: Allocate | None = None,
+    headers: Sequence[ImageInfo | CodecError] | None = None,
 ) -> tuple[list[Array | None], Failures]:
     """Decode a chunk of pictures in the calling thread, mostly without the GIL.
 
@@ -69,6 +72,8 @@ def decode(
         Gives memory for a picture of a shape and dtype, C-contiguous. Whole upright JPEG, PNG and WebP pictures are
         decoded into it, where no conversion follows; other results are in new memory all the same. Pooled memory
         pays: fresh pages for a picture can cost half of what decoding it does.
+    headers
+        What :func:`read_headers` found, if it was asked before.
 
     Returns
     -------
@@ -91,7 +96,9 @@ def decode(
 
     for index, data in enumerate(buffers):
         try:
-            info = peek(data)
+            info = peek(data) if headers is None else headers[index]
+            if isinstance(info, CodecError):
+                raise info
             _refuse_bombs(info, limit)
             region = None if regions is None else _checked(regions[index], info, adjust_orientation)
             if info.format in _BATCHED:
@@ -127,6 +134,107 @@ def decode(
         _decode_batched(later, arrays, failures, wanted, dtype, adjust_orientation, use_fast_idct)
         failures.sort()
     return arrays, failures
+
+
+def read_headers(
+    buffers: Sequence[Buffer], addresses: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
+) -> list[ImageInfo | CodecError]:
+    """What :func:`peek` says of each picture of a chunk, or why it says nothing.
+
+    Parameters
+    ----------
+    buffers
+        Encoded pictures.
+    addresses, lengths
+        The same as ``int64[N]`` addresses and sizes in bytes.
+    """
+    rows: list[Any] = [(0, 0, 0, 0)] * len(buffers)
+    if len(buffers) and lengths.mean() < _SMALL_FILE:
+        from dali_lab.codecs.jpeg_headers import read_plain
+
+        rows = read_plain(addresses, lengths).tolist()
+    found: list[ImageInfo | CodecError] = []
+    for data, (height, width, channels, plain) in zip(buffers, rows, strict=True):
+        if plain:
+            color = "gray" if channels == 1 else "ycc"
+            found.append(ImageInfo(height, width, channels, "uint8", "jpeg", 1, 8, color))
+            continue
+        try:
+            found.append(peek(data))
+        except CodecError as error:
+            found.append(error)
+    return found
+
+
+def decode_plain(
+    buffers: Sequence[Buffer],
+    headers: Sequence[ImageInfo | CodecError],
+    output_type: str,
+    allocate: Callable[[npt.NDArray[np.int64]], Array],
+    *,
+    windows: npt.NDArray[np.int64] | None = None,
+    adjust_orientation: bool = True,
+    use_fast_idct: bool = False,
+) -> bool:
+    """Decode a chunk of upright 8-bit JPEG pictures, one after the other, into one block of memory.
+
+    Parameters
+    ----------
+    buffers, headers
+        Encoded pictures and what :func:`read_headers` says of them.
+    output_type
+        ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``.
+    allocate
+        Takes the shapes of the results, ``int64[N, 3]``, and gives their memory as a flat uint8 array.
+    windows
+        For each picture ``(y0, x0, y1, x1)`` within it, ``int64[N, 4]``; then only small pictures are taken.
+
+    Returns
+    -------
+    bool
+        `False` where this chunk is none for it, or a picture seems damaged: :func:`decode` takes them all.
+    """
+    if not len(buffers) or not turbojpeg.available() or output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA"):
+        return False
+    shapes = np.empty((len(buffers), 3), np.int64)
+    names = []
+    for index, info in enumerate(headers):
+        if isinstance(info, CodecError) or not _is_plain_jpeg(info, adjust_orientation):
+            return False
+        pixels = info.height * info.width
+        if pixels > MAX_PIXELS or (windows is not None and pixels > _SMALL):
+            return False
+        name = _jpeg_color(output_type, info)
+        names.append(name)
+        shapes[index] = info.height, info.width, 1 if name == "GRAY" else 3
+    if windows is None:
+        memory = allocate(shapes)
+        ends = np.cumsum(shapes.prod(axis=1)).tolist()
+        start = 0
+        for data, name, shape, end in zip(buffers, names, shapes.tolist(), ends, strict=True):
+            if turbojpeg.decode(data, name, use_fast_idct, memory[start:end].reshape(shape)) is None:
+                return False
+            start = end
+        return True
+    low, high = windows[:, :2], windows[:, 2:]
+    if not ((low >= 0) & (low < high) & (high <= shapes[:, :2])).all():
+        return False
+    cut = shapes.copy()
+    cut[:, :2] = high - low
+    memory = allocate(cut)
+    scratch = np.empty(int(shapes.prod(axis=1).max()), np.uint8)
+    ends = np.cumsum(cut.prod(axis=1)).tolist()
+    start = 0
+    for data, name, info, shape, (y0, x0, y1, x1), end in zip(
+        buffers, names, headers, cut.tolist(), windows.tolist(), ends, strict=True
+    ):
+        assert isinstance(info, ImageInfo)
+        whole = scratch[: info.height * info.width * shape[2]].reshape(info.height, info.width, shape[2])
+        if turbojpeg.decode(data, name, use_fast_idct, whole) is None:
+            return False
+        memory[start:end].reshape(shape)[...] = whole[y0:y1, x0:x1]
+        start = end
+    return True
 
 
 def decode_one(data: Buffer, **arguments: Any) -> Array:
@@ -337,10 +445,12 @@ __all__ = [
     "ImageInfo",
     "decode",
     "decode_one",
+    "decode_plain",
     "encode_jpeg",
     "encode_png",
     "jpeg_round_trip",
     "output_name",
     "peek",
     "peek_shapes",
+    "read_headers",
 ]

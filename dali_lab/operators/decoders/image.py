@@ -84,15 +84,32 @@ class ImageDecoder(Operator):
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         buffers: Sequence[Any] = data.arrays()
-        regions = self.regions(call, self._sizes(call, buffers), inputs[1:]) if self.needs_sizes else None
+        headers = image.read_headers(buffers, data.addresses, data.shapes[:, 0])
+        regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
+        output_type = self.value("output_type").name
         dtype = self.value("dtype")
+        turn, fast = self.value("adjust_orientation"), self.value("use_fast_idct")
+        if dtype == UINT8:
+            made: list[Batch] = []
+
+            def allocate(shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
+                made.append(call.allocate(shapes, UINT8, "HWC"))
+                return made[0].flat()
+
+            if image.decode_plain(
+                buffers, headers, output_type, allocate, windows=regions, adjust_orientation=turn, use_fast_idct=fast
+            ):
+                made[0].sources = data.sources
+                return made[0]
         arrays, failures = image.decode(
             buffers,
             regions=regions,
-            output_type=self.value("output_type").name,
+            output_type=output_type,
             dtype=numpy_dtype(dtype),
-            adjust_orientation=self.value("adjust_orientation"),
-            use_fast_idct=self.value("use_fast_idct"),
+            adjust_orientation=turn,
+            use_fast_idct=fast,
+            allocate=np.empty,
+            headers=headers,
         )
         if failures:
             index, reason = failures[0]
@@ -101,17 +118,14 @@ class ImageDecoder(Operator):
         result.sources = data.sources
         return result
 
-    def _sizes(self, call: Call, buffers: Sequence[Any]) -> npt.NDArray[np.int64]:
+    def _sizes(self, call: Call, headers: Sequence[Any]) -> npt.NDArray[np.int64]:
         """Height and width of each picture as displayed, ``int64[N, 2]``."""
-        from dali_lab.codecs import image
-
-        sizes = np.empty((len(buffers), 2), np.int64)
-        for index, buffer in enumerate(buffers):
-            try:
-                info = image.peek(buffer)
-            except image.CodecError as error:
-                raise call.problem(f"cannot decode the picture: {error}", sample=index) from error
-            sizes[index] = info.displayed_size if self.value("adjust_orientation") else (info.height, info.width)
+        sizes = np.empty((len(headers), 2), np.int64)
+        turn = self.value("adjust_orientation")
+        for index, info in enumerate(headers):
+            if isinstance(info, Exception):
+                raise call.problem(f"cannot decode the picture: {info}", sample=index) from info
+            sizes[index] = info.displayed_size if turn else (info.height, info.width)
         return sizes
 
     @staticmethod

@@ -9,6 +9,7 @@ import pytest
 
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu import normalize, resample
+from dali_lab.kernels.cpu.resample_pixels import takes
 from dali_lab.types import FLOAT, UINT8
 
 Array = np.ndarray[Any, Any]
@@ -121,8 +122,8 @@ def test_resize_crop_mirror_normalize(channels_of_mean: int, general: Any) -> No
 
 def test_what_the_vectors_do_not_take() -> None:
     ones = np.ones(2, np.int64)
-    assert resample.takes(3 * ones, 8 * ones, 8 * ones)
-    assert not resample.takes(3 * ones, 7 * ones, 8 * ones)
-    assert not resample.takes(3 * ones, 8 * ones, 7 * ones)
-    assert not resample.takes(np.array([3, 1]), 8 * ones, 8 * ones)
-    assert not resample.takes(ones[:0], ones[:0], ones[:0])
+    assert takes(3 * ones, 8 * ones, 8 * ones)
+    assert not takes(3 * ones, 7 * ones, 8 * ones)
+    assert not takes(3 * ones, 8 * ones, 7 * ones)
+    assert not takes(np.array([3, 1]), 8 * ones, 8 * ones)
+    assert not takes(ones[:0], ones[:0], ones[:0])

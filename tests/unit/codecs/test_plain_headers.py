@@ -1,0 +1,108 @@
+"""Headers that are read for a whole chunk are those of ``peek``; what is unusual is left to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from dali_lab.codecs import image
+from dali_lab.codecs.jpeg_headers import read_plain
+from dali_lab.schema.samples import picture
+
+Array = np.ndarray[Any, Any]
+
+
+def jpeg(height: int, width: int, channels: int = 3, **flags: int) -> bytes:
+    parameters = [value for name, flag in flags.items() for value in (getattr(cv2, f"IMWRITE_JPEG_{name}"), flag)]
+    return bytes(cv2.imencode(".jpg", picture(height, width, channels), parameters)[1])
+
+
+def read(files: list[bytes]) -> list[Any]:
+    arrays = [np.frombuffer(data, np.uint8) for data in files]
+    addresses = np.array([array.ctypes.data for array in arrays], np.int64)
+    return list(read_plain(addresses, np.array([array.size for array in arrays], np.int64)).tolist())
+
+
+def test_plain_pictures() -> None:
+    files = [jpeg(30, 41), jpeg(7, 9, 1), jpeg(64, 64, PROGRESSIVE=1), jpeg(50, 20, RST_INTERVAL=2)]
+    for row, data in zip(read(files), files, strict=True):
+        info = image.peek(data)
+        assert row == [info.height, info.width, info.channels, 1]
+
+
+def test_what_is_left_to_peek() -> None:
+    plain = jpeg(30, 41)
+    exif = plain[:2] + b"\xff\xe1\x00\x08Exif\x00\x00" + plain[2:]
+    four = plain.replace(b"\x08\x00\x1e\x00\x29\x03", b"\x08\x00\x1e\x00\x29\x04")
+    empty = plain.replace(b"\x08\x00\x1e\x00\x29\x03", b"\x08\x00\x00\x00\x29\x03")
+    png = bytes(cv2.imencode(".png", picture(5, 5))[1])
+    stray = plain[:2] + b"\x00" + plain[2:]
+    for row in read([exif, four, empty, png, stray, b"", b"\xff\xd8", b"\xff" * 100]):
+        assert row[3] == 0
+
+
+def test_cut_anywhere() -> None:
+    data = jpeg(30, 41)
+    whole = data.index(b"\xff\xda")
+    for size, row in enumerate(read([data[:size] for size in range(whole + 8)])):
+        assert row[3] == 0 or (row[:3] == [30, 41, 3] and size >= whole + 4)
+
+
+def test_read_headers_agrees_with_peek() -> None:
+    plain = jpeg(30, 41)
+    files = [plain, b"junk", plain[:2] + b"\x00" + plain[2:], bytes(cv2.imencode(".png", picture(5, 6))[1])]
+    arrays = [np.frombuffer(data, np.uint8) for data in files]
+    found = image.read_headers(
+        arrays, np.array([a.ctypes.data for a in arrays]), np.array([a.size for a in arrays], np.int64)
+    )
+    for info, data in zip(found, files, strict=True):
+        if isinstance(info, image.CodecError):
+            with pytest.raises(image.CodecError, match=str(info)[:12]):
+                image.peek(data)
+        else:
+            assert info == image.peek(data)
+
+
+@pytest.mark.parametrize("output_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_decode_plain(output_type: str, cut: bool) -> None:
+    files = [jpeg(30, 41), jpeg(17, 9, 1), jpeg(64, 64, PROGRESSIVE=1)]
+    headers = [image.peek(data) for data in files]
+    windows = np.array([[3, 4, 30, 40], [0, 0, 17, 9], [63, 1, 64, 2]], np.int64) if cut else None
+    blocks: list[Array] = []
+    shapes: list[Array] = []
+
+    def allocate(table: Array) -> Array:
+        shapes.append(table)
+        blocks.append(np.zeros(int(table.prod(axis=1).sum()), np.uint8))
+        return blocks[0]
+
+    assert image.decode_plain(files, headers, output_type, allocate, windows=windows)
+    expected, failures = image.decode(files, output_type=output_type, regions=windows)
+    assert not failures
+    start = 0
+    for shape, array in zip(shapes[0], expected, strict=True):
+        assert array is not None
+        assert tuple(shape) == array.shape
+        np.testing.assert_array_equal(blocks[0][start : start + array.size].reshape(shape), array)
+        start += array.size
+
+
+def test_chunks_that_decode_plain_leaves_alone() -> None:
+    def allocate(table: Array) -> Array:
+        return np.zeros(int(table.prod(axis=1).sum()), np.uint8)
+
+    plain = jpeg(30, 41)
+    info = image.peek(plain)
+    png = bytes(cv2.imencode(".png", picture(5, 6))[1])
+    outside = np.array([[0, 0, 31, 41]], np.int64)
+    assert not image.decode_plain([], [], "RGB", allocate)
+    assert not image.decode_plain([plain], [info], "YCbCr", allocate)
+    assert not image.decode_plain([png], [image.peek(png)], "RGB", allocate)
+    assert not image.decode_plain([plain], [info._replace(orientation=6)], "RGB", allocate)
+    assert not image.decode_plain([plain], [info], "RGB", allocate, windows=outside)
+    assert not image.decode_plain([plain[:400]], [info], "RGB", allocate)
+    assert not image.decode_plain([plain], [image.CodecError("no picture")], "RGB", allocate)
