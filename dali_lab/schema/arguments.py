@@ -61,6 +61,8 @@ class Arg:
         ``"px"``, ``"deg"``, ``"Hz"``, ``"dB"``, ``"s"``.
     choices
         Allowed words of a string argument.
+    synonyms
+        Other words for some of `choices`, each with the one it stands for; then upper and lower case do not matter.
     widget
         Form control, where the type does not already tell it.
     important
@@ -89,6 +91,7 @@ class Arg:
     step: float | None = None
     unit: str | None = None
     choices: tuple[str, ...] | None = None
+    synonyms: tuple[tuple[str, str], ...] = ()
     widget: str | None = None
     important: bool = False
     advanced: bool = False
@@ -158,6 +161,8 @@ class Arg:
         )
 
     def _word(self, value: str) -> str:
+        if self.synonyms:
+            value = dict(self.synonyms).get(value.lower(), value.lower())
         if self.choices and value not in self.choices:
             raise ArgumentError(
                 f"{value!r} is none of {', '.join(map(repr, self.choices))}{nearest(value, self.choices)}",

@@ -27,6 +27,7 @@ from dali_lab.kernels.cpu.standard_random import poisson
 Array = np.ndarray[Any, Any]
 
 _STEP = np.uint64(WORDS_PER_ELEMENT)
+_TOO_MANY = np.float32(4.29e9)  # near the largest uint32, which a Poisson number with this mean may exceed
 
 
 @kernel
@@ -97,7 +98,7 @@ def salt_and_pepper(
 def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, like: Array) -> None:
     """Replace each element by `factor` times a Poisson number with the mean ``element / factor``; 0 for a factor of 0.
 
-    `factors` is ``float32[N]``; negative elements have the mean 0.
+    `factors` is ``float32[N]``; negative elements have the mean 0. Elements whose mean no ``uint32`` can hold stay.
     """
     state = np.empty(7, np.uint64)
     kept = np.zeros(2, np.float64)
@@ -112,6 +113,9 @@ def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors:
         for p in range(counts[i]):
             start_words(state, key, highs[i], _STEP * np.uint64(p))
             mean = max(np.float32(0), np.float32(source[p]) * inverse)
+            if not mean < _TOO_MANY:
+                target[p] = source[p]
+                continue
             target[p] = saturate(np.float32(poisson(state, kept, np.float64(mean))) * factor, like)
 
 

@@ -17,6 +17,12 @@ from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
+_SAME_BORDERS = {
+    "reflect_101": ("101", "reflect101"),
+    "reflect_1001": ("1001", "reflect1001", "reflect"),
+    "clamp": ("edge",),
+    "constant": ("const", "fill", "pad"),
+}
 SUMS = "float32 products are summed in another order"
 Array = npt.NDArray[Any]
 Table = npt.NDArray[np.int64]
@@ -63,6 +69,7 @@ class Filter(Operator):
             "reflect_101",
             "What is outside: the image mirrored without its edge or with it, repeated, its edge, or `fill_value`.",
             choices=BORDERS,
+            synonyms=tuple((other, border) for border, others in _SAME_BORDERS.items() for other in others),
         ),
         Arg(
             "mode",
@@ -70,6 +77,7 @@ class Filter(Operator):
             "same",
             "``valid`` gives only places where the window lies inside the image.",
             choices=("same", "valid"),
+            synonyms=(("same", "same"), ("valid", "valid")),
             important=True,
         ),
         Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
@@ -194,6 +202,8 @@ class Filter(Operator):
         for arguments in options:
             yield Case((pictures, windows), arguments)
             yield Case((pictures, windows, fills), {**arguments, "border": "constant"})
+        for border in ("Fill", "1001", "REFLECT101", "edge"):
+            yield Case((pictures, windows), {"border": border, "mode": "SAME"})
         yield Case((pictures, windows), {"dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
         yield Case((samples.pictures(dtype=np.float32), windows), {"border": "wrap"}, tolerance=1e-5, reason=SUMS)
         for dtype in (np.int16, np.uint16):
