@@ -268,8 +268,9 @@ def inverted_affine(matrices: Array) -> Array:
     table = np.asarray(matrices, np.float32).reshape(-1, 6)
     a, b, tx, c, d, ty = table.T
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.float32(1) / (a * d - b * c)
-        inverse = np.stack([d * scale, -b * scale, tx, -c * scale, a * scale, ty], axis=1).astype(np.float32)
+        determinant = a * d - b * c
+        parts = [d / determinant, -b / determinant, tx, -c / determinant, a / determinant, ty]
+        inverse = np.stack(parts, axis=1).astype(np.float32)
         inverse[:, 2] = -(inverse[:, 0] * tx + inverse[:, 1] * ty)
         inverse[:, 5] = -(inverse[:, 3] * tx + inverse[:, 4] * ty)
     return inverse

@@ -34,7 +34,7 @@ WARPING = (
         soft_maximum=255,
         important=True,
     ),
-    Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8 or FLOAT; of FLOAT images any that is taken."),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
 SIZE = Arg(
@@ -76,8 +76,10 @@ class Warping(Operator):
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {names}, got {data.dtype.name}")
         dtype = self.value("dtype")
-        if dtype is not None and dtype not in (data.dtype, FLOAT, UINT8):
-            raise call.problem(f"gives {data.dtype.name}, UINT8 or FLOAT, not {dtype.name}", argument="dtype")
+        allowed = DTYPES if data.dtype == FLOAT else (data.dtype, UINT8, FLOAT)
+        if dtype is not None and dtype not in allowed:
+            names = ", ".join(dict.fromkeys(kind.name for kind in allowed))
+            raise call.problem(f"gives {names} for this input, not {dtype.name}", argument="dtype")
         return data.dtype if dtype is None else dtype
 
     def warp(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
