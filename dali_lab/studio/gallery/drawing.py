@@ -32,6 +32,8 @@ READER_SEED = 7
 
 MOST_PICTURES = 256
 _MASK_OPACITY = 120
+_LONG = 1000
+_SPECTRUM = "ft"
 
 
 class Photographs:
@@ -225,17 +227,26 @@ class Drawer:
         except (TypeError, ValueError, OverflowError) as error:
             return Drawn(problem={"message": sentence(str(error))})
         count = len(subject.after)
-        return Drawn(views[count] if len(views) > count else None, views[:count])
+        before_view = views[count] if len(views) > count else None
+        # Labels and numbers that come along are no views.
+        seen = [view for view in views[:count] if any(view.pictures)]
+        return Drawn(before_view, seen) if seen else Drawn(problem={"message": "This graph gives no picture."})
 
     def _view(self, subject: Subject, graph: Graph, evaluation: Evaluation, edge: Edge, size: int) -> View:
         result = evaluation.results[edge.node]
         kind = output_kinds(graph)[edge.node][edge.output]
-        rendered = self.renderer.rendered(result, edge.output, evaluation, kind, size, label_roots(graph))
         batch = result.outputs[edge.output]
-        if rendered is None or batch is None:
+        if batch is None:
+            return View()
+        if batch.ndim == 1 and batch.dtype.name.startswith("FLOAT") and batch.sizes.min() >= _LONG:
+            kind = "audio"
+        rendered = self.renderer.rendered(result, edge.output, evaluation, kind, size, label_roots(graph))
+        if rendered is None:
             return View()
         count = len(rendered.pictures)
         view = View(list(rendered.pictures), [None] * count, [])
+        if batch.layout == _SPECTRUM:
+            view.pictures = [None if one is None else _upright(one, size) for one in view.pictures]
         view.shapes = ["×".join(map(str, batch.shapes[index].tolist())) for index in range(count)]
         for overlay in subject.overlays:
             if overlay.on == edge:
@@ -265,6 +276,14 @@ def _extent(batch: Batch, index: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Width and height of a picture."""
     shape, layout = batch.shapes[index].tolist(), batch.layout or "HWC"
     return np.array([shape[layout.index("W")], shape[layout.index("H")]], np.float64)
+
+
+def _upright(spectrum: Picture, size: int) -> Picture:
+    """A spectrogram as people draw it: low tones below, twice as wide as high."""
+    import cv2
+
+    frame = cv2.imdecode(np.frombuffer(spectrum.data, np.uint8), cv2.IMREAD_COLOR)[::-1, :, ::-1]
+    return encode(cv2.resize(frame, (size, size // 2), interpolation=cv2.INTER_NEAREST), exact=True)
 
 
 def mask_picture(labels: Any, size: int) -> Picture:

@@ -26,12 +26,14 @@ from dali_lab.studio.pictures import Picture
 TILE = 224
 """Longer side of a picture on the wall, in pixels."""
 
-_VERSION = 1
+_VERSION = 2
 _QUALITY = 84
 _HALVES = ("before", "after")
 _PICTURES = {"colour": 1, "noise": 1, "blur": 0, "geometry": 0, "resize": 3, "erase": 2, "decoders": 2, "recipes": 3}
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143))
 _MOST_VIEWS = 4
+_SAME_SCALE = "size"
+_EMPTY = 235
 
 Frame = npt.NDArray[np.uint8]
 
@@ -73,7 +75,7 @@ class Tiles:
 def digest(entry: Entry) -> str:
     """Names what a tile shows: the graph, which of its pictures, and how tiles are made."""
     overlays = [(o.kind, str(o.source), str(o.on), o.relative) for o in entry.overlays]
-    said = [_VERSION, TILE, json_file.dumps(entry.graph), str(entry.before), overlays, which_picture(entry)]
+    said = [_VERSION, TILE, json_file.dumps(entry.graph), str(entry.before), overlays, which_picture(entry), entry.tags]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
@@ -96,12 +98,35 @@ def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[P
     if drawn.problem is not None:
         raise DaliLabError(str(drawn.problem["message"]))
     after = [_frame(view) for view in drawn.after[:_MOST_VIEWS]]
-    if not after:
-        raise DaliLabError("this graph gives no picture")
-    return (
-        None if drawn.before is None else _jpeg(_frame(drawn.before)),
-        _jpeg(_together(after)),
-    )
+    before = None if drawn.before is None else _frame(drawn.before)
+    shown = _together(after)
+    if _SAME_SCALE in entry.tags and before is not None and drawn.before is not None:
+        before, shown = _same_scale((before, drawn.before), (shown, drawn.after[0]))
+    return None if before is None else _jpeg(before), _jpeg(shown)
+
+
+def _same_scale(*shown: tuple[Frame, View]) -> list[Frame]:
+    """Pictures on sheets of one size, so that it is seen which is larger."""
+    import cv2
+
+    sizes = []
+    for frame, view in shown:
+        parts = view.shapes[0].split("×") if view.shapes else []
+        known = len(parts) == 3 and all(part.isdigit() for part in parts)
+        sizes.append((int(parts[0]), int(parts[1])) if known else frame.shape[:2])
+    height, width = (max(size[axis] for size in sizes) for axis in (0, 1))
+    scale = TILE / max(height, width)
+    sheets = []
+    for (frame, _), (h, w) in zip(shown, sizes, strict=True):
+        sheet = np.full((round(height * scale), round(width * scale), 3), _EMPTY, np.uint8)
+        target = (max(1, round(w * scale)), max(1, round(h * scale)))
+        small = cv2.resize(
+            frame, target, interpolation=cv2.INTER_AREA if target[0] < frame.shape[1] else cv2.INTER_CUBIC
+        )
+        y, x = (sheet.shape[0] - target[1]) // 2, (sheet.shape[1] - target[0]) // 2
+        sheet[y : y + target[1], x : x + target[0]] = small
+        sheets.append(sheet)
+    return sheets
 
 
 def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) -> None:
