@@ -21,14 +21,15 @@ def expanded(inputs: Sequence[Any], batch_size: int) -> list[tuple[list[np.ndarr
     return result
 
 
-def _value(value: Any, types: Any, feed: Any) -> Any:
+def argument(value: Any, types: Any, feed: Any) -> Any:
+    """An argument of a case as an engine takes it: its own types, and nodes for values of each sample."""
     if isinstance(value, PerSample):
         return feed([np.asarray(v) for v in value.values], value.layout)
     name = type(value).__name__
     if name in ("DALIDataType", "DALIImageType", "DALIInterpType"):
         return getattr(getattr(types, name), value.name)
     if isinstance(value, (list, tuple)) and any(type(v).__name__.startswith("DALI") for v in value):
-        return [_value(v, types, feed) for v in value]
+        return [argument(v, types, feed) for v in value]
     return value
 
 
@@ -56,7 +57,7 @@ def run(engine: Any, operator: str, case: Case | ErrorCase, *, threads: int = 2,
         function = getattr(function, part)
     with pipeline:
         nodes = [feed(arrays, layout) for arrays, layout in inputs]
-        arguments = {name: _value(value, types, feed) for name, value in case.arguments.items()}
+        arguments = {name: argument(value, types, feed) for name, value in case.arguments.items()}
         outputs = function(*nodes, **arguments)
         pipeline.set_outputs(*(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
     pipeline.build()
