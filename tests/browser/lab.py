@@ -26,12 +26,28 @@ OVERRIDES = {
 }
 
 
-class Lab:
-    """A server, its address, and the folder that it serves."""
+BARE = [
+    "import sys, importlib.abc",
+    "class Absent(importlib.abc.MetaPathFinder):",
+    "    def find_spec(self, name, path, target=None):",
+    "        if name == 'dali_lab': raise ModuleNotFoundError(\"No module named 'dali_lab'\", name=name)",
+    "sys.meta_path.insert(0, Absent())",
+    "from ipykernel.kernelapp import launch_new_instance",
+    "launch_new_instance()",
+]
+"""A kernel in whose environment dali_lab is not installed."""
 
-    def __init__(self, address: str, folder: Path) -> None:
-        self.address = address
-        self.folder = folder
+
+class Lab:
+    """A server, its address, and the folder that it serves; it can go away and return."""
+
+    def __init__(self, place: Path, module: str = "jupyterlab") -> None:
+        self.place = place
+        self.folder = place / "work"
+        self.port = free_port()
+        self.address = f"http://127.0.0.1:{self.port}"
+        self._module = module
+        self._process: subprocess.Popen[bytes] | None = None
 
     def open(self, context: Any, path: str = "", workspace: str = "tests") -> Tab:
         """A page of the lab, showing a file."""
@@ -41,6 +57,44 @@ class Lab:
         tab.page.wait_for_selector("#jp-MainLogo", timeout=30_000)
         return tab
 
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        place = self.place
+        environment = {
+            **os.environ,
+            "JUPYTER_PATH": str(place / "share"),
+            "JUPYTER_CONFIG_DIR": str(place / "config"),
+            "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
+            "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
+            "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
+            "IPYTHONDIR": str(place / "ipython"),
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
+        }
+        command = [
+            sys.executable, "-m", self._module, "--no-browser", "--ServerApp.ip=127.0.0.1",
+            f"--ServerApp.port={self.port}", "--IdentityProvider.token=", "--ServerApp.password=",
+            f"--ServerApp.root_dir={self.folder}", "--allow-root", "--ServerApp.port_retries=0",
+            "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
+        ]  # fmt: skip
+        log = place / "server.log"
+        with log.open("ab") as output:
+            self._process = subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+            )
+        _wait(self.address, self._process, log)
+
+    def stop(self) -> None:
+        """End the server, and its kernels with it."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.terminate()
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -49,53 +103,30 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(place: Path) -> Iterator[Lab]:
-    """JupyterLab with its settings, workspaces and kernels in `place`."""
-    pytest.importorskip("jupyterlab", reason="needs JupyterLab")
+def serving(place: Path, module: str = "jupyterlab") -> Iterator[Lab]:
+    """JupyterLab, or another application over the same extensions, with its settings and kernels in `place`."""
+    pytest.importorskip(module, reason=f"needs {module}")
     if not (EXTENSION / "package.json").is_file():
         pytest.skip("the extension is not built: run 'jlpm build' in extension/")
-    folder = place / "work"
-    folder.mkdir()
+    lab = Lab(place, module)
+    lab.folder.mkdir()
     extensions = place / "share" / "labextensions"
     extensions.mkdir(parents=True)
     (extensions / "dali-lab").symlink_to(EXTENSION)
-    settings = place / "settings"
-    settings.mkdir()
+    kernel = place / "share" / "kernels" / "bare" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    argv = [sys.executable, "-c", "\n".join(BARE), "-f", "{connection_file}"]
+    kernel.write_text(json.dumps({"argv": argv, "display_name": "Bare", "language": "python"}))
     for plugin, values in OVERRIDES.items():
         package, name = plugin.rsplit(":", 1)
-        file = settings / package / f"{name}.jupyterlab-settings"
+        file = place / "settings" / package / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))
-    port = free_port()
-    environment = {
-        **os.environ,
-        "JUPYTER_PATH": str(place / "share"),
-        "JUPYTER_CONFIG_DIR": str(place / "config"),
-        "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(settings),
-        "JUPYTERLAB_WORKSPACES_DIR": str(place / "workspaces"),
-        "IPYTHONDIR": str(place / "ipython"),
-        "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-    }
-    command = [
-        sys.executable, "-m", "jupyterlab", "--no-browser", "--ServerApp.ip=127.0.0.1", f"--ServerApp.port={port}",
-        "--IdentityProvider.token=", "--ServerApp.password=", f"--ServerApp.root_dir={folder}", "--allow-root",
-        "--ServerApp.port_retries=0", "--LabApp.expose_app_in_browser=True",
-    ]  # fmt: skip
-    log = place / "server.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
-    address = f"http://127.0.0.1:{port}"
     try:
-        _wait(address, process, log)
-        yield Lab(address, folder)
+        lab.start()
+        yield lab
     finally:
-        process.terminate()
-        try:
-            process.wait(20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        lab.stop()
 
 
 def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -348,6 +348,7 @@ export class GraphPanel extends Widget {
     this.timer = null;
     const { handle, context } = this;
     if (!handle || context.isDisposed || this.readOnly || this.node.hasAttribute('data-unreadable')) return;
+    if (handle.editor.info.get().session === null) return;
     const graph = handle.getDocument();
     const before = context.model.toString();
     const after = writeGraph(graph, before);

@@ -39,7 +39,7 @@ export function seedField(panel: GraphPanel, trans: TranslationBundle): Widget {
     const pinned = editor?.history.document.pipeline['seed'];
     const isPinned = typeof pinned === 'number' && pinned >= 0;
     const drawn = editor?.previews.status.get().seed ?? editor?.info.get().seed ?? null;
-    input.disabled = !editor || editor.readOnly;
+    input.disabled = !editor || editor.readOnly || editor.info.get().session === null;
     input.toggleAttribute('data-drawn', !isPinned);
     label.title = isPinned
       ? trans.__('The seed is part of the graph; empty it to draw one for each session')

@@ -5,6 +5,9 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
 
+/** How long a connection may be broken before the canvas says so. */
+const AWAY_MS = 1500;
+const RETRY_MS = 2000;
 const TARGET = 'dali_lab.session';
 /** Imports without a trace in the person's names or history. */
 const IMPORT = `__import__("dali_lab.studio.jupyter")`;
@@ -44,7 +47,10 @@ export class KernelTransport implements Transport {
   private listeners = new Set<Listener>();
   private statusListeners = new Set<StatusListener>();
   private attempt = 0;
-  private lost = false;
+  /** What was lost since the session was there. */
+  private lost: 'kernel' | 'server' | null = null;
+  private kernelName: string | null = null;
+  private away: ReturnType<typeof setTimeout> | null = null;
   private disposed = false;
 
   constructor(
@@ -100,6 +106,7 @@ export class KernelTransport implements Transport {
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
+    if (this.away !== null) clearTimeout(this.away);
     this.attempt += 1;
     this.context.kernelChanged.disconnect(this.onKernel, this);
     this.context.statusChanged.disconnect(this.onStatusChange, this);
@@ -115,7 +122,8 @@ export class KernelTransport implements Transport {
     this.drop(true);
     const attempt = ++this.attempt;
     if (!kernel || this.disposed) return;
-    this.lost = false;
+    this.lost = null;
+    this.kernelName = kernel.name;
     this.set({ status: 'connecting' });
     const failure = await prepare(kernel, this.trans);
     if (attempt !== this.attempt) return;
@@ -149,9 +157,22 @@ export class KernelTransport implements Transport {
 
   private onKernel(): void {
     if (this.context.session?.kernel) void this.connect();
+    else if (this.lost === 'server') void this.startAgain();
     else {
       this.drop(false);
       this.noKernel();
+    }
+  }
+
+  /** The server went away and took the kernel along: one like it goes on as soon as the server is back. */
+  private async startAgain(): Promise<void> {
+    const waits = (): boolean => this.lost === 'server' && !this.disposed && !this.context.session?.kernel;
+    while (waits()) {
+      try {
+        await this.context.changeKernel({ name: this.kernelName ?? 'python3' });
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
     }
   }
 
@@ -166,7 +187,7 @@ export class KernelTransport implements Transport {
               died: true,
             },
       );
-    } else if (status === 'dead' || status === 'terminating') {
+    } else if ((status === 'dead' || status === 'terminating') && this.lost !== 'server') {
       this.lose({
         status: 'disconnected',
         detail: this.trans.__('The kernel died. The graph is kept.'),
@@ -178,12 +199,20 @@ export class KernelTransport implements Transport {
   }
 
   private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
-    if (status === 'disconnected' && !this.lost)
-      this.lose({
-        status: 'disconnected',
-        detail: this.trans.__('The server cannot be reached. The graph is kept.'),
-      });
-    else if (status === 'connected' && this.lost) void this.connect();
+    if (this.away !== null) clearTimeout(this.away);
+    this.away = null;
+    if (status === 'connected') {
+      if (this.lost) void this.connect();
+    } else if (!this.lost) {
+      // A short break is no news; during a longer one the canvas says so and keeps what is drawn.
+      const wait = status === 'disconnected' ? 0 : AWAY_MS;
+      this.away = setTimeout(() => {
+        const detail = this.trans.__(
+          'The server cannot be reached. The graph is kept, and sent when it is back.',
+        );
+        this.lose({ status: 'disconnected', detail }, 'server');
+      }, wait);
+    }
   }
 
   private noKernel(): void {
@@ -197,10 +226,10 @@ export class KernelTransport implements Transport {
     this.set({ status: 'disconnected', detail, ...(any ? { remedy: 'choose' } : {}) });
   }
 
-  private lose(state: State): void {
+  private lose(state: State, what: 'kernel' | 'server' = 'kernel'): void {
     this.drop(false);
     this.attempt += 1;
-    this.lost = true;
+    this.lost = what;
     this.set(state);
   }
 

@@ -178,6 +178,8 @@ export class Editor {
 
   /** An edit as one step of undo; with a gesture, edits of the same gesture are one step. */
   edit(label: string, change: (document: GraphDocument) => GraphDocument, gesture?: string): boolean {
+    // Until the session has told what it holds, there is nothing to edit, and nothing that may be written anywhere.
+    if (this.info.get().session === null) return false;
     if (this.readOnly) {
       this.notify('warning', 'This graph is read-only. Save it under another name to change it.');
       return false;
@@ -367,8 +369,14 @@ export class Editor {
         this.problems.set((params as { problems: Problem[] }).problems);
         break;
       case 'catalogue':
-        this.loadCatalogue().catch((error: unknown) =>
-          this.report(error, 'The operators could not be listed'),
+        this.loadCatalogue().then(
+          // What was no operator may be one now, or another one.
+          () => {
+            this.previews.ask();
+          },
+          (error: unknown) => {
+            this.report(error, 'The operators could not be listed');
+          },
         );
         break;
       case 'state': {

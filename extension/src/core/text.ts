@@ -126,9 +126,11 @@ function spansOf(text: string): Span | null {
     at += 1;
     const entries = new Map<string, Span>();
     const items: Span[] = [];
-    for (skip(); text.charAt(at) !== '}' && text.charAt(at) !== ']'; skip()) {
+    skip();
+    while (text.charAt(at) !== '}' && text.charAt(at) !== ']') {
       if (first === '[') items.push(read());
       else entries.set(scalar().value as string, read());
+      skip();
     }
     at += 1;
     if (first === '[') return { value: items.map(({ value }) => value), start, end: at, items };
