@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 
-from dali_lab.cli import app, bench, convert, diff, export, ops, run, show, warm
+from dali_lab.cli import app, bench, convert, diff, export, gallery, ops, run, show, warm
 from dali_lab.errors import DaliLabError
 
 INTERRUPTED = 130
-COMMANDS = (app, run, bench, export, show, ops, convert, diff, warm)
+COMMANDS = (app, run, bench, export, show, ops, convert, diff, gallery, warm)
 """In the order in which help lists them; each has ``add(commands)``, which declares its options and its function."""
 
 

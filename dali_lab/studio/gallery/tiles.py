@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dali_lab.errors import DaliLabError
 from dali_lab.formats import json_file
 from dali_lab.formats.files import write_bytes
-from dali_lab.gallery.entries import Entry
+from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.studio.files import cache_folder
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
 from dali_lab.studio.pictures import Picture
@@ -129,6 +129,34 @@ def _same_scale(*shown: tuple[Frame, View]) -> list[Frame]:
     return sheets
 
 
+def refresh(gallery: Gallery) -> tuple[int, list[BrokenEntry]]:
+    """Draw the pictures that lack beside the entries, and remove old ones; how many were drawn, and what failed."""
+    drawer, photographs = Drawer(), Photographs()
+    drawn, failed = 0, []
+    try:
+        for entry in gallery:
+            name = digest(entry)
+            if entry.waiting is None and _read(entry.folder / f"after-{name}.jpg") is None:
+                try:
+                    write_tile(entry.folder, name, *draw_tile(entry, drawer, photographs))
+                    drawn += 1
+                except DaliLabError as error:
+                    failed.append(BrokenEntry(entry.name, entry.folder, str(error)))
+            for half in _HALVES:
+                for path in entry.folder.glob(f"{half}-*.jpg"):
+                    if path.name != f"{half}-{name}.jpg":
+                        path.unlink()
+    finally:
+        drawer.close()
+    return drawn, failed
+
+
+def flat_picture(views: list[View], index: int) -> Picture | None:
+    """Sample `index` of an output or of several views as one picture, with what is drawn over it."""
+    frames = [_frame(view, index) for view in views if index < len(view.pictures) and view.pictures[index] is not None]
+    return _jpeg(_together(frames[:_MOST_VIEWS])) if frames else None
+
+
 def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) -> None:
     """Write the two pictures of a tile, in place of older ones."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -148,15 +176,15 @@ def _read(path: Path) -> Picture | None:
     return None if size is None else Picture(data, "image/jpeg", size[1], size[0])
 
 
-def _frame(view: View) -> Frame:
-    """The first sample of a view as an RGB frame, with what is drawn over it."""
+def _frame(view: View, index: int = 0) -> Frame:
+    """A sample of a view as an RGB frame, with what is drawn over it."""
     import cv2
 
-    picture = view.pictures[0] if view.pictures else None
+    picture = view.pictures[index] if index < len(view.pictures) else None
     if picture is None:
         raise DaliLabError("this graph gives no picture")
     frame = _decoded(picture)
-    overlay = view.overlays[0] if view.overlays else None
+    overlay = view.overlays[index] if index < len(view.overlays) else None
     if not overlay:
         return frame
     height, width = frame.shape[:2]
