@@ -108,7 +108,7 @@ def entry_page(page: EntryPage, neighbours: tuple[EntryPage | None, EntryPage | 
         if other is not None
     )
     parts = [
-        f'<header><p><a href="../index.html">Gallery</a></p><h1>{escape(entry.title)}</h1></header>\n<main class="entry">',
+        f'{_header(escape(entry.title))}\n<main class="entry">',
         f"<dl><dt>Helps</dt><dd>{escape(entry.helps)}</dd><dt>Hurts</dt><dd>{escape(entry.hurts)}</dd></dl>",
     ]
     if entry.waiting is not None:
@@ -144,11 +144,16 @@ def operator_page(operator: Json, users: Sequence[EntryPage]) -> str:
     table = f"<table><tr><th>Argument</th><th>Default</th><th></th></tr>{rows}</table>" if rows else "<p>None.</p>"
     doc = "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", operator.get("doc") or ""))
     body = (
-        f'<header><p><a href="../index.html">Gallery</a></p><h1><code>fn.{escape(operator["name"])}</code></h1></header>'
+        f"{_header('<code>fn.' + escape(operator['name']) + '</code>')}"
         f'<main class="entry"><p>{_text(operator["summary"])}</p>{doc}'
         f"{_section('Arguments', table)}{_section('Entries', f'<ul>{entries}</ul>')}</main>"
     )
     return document(f"{operator['name']}: DALI Lab", body, "../")
+
+
+def _header(title: str) -> str:
+    """The head of a page below the wall; `title` is HTML."""
+    return f'<header><p><a href="../index.html">Gallery</a></p><h1>{title}</h1></header>'
 
 
 def _section(title: str, body: str) -> str:
