@@ -47,7 +47,13 @@ class Erase(Operator):
             soft_minimum=0,
             soft_maximum=255,
         ),
-        Arg("axis_names", "string", "HW", "Axes that the coordinates speak of, by layout letters."),
+        Arg(
+            "axis_names",
+            "string",
+            "HW",
+            "Axes that the coordinates speak of, by letters of the layout; if not given, all but C, such as"
+            " HW of HWC and FHW of FHWC.",
+        ),
         Arg("axes", "int", (1, 0), "The same by numbers; used where `axis_names` is not given.", vector=True),
         Arg("centered_anchor", "bool", False, "The anchor is the centre of the rectangle."),
         Arg("normalized", "bool", False, "Anchor and shape are shares of the extent."),
@@ -57,6 +63,10 @@ class Erase(Operator):
     example = """
     >>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)
     """
+    differs = (
+        "`fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around. Data without a layout is"
+        " taken as H and W where no axes are given."
+    )
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu import erase
@@ -81,18 +91,20 @@ class Erase(Operator):
         return out
 
     def _axes(self, call: Call, data: Batch) -> list[int]:
-        by_number = "axes" in self.given and "axis_names" not in self.given
-        if by_number or not data.layout:
-            axes = list(self.value("axes"))
-            for axis in axes:
-                if not -data.ndim <= axis < data.ndim:
-                    raise call.problem(f"{axis} lies outside the {data.ndim} dimensions", argument="axes")
-            return [axis % data.ndim for axis in axes]
-        names = self.value("axis_names")
-        for name in names:
-            if name not in data.layout:
-                raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
-        return [data.layout.index(name) for name in names]
+        if "axis_names" in self.given:
+            names = self.value("axis_names")
+            for name in names:
+                if name not in data.layout:
+                    raise call.problem(f"there is no axis {name!r} in layout {data.layout!r}", argument="axis_names")
+            return [data.layout.index(name) for name in names]
+        if "axes" not in self.given:
+            letters = data.layout or "HW"[: data.ndim]
+            return [axis for axis, letter in enumerate(letters) if letter != "C"]
+        axes = self.value("axes")
+        for axis in axes:
+            if not -data.ndim <= axis < data.ndim:
+                raise call.problem(f"{axis} lies outside the {data.ndim} dimensions", argument="axes")
+        return [axis % data.ndim for axis in axes]
 
     def _rectangles(self, call: Call, axes: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Anchors and extents, ``float32[N, R, A]`` both; samples of fewer rectangles get some of no extent."""
@@ -158,6 +170,10 @@ class Erase(Operator):
         )
         yield Case((samples.planar(),), {"anchor": (2, 3), "shape": (4, 5), "fill_value": (1, 2, 3)})
         yield Case((samples.sequences(),), {"anchor": (2, 3), "shape": (4, 5), "axis_names": "HW"})
+        yield Case((samples.sequences(),), {"anchor": (0, 2, 3), "shape": (1, 4, 5)})
+        yield Case((samples.volumes(),), {"anchor": (1, 2, 3), "shape": (2, 4, 5), "fill_value": (9,)})
+        yield Case(((samples.tensors(((9, 8), (4, 9), (7, 7))), "HC"),), {"anchor": (2,), "shape": (3,)})
+        yield Case(((samples.tensors(((9, 8), (4, 9), (7, 7))), "AB"),), {"anchor": (2, 1), "shape": (3, 2)})
         boxes = PerSample([np.array(row, np.float32) for row in ((1, 2), (3, 4), (5, 0))])
         yield Case((pictures,), {"anchor": boxes, "shape": (5, 6)})
         yield Case((pictures,), {"anchor": boxes, "shape": boxes, "centered_anchor": True})

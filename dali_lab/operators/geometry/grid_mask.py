@@ -32,10 +32,13 @@ class GridMask(Operator):
     name = "grid_mask"
     family = "geometry"
     title = "Grid mask"
-    inputs = (Input("data", layouts=("HWC", "HW"), doc="Images or sequences of UINT8, INT16, INT32 or FLOAT."),)
+    inputs = (
+        Input(
+            "data", doc="Images, planes, volumes or sequences of UINT8, INT16, INT32 or FLOAT; HWC without a layout."
+        ),
+    )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
-    frames = True
     arguments = (
         Arg(
             "tile",
@@ -75,7 +78,10 @@ class GridMask(Operator):
     example = """
     >>> fn.grid_mask(images, tile=60, ratio=0.4, angle=fn.random.uniform(range=(-0.3, 0.3)))
     """
-    differs = "NVIDIA DALI takes the first three axes for height, width and channels, whatever the layout says."
+    differs = (
+        "Sequences, volumes and planes are taken; NVIDIA DALI takes the first three axes for height, width, channels,"
+        " whatever the layout says."
+    )
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu import grid
@@ -86,21 +92,33 @@ class GridMask(Operator):
         if (tile <= 0).any():
             index = int((tile <= 0).argmax())
             raise call.problem(f"must be at least 1, got {tile[index]}", argument="tile", sample=index)
-        shapes = np.ones((len(data), 3), np.int64)
-        shapes[:, : data.ndim] = data.shapes
+        first = self._height(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
+        # Frames, slices and planes of channels are pictures of their own, all with the grid of their sample.
+        planes = data.shapes[:, :first].prod(axis=1)
+        pixels = data.shapes[:, first + 2 :].prod(axis=1)
+        owner = np.repeat(np.arange(len(data)), planes)
+        plane = np.arange(len(owner)) - np.repeat(np.cumsum(planes) - planes, planes)
+        shapes = np.stack([data.shapes[:, first], data.shapes[:, first + 1], pixels], axis=1)
+        offsets = plane * (shapes.prod(axis=1) * data.itemsize)[owner]
         grid.grid_mask(
-            data.addresses,
-            out.addresses,
-            shapes,
-            tile.astype(np.float32),
-            call.numbers("ratio"),
-            call.numbers("angle"),
-            call.numbers("shift_x"),
-            call.numbers("shift_y"),
+            data.addresses[owner] + offsets,
+            out.addresses[owner] + offsets,
+            shapes[owner],
+            tile.astype(np.float32)[owner],
+            *(call.numbers(name)[owner] for name in ("ratio", "angle", "shift_x", "shift_y")),
             data.itemsize,
         )
         return out
+
+    @staticmethod
+    def _height(call: Call, data: Batch) -> int:
+        """The axis of the height; that of the width follows."""
+        first = data.layout.find("HW") if data.layout else max(data.ndim - 3, 0)
+        if first < 0 or data.ndim < 2:
+            given = f"layout {data.layout}" if data.layout else f"{data.ndim} dimensions"
+            raise call.problem(f"takes samples with height and width next to each other, got {given}")
+        return first
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -124,10 +142,12 @@ class GridMask(Operator):
             yield Case((samples.pictures(dtype=dtype),), {"tile": 10, "angle": 0.7})
         yield Case((samples.pictures(channels=1),), {"tile": 10, "angle": 0.7})
         yield Case((samples.pictures(((1, 1), (1, 9), (17, 2))),), {"tile": 3})
+        yield Case((samples.pictures()[0],), {"tile": 5, "angle": 0.3})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), {"tile": 0}, words=("tile", "0", "at least 1"))
+        yield ErrorCase((samples.tensors(((5,),) * 3),), words=("height", "1 dimensions"))
         yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
         zero = PerSample([np.int32(v) for v in (3, -8, 20)])
         yield ErrorCase((samples.pictures(),), {"tile": zero}, words=("tile", "-8", "sample 1"))

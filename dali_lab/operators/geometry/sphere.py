@@ -28,7 +28,8 @@ class Sphere(Displacing):
     >>> fn.sphere(images, fill_value=0)
     """
     differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does. A"
+        " `fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around."
     )
 
     def run(self, call: Call, data: Batch) -> Batch:

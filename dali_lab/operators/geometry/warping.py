@@ -34,7 +34,12 @@ WARPING = (
         soft_maximum=255,
         important=True,
     ),
-    Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8 or FLOAT; of FLOAT images any that is taken."),
+    Arg(
+        "dtype",
+        "dtype",
+        None,
+        "Type of the result: that of the input, UINT8 or FLOAT; of FLOAT images any that is taken.",
+    ),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
 SIZE = Arg(

@@ -62,7 +62,8 @@ class Water(Displacing):
     >>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)
     """
     differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does. A"
+        " `fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around."
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
