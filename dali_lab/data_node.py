@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 _calls = itertools.count()
 
 
+def next_call_number() -> int:
+    """A number between those of the calls made so far and those to come."""
+    return next(_calls)
+
+
 @dataclass(eq=False)
 class OpCall:
     """One operator as it was called: the mutable forerunner of a graph node.

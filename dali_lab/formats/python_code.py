@@ -6,15 +6,19 @@ import ast
 import keyword
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from dali_lab.errors import FormatError
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.files import PathLike, write_text
 from dali_lab.formats.labels import printable
-from dali_lab.formats.python_layout import Imports, call, free, lines, listing, quoted, value_piece
+from dali_lab.formats.python_conditionals import Conditions, conditions
+from dali_lab.formats.python_expressions import is_expression
+from dali_lab.formats.python_layout import Imports, call, columns, free, lines, listing, quoted, value_piece
 from dali_lab.formats.python_statements import Statements
+from dali_lab.formats.values import PythonReference, reference_to
+from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import is_reserved, node_name
 from dali_lab.schema.operator import Operator
@@ -24,6 +28,7 @@ Dialect = Literal["dali_lab", "nvidia.dali"]
 Main = Literal["run", "pytorch", "none"]
 DIALECTS: tuple[Dialect, ...] = ("dali_lab", "nvidia.dali")
 _WIDTH = 88
+_MOST_ATTEMPTS = 4
 
 
 def dumps(
@@ -56,13 +61,11 @@ def dumps(
     if dialect == "nvidia.dali":
         refuse(graph, _beyond_dali, "NVIDIA DALI")
     function = name if name.isidentifier() and not keyword.iskeyword(name) and not is_reserved(name) else "pipeline"
-    imports = Imports(
-        taken={function, "main", "DALIGenericIterator", "LastBatchPolicy", "fn", "math", "np", "types", "pipeline_def"}
-    )
-    statements = Statements(graph, imports, exact=dialect == "dali_lab")
+    statements = _statements(graph, dialect, function)
+    imports = statements.imports
     body = statements.lines()
     definition = [
-        *lines("@", call("pipeline_def", _settings(graph, dialect, imports))),
+        *lines("@", call("pipeline_def", _settings(graph, dialect, statements))),
         f"def {function}():",
         *_docstring(graph, statements.output_names()),
         *body,
@@ -75,6 +78,77 @@ def dumps(
     parts = [_stub(stub, text) for stub, text in imports.stubs.items()] + parts
     code = "\n\n\n".join(parts)
     return "\n".join(_header(code, dialect, imports, main)) + "\n\n\n" + code + "\n"
+
+
+def _statements(graph: Graph, dialect: Dialect, function: str) -> Statements:
+    """The body of the function; conditions are written as ``if`` where that says just the same."""
+
+    def written(found: Conditions | None, named: Collection[str] = ()) -> Statements:
+        used = {"main", "DALIGenericIterator", "LastBatchPolicy", "fn", "math", "np", "types", "pipeline_def"}
+        imports = Imports(taken={function, *used})
+        return Statements(graph, imports, exact=dialect == "dali_lab", conditions=found, named=named)
+
+    found = conditions(graph)
+    if found is None:
+        return written(None)
+    named: set[str] = set()
+    for _ in range(_MOST_ATTEMPTS):
+        statements = written(found, named)
+        wrong = _misnamed(graph, statements, exact=dialect == "dali_lab")
+        if wrong is None:
+            break
+        if not wrong - named:
+            return statements
+        named |= wrong
+    return written(None)
+
+
+def _misnamed(graph: Graph, statements: Statements, *, exact: bool) -> set[str] | None:
+    """Nodes that have other names in the graph that the statements give, or `None` if that is another graph."""
+    from dali_lab.formats.python_static import read
+
+    body = [*statements.lines(), *statements.returned()]
+    if any(columns(line) > _WIDTH and re.match(r"\s*(if|elif|\w+ =) .* (and|or|not) ", line) for line in body):
+        # Formatters would break these lines in a way that is not known here.
+        return None
+    head = [text for name, text in _placeholders(statements.imports)]
+    program = ["from dali_lab import fn, math, pipeline_def, types", "import numpy as np", *head]
+    program += ["@pipeline_def(batch_size=1, enable_conditionals=True)", "def pipeline():", *(body or ["    pass"])]
+    try:
+        back = read("\n".join(program), "pipeline")
+    except FormatError:
+        return None
+    changes = difference(_with_references(graph), back)
+    if any(change.kind not in ("renamed", "setting") for change in changes):
+        return None
+    renamed = [change.before for change in changes if change.kind == "renamed"]
+    kept = {name for name in renamed if not graph.nodes[name].op.startswith("_conditional.")}
+    return kept if exact else {name for name in kept if not is_expression(graph.nodes[name])}
+
+
+def _placeholders(imports: Imports) -> list[tuple[str, str]]:
+    """Imports of the Python objects that statements name, as lines."""
+    objects = [(v, f"from {module} import {name} as {v}") for v, (module, name) in imports.objects.items()]
+    return [*objects, *((name, f"def {name}(): pass") for name in imports.stubs)]
+
+
+def _with_references(graph: Graph) -> Graph:
+    """The graph with Python objects as the names that they are imported by."""
+
+    def named(value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return tuple(map(named, value))
+        plain = isinstance(value, (PythonReference, type(None), type)) or not callable(value)
+        reference = value if isinstance(value, PythonReference) else None if plain else reference_to(value)
+        if reference is None:
+            return value
+        return reference if reference.importable and reference.name is not None else PythonReference(None)
+
+    nodes = {
+        name: node.replaced(arguments={key: named(value) for key, value in node.arguments.items()})
+        for name, node in graph.nodes.items()
+    }
+    return graph.replaced(nodes=nodes)
 
 
 def dump(graph: Graph, path: PathLike, dialect: Dialect = "dali_lab", **options: Any) -> None:
@@ -138,7 +212,8 @@ def _import(module: str, names: Sequence[str]) -> list[str]:
     return [whole] if len(whole) <= _WIDTH else [f"from {module} import (", *(f"    {name}," for name in names), ")"]
 
 
-def _settings(graph: Graph, dialect: Dialect, imports: Imports) -> list[tuple[str, Any]]:
+def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tuple[str, Any]]:
+    imports = statements.imports
     settings: dict[str, Any] = {"batch_size": 1, "num_threads": 2, **graph.pipeline}
     if dialect == "nvidia.dali":
         on_gpu = any(node.device != "cpu" for node in graph.nodes.values()) or any(
@@ -152,13 +227,14 @@ def _settings(graph: Graph, dialect: Dialect, imports: Imports) -> list[tuple[st
     first = [key for key in ("batch_size", "num_threads", "device_id", "seed") if key in settings]
     order = first + [key for key in settings if key not in first]
     dali_has = set(_dali_settings())
+    conditionals = [("enable_conditionals=", "True")] if statements.conditions is not None else []
     return [
         (f"{key}=", value_piece(settings[key], imports, key))
         for key in order
         if (settings[key] is not None or (key == "device_id" and dialect == "nvidia.dali"))
         and key.isidentifier()
         and (dialect == "dali_lab" or key in dali_has)
-    ]
+    ] + conditionals
 
 
 def _dali_settings() -> Sequence[str]:

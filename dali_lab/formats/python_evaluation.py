@@ -6,6 +6,7 @@ Names reach operators, types and constants alone; there is no way to a file, a m
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
@@ -15,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from dali_lab import fn, math, types
-from dali_lab.data_node import DataNode, _NewAxis, newaxis
+from dali_lab.conditionals import runtime as conditions
+from dali_lab.conditionals.liveness import reads, writes
+from dali_lab.data_node import DataNode, _NewAxis, newaxis, next_call_number
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.naming import node_name
 from dali_lab.schema.registry import has_operator
@@ -29,7 +32,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
 }  # fmt: skip
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert, ast.Not: operator.not_,
+    ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
 }  # fmt: skip
 _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
@@ -87,6 +90,8 @@ class Evaluator:
     def __init__(self) -> None:
         self.line = 0
         self.names: dict[str, Any] = {}
+        self._before = -1
+        self._read_later: frozenset[str] = frozenset()
 
     def look_around(self, module: ast.Module) -> None:
         """Take in the imports and constants of a module."""
@@ -166,27 +171,87 @@ class Evaluator:
 
     def run(self, body: Sequence[ast.stmt]) -> tuple[Any, ...]:
         """Evaluate statements up to the return; gives what is returned."""
-        for statement in body:
+        for place, statement in enumerate(body):
             self.line = statement.lineno
             if isinstance(statement, ast.Return):
                 result = self.value(statement.value) if statement.value is not None else ()
                 return tuple(result) if isinstance(result, (tuple, list)) else (result,)
-            if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                self._assign(statement)
-            elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-                value = self._operation(
-                    statement.op, self.names[statement.target.id], self.value(statement.value), statement
-                )
-                self._store(statement.target, value)
-            elif isinstance(statement, ast.Expr):
-                self.value(statement.value)
-            elif not isinstance(statement, ast.Pass):
-                raise NeedsRunning(statement, f"there is a statement '{type(statement).__name__.lower()}'")
+            self._statement(statement, body[place + 1 :])
         return ()
+
+    def _statement(self, statement: ast.stmt, after: Sequence[ast.stmt]) -> None:
+        self.line = statement.lineno
+        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+            self._assign(statement)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            if statement.target.id not in self.names:
+                raise NeedsRunning(statement, f"'{statement.target.id}' is not known here")
+            self._before = next_call_number()
+            value = self._operation(
+                statement.op, self.names[statement.target.id], self.value(statement.value), statement
+            )
+            self._store(statement.target, value)
+        elif isinstance(statement, ast.If):
+            self._if(statement, after)
+        elif isinstance(statement, ast.Expr):
+            self.value(statement.value)
+        elif not isinstance(statement, ast.Pass):
+            raise NeedsRunning(statement, f"there is a statement '{type(statement).__name__.lower()}'")
+
+    def _if(self, statement: ast.If, after: Sequence[ast.stmt]) -> None:
+        """A condition: on a node, both branches are evaluated and joined, as tracing does."""
+        test = self._condition(statement.test)
+        written = writes([*statement.body, *statement.orelse])
+        if not all(name.isidentifier() for name in written):
+            raise NeedsRunning(statement, "a branch writes something other than a variable")
+        later = reads(*after) | self._read_later
+        outputs = [name for name in written if name in later]
+        names = (*outputs, *(name for name in written if name not in outputs))
+
+        def branch(statements: Sequence[ast.stmt]) -> Callable[[], None]:
+            def evaluate() -> None:
+                before, self._read_later = self._read_later, later
+                for place, inner in enumerate(statements):
+                    if isinstance(inner, ast.Return):
+                        raise NeedsRunning(inner, "there is a return inside a condition")
+                    self._statement(inner, statements[place + 1 :])
+                self._read_later = before
+
+            return evaluate
+
+        def get_state() -> tuple[Any, ...]:
+            return tuple(self.names.get(name, conditions.undefined(name)) for name in names)
+
+        def set_state(state: tuple[Any, ...]) -> None:
+            for name, value in zip(names, state, strict=True):
+                if conditions.defined(value):
+                    self.names[name] = value
+                else:
+                    self.names.pop(name, None)
+
+        conditions.if_statement(
+            test, branch(statement.body), branch(statement.orelse), get_state, set_state, names, len(outputs)
+        )
+
+    def _condition(self, node: ast.expr) -> Any:
+        """A value that decides: a node, or something plain."""
+        value = self.value(node)
+        if not isinstance(value, (DataNode, bool, int, float, str, tuple, list, dict, np.generic, type(None))):
+            raise NeedsRunning(node, f"a {type(value).__name__} decides something")
+        return value
+
+    def _logical(self, node: ast.BoolOp) -> Any:
+        """``and`` and ``or``, where the right side is evaluated for those samples alone that need it."""
+        join = conditions.and_ if isinstance(node.op, ast.And) else conditions.or_
+        result = self._condition(node.values[0])
+        for operand in node.values[1:]:
+            result = join(result, functools.partial(self._condition, operand))
+        return self._placed(result)
 
     def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
         if statement.value is None:
             return
+        self._before = next_call_number()
         value = self.value(statement.value)
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         for target in targets[::-1]:
@@ -208,14 +273,15 @@ class Evaluator:
             if len({id(item.source) for item in value if isinstance(item, DataNode)}) == 1 and isinstance(
                 value[0], DataNode
             ):
-                value[0].source.suggested = ""
+                if value[0].source.number > self._before:
+                    value[0].source.suggested = ""
                 self._suggest(value[0], names)
         else:
             raise NeedsRunning(target, "a value goes to something other than a variable")
 
     def _suggest(self, node: DataNode, names: tuple[str, ...]) -> None:
-        """Name a node after the first variable that takes it."""
-        if not node.source.suggested:
+        """Name a node after the variable that takes it from the call that makes it."""
+        if not node.source.suggested and node.source.number > self._before:
             node.source.suggested = node_name(names)
 
     def keywords(self, items: Iterable[ast.keyword]) -> dict[str, Any]:
@@ -260,6 +326,12 @@ class Evaluator:
                 return {
                     self.value(k): self.value(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
                 }
+            case ast.BoolOp():
+                return self._logical(node)
+            case ast.IfExp():
+                test = self._condition(node.test)
+                branches = functools.partial(self.value, node.body), functools.partial(self.value, node.orelse)
+                return self._placed(conditions.if_expression(test, *branches))
             case ast.BinOp():
                 return self._operation(node.op, self.value(node.left), self.value(node.right), node)
             case ast.UnaryOp():
@@ -287,9 +359,9 @@ class Evaluator:
         return self.value(node)
 
     def _unary(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return self._placed(conditions.not_(self._condition(node.operand)))
         value = self.value(node.operand)
-        if isinstance(node.op, ast.Not) and isinstance(value, DataNode):
-            raise NeedsRunning(node, "there is a condition")
         return self._checked(_UNARY[type(node.op)], node, value)
 
     def _operation(self, sign: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:

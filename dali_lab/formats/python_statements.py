@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
+from dali_lab.formats.python_conditionals import NOT, SPLIT, Conditions, If, Item
 from dali_lab.formats.python_expressions import ATOM, Expression, expression, is_expression, operand_count
 from dali_lab.formats.python_layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
@@ -17,6 +18,7 @@ from dali_lab.schema.registry import find_operator
 
 _LONGEST = 25
 _INDENT = 4
+_OR, _AND, _NOT = 2, 3, 4
 
 
 class Statements:
@@ -30,19 +32,35 @@ class Statements:
         Collects what the program needs.
     exact
         Keep the names of all nodes; otherwise those of expressions may be lost.
+    conditions
+        What is written as ``if``, ``and``, ``or`` and ``not``; without it, conditions are calls of operators.
+    named
+        Nodes that are given their names by ``name=`` in any case.
     """
 
-    def __init__(self, graph: Graph, imports: Imports, *, exact: bool) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        imports: Imports,
+        *,
+        exact: bool,
+        conditions: Conditions | None = None,
+        named: Collection[str] = (),
+    ) -> None:
         self.graph = graph
         self.imports = imports
         self.exact = exact
-        self.order = graph.order()
+        self.conditions = conditions
+        self.order = graph.order() if conditions is None else conditions.written()
         self.uses = operand_count(graph.nodes, graph.outputs)
         self.used = {(edge.node, edge.output) for edge in self._edges()}
         self._reserve_objects()
         self.variables = {name: self._variables(graph.nodes[name]) for name in self.order}
+        self._share_variables()
         self.inlined = {name for name in self.order if self._may_inline(name)}
-        self.named: set[str] = {name for name in self.order if self._wants_name(graph.nodes[name])}
+        if conditions is not None:
+            self.inlined |= conditions.inlined | {name for name in self.order if self._may_decide(name)}
+        self.named: set[str] = {name for name in self.order if self._wants_name(graph.nodes[name])} | set(named)
         self._settle()
 
     def _edges(self) -> list[Edge]:
@@ -70,6 +88,54 @@ class Statements:
         unused = [(node.id, index) not in self.used and (index > 0 or reader) for index in range(count)]
         return tuple("_" if gone else name for name, gone in zip((first, *rest), unused, strict=True))
 
+    def _share_variables(self) -> None:
+        """What both branches of a condition give has one variable: that of a node that makes it, if there is one."""
+        self.direct: dict[str, str] = {}
+        for merge in self.conditions.merges if self.conditions is not None else ():
+            sources = [self._giver(merge, branch) for branch in (0, 1)]
+            given = [source for source in sources if source is not None]
+            self.direct.update(dict.fromkeys(given, merge))
+            self._give(merge, self.variables[given[0] if given else merge])
+
+    def _give(self, name: str, variables: tuple[str, ...]) -> None:
+        """Let a node and all that it is joined of have one variable."""
+        self.variables[name] = variables
+        for source, merge in self.direct.items():
+            if merge == name:
+                self._give(source, variables)
+
+    def _giver(self, merge: str, branch: int) -> str | None:
+        """The node that makes what a branch gives to a join, if that is all it is for."""
+        assert self.conditions is not None
+        edge = self.graph.nodes[merge].inputs[branch]
+        inside = self.conditions.merges[merge]
+        name = edge.node
+        items = (inside.true, inside.false)[branch]
+        here = {item for item in items if isinstance(item, str)}
+        here |= {each for item in items if isinstance(item, If) for each in item.merges}
+        if name in self.direct or name not in here or self.uses[name] != 1:
+            return None
+        return name if len(self.variables[name]) == 1 and not self._wants_name(self.graph.nodes[name]) else None
+
+    def _may_decide(self, name: str) -> bool:
+        """Whether a node with a name that nobody chose only decides one ``if``, so that it can stand there."""
+        assert self.conditions is not None
+        node = self.graph.nodes[name]
+        if not (node.op.startswith("math.") or node.op == NOT or name in self.conditions.logical):
+            return False
+        if re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is None:
+            return False
+        deciding = [
+            edge.node == name
+            and key == "predicate"
+            and (other.op == SPLIT or other.id in self.conditions.merges)
+            and name not in [given.node for given in other.inputs]
+            for other in self.graph.nodes.values()
+            for key, edge in [("", edge) for edge in other.inputs] + list(other.connections.items())
+            if edge.node == name
+        ]
+        return bool(deciding) and all(deciding) and not any(edge.node == name for edge in self.graph.outputs)
+
     def _may_inline(self, name: str) -> bool:
         """Whether a node is a part of one other expression, with a name that nobody chose."""
         node = self.graph.nodes[name]
@@ -78,8 +144,7 @@ class Statements:
         consumer = next((n for n in self.graph.nodes.values() if any(e.node == name for e in n.inputs)), None)
         if consumer is None or not consumer.op.startswith("math.") or consumer.device != node.device:
             return False
-        auto = node.op.rsplit(".", 1)[-1].strip("_")
-        return not self.exact or re.fullmatch(rf"{re.escape(auto)}(_\d+)?", name) is not None
+        return not self.exact or re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is not None
 
     def _wants_name(self, node: Node) -> bool:
         operator = find_operator(node.op)
@@ -89,13 +154,23 @@ class Statements:
             and operator.count_outputs(node.arguments, len(node.inputs)) in (2, 3)
         )
 
+    @property
+    def _fixed(self) -> Collection[str]:
+        """Nodes whose names cannot be given: they are written as ``if``, ``and``, ``or`` or ``not``."""
+        if self.conditions is None:
+            return ()
+        nots = [name for name in self.order if self.graph.nodes[name].op == NOT]
+        return {*self.conditions.merges, *self.conditions.logical, *nots}
+
     def _settle(self) -> None:
         """Write nodes on lines of their own, or name them, until tracing would give each its own name."""
         for _ in range(len(self.order) + 2):
             if wide := {name for name in self.order if name not in self.inlined and self._too_wide(name)}:
                 self.inlined -= {edge.node for name in wide for edge in self.graph.nodes[name].inputs}
-            wrong = {name for name, given in self._traced_names().items() if given != name}
-            unlined = wrong & self.inlined
+            wrong = {name for name, given in self._traced_names().items() if given != name and name not in self._fixed}
+            unlined = {name for name in wrong & self.inlined if self.graph.nodes[name].op.startswith("math.")}
+            if self.conditions is not None:
+                unlined -= self.conditions.inlined
             if unlined:
                 self.inlined -= unlined
             elif wrong - self.named:
@@ -121,7 +196,7 @@ class Statements:
         for name in self.order:
             if name not in self.inlined:
                 place(name)
-        return result
+        return [name for name in result if name in self.variables]
 
     def _traced_names(self) -> dict[str, str]:
         """What tracing would call each node."""
@@ -135,7 +210,8 @@ class Statements:
                 continue
             node = self.graph.nodes[name]
             wanted = "" if name in self.inlined else node_name(self.variables[name])
-            result[name] = unique_name(wanted or node.op.rsplit(".", 1)[-1].strip("_"), taken)
+            wanted = "" if self.conditions is not None and name in self.conditions.merges else wanted
+            result[name] = unique_name(wanted or _auto_name(node.op), taken)
             taken[result[name]] = None
         return result
 
@@ -155,17 +231,43 @@ class Statements:
 
     def lines(self) -> list[str]:
         """The assignments."""
-        result = []
-        for name in self.order:
-            if name in self.inlined:
-                continue
-            piece, _ = self._right(name)
-            variables = self.variables[name]
-            # An external source that was told its number of outputs gives a list, even of one.
-            alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
-            left = f"({variables[0]},)" if alone else ", ".join(variables)
-            left = f"{left} = " if self.uses[name] or len(variables) > 1 else ""
-            result += lines(left, piece, indent=_INDENT)
+        return self._block(self.order if self.conditions is None else self.conditions.items, _INDENT)
+
+    def _block(self, items: Sequence[Item], indent: int) -> list[str]:
+        result: list[str] = []
+        for item in items:
+            if isinstance(item, If):
+                result += self._if(item, indent)
+            elif item not in self.inlined:
+                result += self._assignment(item, indent)
+        return result
+
+    def _assignment(self, name: str, indent: int) -> list[str]:
+        piece, _ = self._right(name)
+        variables = self.variables[name]
+        # An external source that was told its number of outputs gives a list, even of one.
+        alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
+        left = f"({variables[0]},)" if alone else ", ".join(variables)
+        left = f"{left} = " if self.uses[name] or len(variables) > 1 else ""
+        return lines(left, piece, indent=indent)
+
+    def _if(self, item: If, indent: int, word: str = "if") -> list[str]:
+        result = lines(f"{word} ", self._reference(item.predicate, "").piece, ":", indent)
+        result += self._branch(item, 0, indent + _INDENT)
+        # What stands alone in an ``else`` goes on as ``elif``.
+        inner = [each for each in item.false if isinstance(each, If) or each not in self.inlined]
+        given = all(self.direct.get(self.graph.nodes[merge].inputs[1].node) == merge for merge in item.merges)
+        if len(inner) == 1 and isinstance(inner[0], If) and given:
+            return result + self._if(inner[0], indent, "elif")
+        return [*result, f"{' ' * indent}else:", *self._branch(item, 1, indent + _INDENT)]
+
+    def _branch(self, item: If, branch: int, indent: int) -> list[str]:
+        result = self._block((item.true, item.false)[branch], indent)
+        for merge in item.merges:
+            edge = self.graph.nodes[merge].inputs[branch]
+            if self.direct.get(edge.node) != merge:
+                given = self._operand(edge, self.graph.nodes[merge]).piece
+                result += lines(f"{self.variables[merge][0]} = ", given, "", indent)
         return result
 
     def returned(self) -> list[str]:
@@ -180,6 +282,8 @@ class Statements:
 
     def _reference(self, edge: Edge, device: str) -> Expression:
         """An edge as it is written where it is used on `device` (empty for wherever it is)."""
+        if self.conditions is not None:
+            edge = self.conditions.resolved(edge)
         if edge.node in self.inlined:
             return self._right_expression(edge.node)
         variables = self.variables[edge.node]
@@ -199,6 +303,9 @@ class Statements:
     def _right(self, name: str) -> tuple[Piece, int]:
         """What is assigned: an expression if the node can be written as one and needs no name, else a call."""
         node = self.graph.nodes[name]
+        if self.conditions is not None and (name in self.conditions.logical or node.op == NOT):
+            found = self._condition(node)
+            return found.piece, found.precedence
         if is_expression(node) and not (self.exact and name in self.named):
             found = expression(
                 node,
@@ -209,8 +316,21 @@ class Statements:
                 return found.piece, found.precedence
         return self._call(node), ATOM
 
+    def _condition(self, node: Node) -> Expression:
+        """``and``, ``or`` and ``not`` as Python writes them."""
+        assert self.conditions is not None
+        if node.op == NOT:
+            return Expression(f"not {self._reference(node.inputs[0], '').within(_NOT)}", _NOT)
+        logical = self.conditions.logical[node.id]
+        precedence = _AND if logical.word == "and" else _OR
+        left = self._reference(logical.left, "").within(precedence)
+        right = self._reference(logical.right, "").within(precedence + 1)
+        return Expression(f"{left} {logical.word} {right}", precedence)
+
     def _call(self, node: Node) -> Piece:
         operator = find_operator(node.op)
+        if node.op == "_shape" and node.device == "cpu" and node.id not in self.named:
+            return self._shape(node)
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
         # What conditionals record has defaults here that NVIDIA DALI does not have.
         inner = node.op.startswith("_conditional.")
@@ -227,6 +347,11 @@ class Statements:
             items.append(("name=", quoted(node.id)))
         return call(f"fn.{operator.name}", items)
 
+    def _shape(self, node: Node) -> Piece:
+        arguments = meaningful_arguments(node)
+        given = [("dtype=", value_piece(arguments["dtype"], self.imports))] if "dtype" in arguments else []
+        return call(f"{self._operand(node.inputs[0], node).within(ATOM)}.shape", given)
+
     def _argument(self, value: Any, arg: Arg, hint: str) -> Piece:
         whole = arg.type == "float"
         if arg.vector and isinstance(value, tuple) and len(value) == 1 and not isinstance(value[0], tuple):
@@ -239,6 +364,11 @@ class Statements:
         if self.exact and operator.devices and device not in operator.devices:
             return operator.devices[0]
         return device
+
+
+def _auto_name(op: str) -> str:
+    """What tracing calls a node that no variable names."""
+    return op.rsplit(".", 1)[-1].strip("_")
 
 
 def _output_name(operator: type[Operator], plain: str, index: int) -> str:

@@ -101,6 +101,7 @@ def read(text: str, name: str | None = None) -> Graph:
 
 
 def _define(evaluator: Evaluator, function: ast.FunctionDef) -> Graph:
+    from dali_lab.conditionals import ConditionStack
     from dali_lab.pipeline import Pipeline
 
     decorator = decorator_of(function)
@@ -109,10 +110,7 @@ def _define(evaluator: Evaluator, function: ast.FunctionDef) -> Graph:
         if decorator.args:
             raise NeedsRunning(decorator, "pipeline_def takes names of arguments alone")
         settings = evaluator.keywords(decorator.keywords)
-    if settings.pop("enable_conditionals", False) and any(
-        isinstance(n, ast.If | ast.IfExp) for n in ast.walk(function)
-    ):
-        raise NeedsRunning(function, "it has conditions that are decided for each sample")
+    conditionals = bool(settings.pop("enable_conditionals", False))
     settings.pop("debug", None)
     accepted = inspect.signature(Pipeline.__init__).parameters
     unknown = [key for key in settings if key not in accepted]
@@ -123,6 +121,8 @@ def _define(evaluator: Evaluator, function: ast.FunctionDef) -> Graph:
     with warnings.catch_warnings(), suggesting(""):
         warnings.simplefilter("ignore")
         pipeline = Pipeline(**{"batch_size": 1, **settings})
+        if conditionals:
+            pipeline._condition_stack = ConditionStack()
         with pipeline:
             evaluator.bind(function)
             outputs = evaluator.run(function.body)

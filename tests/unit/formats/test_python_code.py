@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import linecache
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 import dali_lab
 from dali_lab import fn, types
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code
+from dali_lab.formats import python_code, python_static
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
@@ -27,7 +28,10 @@ SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(
 def traced(code: str, name: str = "pipeline") -> Graph:
     """Run a program and trace its pipeline."""
     space: dict[str, Any] = {"__name__": "exported"}
-    exec(compile(code, "<exported>", "exec"), space)
+    # Conditions are rewritten from the source, which is looked up by the file's name.
+    file = f"<exported {len(linecache.cache)}>"
+    linecache.cache[file] = len(code), None, code.splitlines(keepends=True), file
+    exec(compile(code, file, "exec"), space)
     return space[name]().graph
 
 
@@ -205,10 +209,70 @@ def decided() -> Any:
     return result
 
 
-def test_conditions_are_written_as_splits_and_merges(tmp_path: Path) -> None:
-    graph = decided().graph
+@dali_lab.pipeline_def(batch_size=2, num_threads=1, device_id=None, enable_conditionals=True, seed=8)
+def decided_deeply() -> Any:
+    """Conditions inside conditions."""
+    images = fn.external_source(source=batches, layout="HWC")
+    kind = fn.random.uniform(values=[0, 1, 2])
+    chosen = fn.random.coin_flip(dtype=types.BOOL)
+    if kind == 0:
+        out = fn.flip(images)
+    elif kind == 1:
+        out = fn.rotate(images, angle=fn.random.uniform(range=[-5, 5]), keep_size=True)
+        if chosen:
+            out = out * 0.5
+            out = fn.cast_like(out, images)
+    else:
+        out = images
+    if chosen or kind == 2:
+        extra = out + 1
+    else:
+        extra = out + 2
+    flag = chosen and (kind > 0 or not chosen)
+    return out, extra, flag
+
+
+def test_conditions_are_written_as_conditions() -> None:
+    code = python_code.dumps(decided_deeply().graph, main="none")
+    assert (
+        code.split('"""\n')[1]
+        == """\
+    images = fn.external_source(source=batches, layout="HWC")
+    kind = fn.random.uniform(values=[0, 1, 2])
+    chosen = fn.random.coin_flip(dtype=types.BOOL)
+    uniform = fn.random.uniform(range=[-5, 5])
+    if kind == 0:
+        out = fn.flip(images)
+    elif kind == 1:
+        out_2 = fn.rotate(images, angle=uniform, keep_size=True)
+        if chosen:
+            out_3 = out_2 * 0.5
+            out = fn.cast_like(out_3, images)
+        else:
+            out = out_2
+    else:
+        out = images
+    if chosen or kind == 2:
+        extra = out + 1
+    else:
+        extra = out + 2
+    flag = chosen and (kind > 0 or not chosen)
+    return out, extra, flag
+"""
+    )
+    assert "enable_conditionals=True" in code
+    assert "if flag and not images.shape()[0] > 100:\n" in python_code.dumps(decided().graph)
+
+
+@pytest.mark.parametrize("define", [decided, decided_deeply])
+def test_conditions_come_back_and_run_alike(define: Any, tmp_path: Path) -> None:
+    import black
+
+    graph = define().graph
     code = python_code.dumps(graph)
     assert traced(code) == graph
+    assert python_static.read(code).nodes.keys() == graph.nodes.keys()
+    assert black.format_str(code, mode=black.Mode()) == code
     ours = outputs_of(code, tmp_path)
     if importlib.util.find_spec("nvidia.dali"):
         theirs = outputs_of(python_code.dumps(graph, "nvidia.dali"), tmp_path)
@@ -217,6 +281,20 @@ def test_conditions_are_written_as_splits_and_merges(tmp_path: Path) -> None:
             for left, right in zip(theirs, ours, strict=True)
             for a, b in zip(left, right, strict=True)
         )
+
+
+def test_conditions_that_no_if_says_are_calls() -> None:
+    graph = decided().graph
+    renamed = {"split": "kept"}
+    nodes = {}
+    for name, node in graph.nodes.items():
+        edges = tuple(edge._replace(node=renamed.get(edge.node, edge.node)) for edge in node.inputs)
+        new = renamed.get(name, name)
+        nodes[new] = node.replaced(id=new, inputs=edges)
+    other = graph.replaced(nodes=nodes, outputs=(*graph.outputs, Edge("validate_logical_2")))
+    code = python_code.dumps(other)
+    assert "fn._conditional.split" in code
+    assert traced(code) == other
 
 
 def test_notebooks_show_pipelines_and_dot_files_are_written(tmp_path: Path) -> None:
