@@ -15,12 +15,15 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError, OperatorError, SampleError
 from dali_lab.executor.device_stage import run_device_stage
-from dali_lab.executor.memory import keep_freed_memory
+from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge
 from dali_lab.schema.operator import Call, Draw, Operator
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
+
+#: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
+_SETTLED = (1, 8)
 
 
 class Cancelled(Exception):
@@ -174,6 +177,7 @@ class Engine:
         self._last: BatchRun | None = None
         self._closed = False
         self._in_flight: set[BatchRun] = set()
+        self._finished = 0
 
     def submit(
         self,
@@ -313,6 +317,9 @@ class Engine:
         if self._last is run:
             self._last = None
         self._in_flight.discard(run)
+        self._finished += 1
+        if self._finished in _SETTLED:
+            release_compiler()
         run.finished.set()
         following, run.next = run.next, None
         if following is not None:

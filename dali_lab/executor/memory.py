@@ -10,6 +10,7 @@ _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 _KEEP = 256 << 20
 _LARGEST = 64 << 20
+_MADV_DONTNEED = 4
 _done = False
 
 
@@ -30,3 +31,25 @@ def keep_freed_memory() -> None:
         return
     mallopt(_M_MMAP_THRESHOLD, _LARGEST)
     mallopt(_M_TRIM_THRESHOLD, _KEEP)
+
+
+def release_compiler() -> None:
+    """Unmap the compiler's machine code: once kernels are loaded it is idle, and 50 MiB of it are resident.
+
+    What is needed again is mapped again, from the system's file cache, when it is first called. Elsewhere than on
+    Linux nothing is done.
+    """
+    if not sys.platform.startswith("linux") or "llvmlite.binding" not in sys.modules:
+        return
+    try:
+        with open("/proc/self/maps") as maps:
+            lines = [line.split(maxsplit=5) for line in maps if "libllvmlite" in line]
+        madvise = ctypes.CDLL(None).madvise
+    except (OSError, AttributeError):
+        return
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for where, rights, *_ in lines:
+        # Only code: it is never written to, so that the file is its whole content.
+        if rights == "r-xp":
+            start, end = (int(part, 16) for part in where.split("-"))
+            madvise(start, end - start, _MADV_DONTNEED)
