@@ -88,9 +88,24 @@ def test_run_says_what_comes_out_and_how_fast(graph: Path, capsys: pytest.Captur
 
 
 def test_bench_goes_node_by_node(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["bench", str(graph), "--seconds", "0.2"]) == 0
+    assert cli.main(["bench", str(graph), "--seconds", "0.2", "--rounds", "1", "--alone"]) == 0
     text = capsys.readouterr().out
     assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in ("reader", "decode", "flip"))
+    assert "NVIDIA" not in text
+
+
+def test_bench_stands_beside_dali(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is what it is compared with")
+    assert cli.main(["bench", str(graph), "--seconds", "0.2", "--rounds", "1"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^NVIDIA DALI +[\d,]+ +[\d,.]+ +[\d,]+$", text, re.MULTILINE)
+    assert re.search(r"^[\d.]+ times NVIDIA DALI", text, re.MULTILINE)
+    assert "first batch: output 0 is equal, output 1 is equal" in text
+    document = json.loads(graph.read_text())
+    document["nodes"]["flip"] = {"op": "mixing.mixup", "inputs": ["decode"]}
+    graph.write_text(json.dumps(document))
+    assert cli.main(["bench", str(graph), "--seconds", "0.1", "--rounds", "1"]) == 0
+    assert "NVIDIA DALI has no such graph: " in capsys.readouterr().out
 
 
 def test_export_python_runs(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
