@@ -51,6 +51,7 @@ export class KernelTransport implements Transport {
   private lost: 'kernel' | 'server' | null = null;
   private kernelName: string | null = null;
   private away: ReturnType<typeof setTimeout> | null = null;
+  private startingAgain = false;
   private disposed = false;
 
   constructor(
@@ -164,15 +165,21 @@ export class KernelTransport implements Transport {
     }
   }
 
-  /** The server went away and took the kernel along: one like it goes on as soon as the server is back. */
+  /**
+   * The server went away and took the kernel along: one like it goes on as soon as the server is back.
+   * Changing the kernel tells of kernels that go and come, so this must not begin a second time meanwhile.
+   */
   private async startAgain(): Promise<void> {
+    if (this.startingAgain) return;
+    this.startingAgain = true;
     const waits = (): boolean => this.lost === 'server' && !this.disposed && !this.context.session?.kernel;
-    while (waits()) {
-      try {
-        await this.context.changeKernel({ name: this.kernelName ?? 'python3' });
-      } catch {
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    try {
+      while (waits()) {
+        await this.context.changeKernel({ name: this.kernelName ?? 'python3' }).catch(() => undefined);
+        if (waits()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
+    } finally {
+      this.startingAgain = false;
     }
   }
 
