@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from dali_lab.errors import DaliLabError
+
 CLASSES = ("background", "person", "cat", "cup", "saucer", "motorcycle", "helmet", "rocket", "wheel", "spoon")
 
 _Points = tuple[tuple[float, float], ...]
@@ -70,7 +72,7 @@ def write(folder: Path) -> None:
     Raises
     ------
     DaliLabError
-        If scikit-image's photographs are not installed.
+        If scikit-image's photographs are not installed, or cannot be read.
     """
     import cv2
 
@@ -83,7 +85,10 @@ def write(folder: Path) -> None:
         np.save(folder / f"{name}.boxes.npy", np.array([box[1:] for box in boxes], np.float32))
         np.save(folder / f"{name}.labels.npy", np.array([CLASSES.index(box[0]) for box in boxes], np.int32))
         np.save(folder / f"{name}.points.npy", np.array(points, np.float32))
-        height, width = cv2.imread(str(root / path)).shape[:2]
+        picture = cv2.imread(str(root / path))
+        if picture is None:
+            raise DaliLabError(f"the sample photograph {root / path} cannot be read")
+        height, width = picture.shape[:2]
         mask = np.zeros((height, width), np.uint8)
         for label, outline in outlines:
             corners = np.round(np.array(outline) * [width - 1, height - 1]).astype(np.int32)

@@ -44,7 +44,7 @@ def phantom(scale: float, tilt: float) -> npt.NDArray[np.float64]:
     )
     turn = np.deg2rad(tilt)
     x, y = scale * (x * np.cos(turn) + y * np.sin(turn)), scale * (y * np.cos(turn) - x * np.sin(turn))
-    values = np.zeros_like(x)
+    values: npt.NDArray[np.float64] = np.zeros((_DEPTH, _SIDE, _SIDE))
     for brightness, a, b, c, x0, y0, z0, degrees in _ELLIPSOIDS:
         angle = np.deg2rad(degrees)
         u = (x - x0) * np.cos(angle) + (y - y0) * np.sin(angle)

@@ -28,8 +28,6 @@ def write(folder: Path) -> None:
 
 def spoken(word: str, pitch: float, random: np.random.Generator) -> npt.NDArray[np.float32]:
     """A second and a half of vowels; ``_`` is a hiss. Samples are between -1 and 1."""
-    from scipy.signal import lfilter
-
     length = int(1.5 * RATE / len(word))
     parts = []
     phase = 0.0
@@ -44,8 +42,18 @@ def spoken(word: str, pitch: float, random: np.random.Generator) -> npt.NDArray[
         phase = float(phases[-1])
         voice = (np.diff(np.floor(phases), prepend=np.floor(phases[0])) > 0).astype(np.float64)
         for formant, width in zip(_FORMANTS[letter], (60, 90, 150), strict=True):
-            radius, angle = np.exp(-np.pi * width / RATE), 2 * np.pi * formant / RATE
-            voice = lfilter([1 - radius], [1, -2 * radius * np.cos(angle), radius**2], voice)
+            radius, angle = float(np.exp(-np.pi * width / RATE)), 2 * np.pi * formant / RATE
+            voice = _resonance(voice, 1 - radius, 2 * radius * float(np.cos(angle)), -(radius**2))
         parts.append(0.8 * voice / np.abs(voice).max() * rise)
     sound = np.concatenate(parts) + random.normal(0, 0.002, length * len(word))
     return sound.astype(np.float32)
+
+
+def _resonance(values: npt.NDArray[np.float64], gain: float, first: float, second: float) -> npt.NDArray[np.float64]:
+    """A filter of two poles: ``out[i] = gain * in[i] + first * out[i - 1] + second * out[i - 2]``."""
+    one = two = 0.0
+    out = []
+    for value in values.tolist():
+        one, two = gain * value + first * one + second * two, one
+        out.append(one)
+    return np.array(out)

@@ -282,8 +282,16 @@ def _upright(spectrum: Picture, size: int) -> Picture:
     """A spectrogram as people draw it: low tones below, twice as wide as high."""
     import cv2
 
-    frame = cv2.imdecode(np.frombuffer(spectrum.data, np.uint8), cv2.IMREAD_COLOR)[::-1, :, ::-1]
-    return encode(cv2.resize(frame, (size, size // 2), interpolation=cv2.INTER_NEAREST), exact=True)
+    stretched = cv2.resize(decoded(spectrum), (size, size // 2), interpolation=cv2.INTER_NEAREST)
+    return encode(stretched[::-1], exact=True)
+
+
+def decoded(picture: Picture) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """An encoded picture as ``[height, width, 3]`` RGB."""
+    import cv2
+
+    found: Any = cv2.imdecode(np.frombuffer(picture.data, np.uint8), cv2.IMREAD_COLOR)
+    return np.ascontiguousarray(found[..., ::-1])
 
 
 def mask_picture(labels: Any, size: int) -> Picture:

@@ -19,7 +19,7 @@ from dali_lab.errors import DaliLabError
 from dali_lab.formats.files import write_bytes
 from dali_lab.gallery.entries import GRAPH_FILE, BrokenEntry, Entry, Gallery
 from dali_lab.studio.files import cache_folder
-from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
+from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
 from dali_lab.studio.pictures import Picture
 
 TILE = 224
@@ -187,13 +187,13 @@ def _frame(view: View, index: int = 0) -> Frame:
     picture = view.pictures[index] if index < len(view.pictures) else None
     if picture is None:
         raise DaliLabError("this graph gives no picture")
-    frame = _decoded(picture)
+    frame = decoded(picture)
     overlay = view.overlays[index] if index < len(view.overlays) else None
     if not overlay:
         return frame
     height, width = frame.shape[:2]
     if "mask" in overlay:
-        mask = cv2.imdecode(np.frombuffer(overlay["mask"].data, np.uint8), cv2.IMREAD_UNCHANGED)
+        mask: Any = cv2.imdecode(np.frombuffer(overlay["mask"].data, np.uint8), cv2.IMREAD_UNCHANGED)
         mask = cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST)
         share = mask[..., 3:].astype(np.float32) / 255
         frame = (frame * (1 - share) + mask[..., 2::-1] * share).astype(np.uint8)
@@ -205,13 +205,6 @@ def _frame(view: View, index: int = 0) -> Frame:
         cv2.circle(frame, place, 4, (255, 255, 255), -1, cv2.LINE_AA)
         cv2.circle(frame, place, 3, _BOX_COLORS[1], -1, cv2.LINE_AA)
     return frame
-
-
-def _decoded(picture: Picture) -> Frame:
-    import cv2
-
-    found = cv2.imdecode(np.frombuffer(picture.data, np.uint8), cv2.IMREAD_COLOR)
-    return np.ascontiguousarray(found[..., ::-1]).astype(np.uint8)
 
 
 def _together(frames: list[Frame]) -> Frame:

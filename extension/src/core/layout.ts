@@ -117,7 +117,8 @@ export function freePlace(at: Point, size: Size, boxes: readonly Box[]): Point {
       overlap(box, { ...other, width: other.width + gap, height: other.height + gap }),
     );
     if (!hit) break;
-    box = { ...box, y: snap(hit.y + hit.height + gap) };
+    // Upwards: rounded down, it would meet the same box again.
+    box = { ...box, y: Math.ceil((hit.y + hit.height + gap) / GRID) * GRID };
   }
   return { x: box.x, y: box.y };
 }

@@ -15,11 +15,12 @@ interface Properties {
   controls: readonly Control[];
   overrides: Overrides;
   first: number;
+  sample: number;
   seed: number;
   onPick: (control: Control, value: Value) => void;
 }
 
-export function ArgumentRange({ name, controls, overrides, first, seed, onPick }: Properties) {
+export function ArgumentRange({ name, controls, overrides, first, sample, seed, onPick }: Properties) {
   const [chosen, setChosen] = useState(0);
   const control = controls[chosen];
   const values = control ? spread(control, VALUES) : [];
@@ -28,6 +29,7 @@ export function ArgumentRange({ name, controls, overrides, first, seed, onPick }
       ? {
           name,
           first,
+          samples: sample + 1,
           size: 160,
           before: false,
           variants: values.map((value) => ({
@@ -65,8 +67,8 @@ export function ArgumentRange({ name, controls, overrides, first, seed, onPick }
               onClick={() => onPick(control, value)}
             >
               <Frame
-                picture={view?.images[0]}
-                overlay={view?.overlays[0]}
+                picture={view?.images[sample]}
+                overlay={view?.overlays[sample]}
                 alt={`${control.label} ${formatNumber(numberOf(value) ?? 0)}`}
               />
               <span className="muted">

@@ -4,6 +4,7 @@ import { useValue } from '../canvas/context';
 import { Icon } from '../canvas/icons';
 import { OperatorHelp } from '../canvas/OperatorHelp';
 import type { GraphDocument, Value } from '../core/document';
+import type { Picture } from '../core/previews';
 import { Code } from './Code';
 import { Controls } from './Controls';
 import { CostCard } from './CostCard';
@@ -47,16 +48,27 @@ function Page({ page }: { page: EntryPage }) {
   const model = useGallery();
   const own = useValue(model.pictures);
   const [overrides, setOverrides] = useState<Overrides>({});
-  const [first, setFirst] = useState(0);
+  const [chosen, setChosen] = useState(0);
   const [seed, setSeed] = useState(SEED);
   const [now, setNow] = useState<{ document: GraphDocument; code: string }>({
     document: page.document,
     code: page.code,
   });
   const waits = page.waiting !== undefined;
+  // Photographs come in the order that is asked for; what has annotations of its own comes as it is.
+  const first = page.pictures ? chosen : 0;
+  const sample = page.pictures ? 0 : chosen;
   const run = !waits;
   const main = useDrawing(
-    run ? { name: page.name, variants: [{ overrides, seed }], first, samples: SAMPLES, size: 448 } : null,
+    run
+      ? {
+          name: page.name,
+          variants: [{ overrides, seed }],
+          first,
+          samples: Math.max(SAMPLES, sample + 1),
+          size: 448,
+        }
+      : null,
     own,
   );
   const settled = useSettled(overrides, 120);
@@ -81,12 +93,12 @@ function Page({ page }: { page: EntryPage }) {
   const change = (control: Control, value: Value): void =>
     setOverrides((old) => ({ ...old, [control.node]: { ...old[control.node], [control.name]: value } }));
   const operators = useMemo(() => page.reference.filter(({ name }) => page.operators.includes(name)), [page]);
-  const count = drawn?.photographs ?? 1;
+  const count = page.pictures ? (drawn?.photographs ?? 1) : (variant?.after[0]?.images.length ?? 1);
   const { host } = model;
   const insert = host.insert;
 
   return (
-    <div className="entry" data-testid="gallery-entry" data-entry={page.name}>
+    <div className="gallery-page" data-testid="gallery-entry" data-entry={page.name}>
       <div className="entry-main">
         <div className="stage-row" data-working={main.working}>
           {waits ? (
@@ -100,25 +112,29 @@ function Page({ page }: { page: EntryPage }) {
               )}
               {variant?.problem === null && variant.after.length === 1 && (
                 <Split
-                  before={variant.before?.images[0] ?? null}
-                  beforeOverlay={variant.before?.overlays[0]}
-                  after={variant.after[0]?.images[0] ?? null}
-                  afterOverlay={variant.after[0]?.overlays[0]}
+                  before={variant.before?.images[sample] ?? null}
+                  beforeOverlay={variant.before?.overlays[sample]}
+                  after={variant.after[0]?.images[sample] ?? null}
+                  afterOverlay={variant.after[0]?.overlays[sample]}
                 />
               )}
               {variant?.problem === null && variant.after.length > 1 && (
                 <div className="views" data-testid="gallery-views">
                   {variant.before && (
                     <figure>
-                      <Frame picture={variant.before.images[0]} alt="before" />
+                      <Frame picture={variant.before.images[sample]} alt="before" />
                       <figcaption>before</figcaption>
                     </figure>
                   )}
                   {variant.after.map((view, index) => (
                     <figure key={index}>
-                      <Frame picture={view.images[0]} overlay={view.overlays[0]} alt={`view ${index + 1}`} />
+                      <Frame
+                        picture={view.images[sample]}
+                        overlay={view.overlays[sample]}
+                        alt={`view ${index + 1}`}
+                      />
                       <figcaption>
-                        view {index + 1} <span className="muted">{view.shapes[0]}</span>
+                        view {index + 1} <span className="muted">{view.shapes[sample]}</span>
                       </figcaption>
                     </figure>
                   ))}
@@ -129,15 +145,15 @@ function Page({ page }: { page: EntryPage }) {
         </div>
         {run && (
           <p className="stage-foot">
-            <span className="muted">{variant?.after[0]?.shapes[0] ?? ''}</span>
+            <span className="muted">{variant?.after[0]?.shapes[sample] ?? ''}</span>
             <span className="spring" />
-            {page.pictures && count > 1 && (
+            {count > 1 && (
               <>
                 <button
                   type="button"
                   className="button"
                   data-action="previous-picture"
-                  onClick={() => setFirst((first + count - 1) % count)}
+                  onClick={() => setChosen((chosen + count - 1) % count)}
                 >
                   Previous picture
                 </button>
@@ -145,7 +161,7 @@ function Page({ page }: { page: EntryPage }) {
                   type="button"
                   className="button"
                   data-action="next-picture"
-                  onClick={() => setFirst((first + 1) % count)}
+                  onClick={() => setChosen((chosen + 1) % count)}
                 >
                   Next picture
                 </button>
@@ -157,7 +173,15 @@ function Page({ page }: { page: EntryPage }) {
           <Section title={page.random ? 'Random draws' : 'On other pictures'}>
             {page.random ? (
               <Draws
-                request={{ name: page.name, first, variants: seeds(seed, settled), size: 160, before: false }}
+                request={{
+                  name: page.name,
+                  first,
+                  samples: sample + 1,
+                  variants: seeds(seed, settled),
+                  size: 160,
+                  before: false,
+                }}
+                sample={sample}
                 version={own}
                 onAgain={() => setSeed(Math.floor(Math.random() * 1e6))}
               />
@@ -179,6 +203,7 @@ function Page({ page }: { page: EntryPage }) {
               controls={page.controls.filter(({ kind }) => kind === 'number')}
               overrides={settled}
               first={first}
+              sample={sample}
               seed={seed}
               onPick={change}
             />
@@ -297,10 +322,12 @@ function Section({ title, children }: { title: string; children: React.ReactNode
 /** The same picture under one seed after the other. */
 function Draws({
   request,
+  sample,
   version,
   onAgain,
 }: {
   request: DrawRequest;
+  sample: number;
   version: unknown;
   onAgain: () => void;
 }) {
@@ -313,8 +340,8 @@ function Draws({
           return (
             <Frame
               key={index}
-              picture={view?.images[0]}
-              overlay={view?.overlays[0]}
+              picture={view?.images[sample]}
+              overlay={view?.overlays[sample]}
               alt={`draw ${index + 1}`}
             />
           );
@@ -329,7 +356,7 @@ function Draws({
   );
 }
 
-function Others({ view }: { view: { images: (import('../core/previews').Picture | null)[] } | undefined }) {
+function Others({ view }: { view: { images: (Picture | null)[] } | undefined }) {
   return (
     <div className="strip" data-testid="gallery-others">
       {Array.from({ length: SAMPLES }, (_, index) => (

@@ -37,7 +37,7 @@ export function SurpriseView() {
   );
   const variant = main.drawn?.variants[0];
   return (
-    <div className="entry" data-testid="gallery-surprise" data-seed={surprise?.seed ?? ''}>
+    <div className="gallery-page" data-testid="gallery-surprise" data-seed={surprise?.seed ?? ''}>
       <div className="entry-main">
         {variant?.problem != null && <p className="problem error">{variant.problem}</p>}
         <div className="stage-row">
