@@ -25,6 +25,9 @@ from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)
 
+_WORTH_A_CHUNK = 5e-4
+"""Seconds of work that a chunk should hold, so that starting one, some 0.1 ms, is a small part of it."""
+
 
 class Cancelled(Exception):
     """The result is no longer wanted."""
@@ -171,6 +174,7 @@ class Engine:
         self.seconds: dict[str, float] = defaultdict(float)
         self.samples: dict[str, int] = defaultdict(int)
         self.memory: dict[Edge, tuple[int, int]] | None = {} if memory else None
+        self._pace: dict[int, float] = {}
         self._own_pool = pool is None
         self._pool = pool or ThreadPool(self.threads)
         self._lock = threading.RLock()
@@ -248,7 +252,7 @@ class Engine:
             run.drawn_before[step.node.id] = self.drawn[step.node.id]
             self.drawn[step.node.id] += count
             run.drawn_after[step.node.id] = self.drawn[step.node.id]
-        chunk = count if stage.whole else self.chunk or max(1, min(64, -(-count // (4 * self.threads))))
+        chunk = self._chunk_size(stage, count)
         run.bounds = [(start, min(start + chunk, count)) for start in range(0, count, chunk)] if count else []
         run.parts = {edge: [None] * len(run.bounds) for edge in stage.exports}
         run.places = {edge: _Placement(count) for edge in stage.exports} if len(run.bounds) > 1 else {}
@@ -258,6 +262,16 @@ class Engine:
                 run.values[edge] = Batch.empty(UINT8)
         for index, (start, stop) in enumerate(run.bounds):
             self._pool.submit((run.iteration, run.stage, index), self._task(run, stage, index, start, stop))
+
+    def _chunk_size(self, stage: Stage, count: int) -> int:
+        """Four chunks for each thread, or fewer where these would hold next to no work."""
+        if stage.whole:
+            return count
+        if self.chunk:
+            return self.chunk
+        size = max(1, min(64, -(-count // (4 * self.threads))))
+        pace = self._pace.get(id(stage), 0.0)
+        return max(size, min(count, int(_WORTH_A_CHUNK / pace))) if pace else size
 
     def count(self, run: BatchRun, stage: Stage) -> int:
         """How many samples a stage works on."""
@@ -274,7 +288,9 @@ class Engine:
         def work() -> None:
             try:
                 if not run.cancelled:
+                    began = time.thread_time()
                     self._run_chunk(run, stage, index, start, stop)
+                    self._note_pace(stage, (time.thread_time() - began) / (stop - start))
             finally:
                 with self._lock:
                     run.pending -= 1
@@ -283,6 +299,11 @@ class Engine:
                         self._advance(run)
 
         return work
+
+    def _note_pace(self, stage: Stage, seconds: float) -> None:
+        """Keep the least CPU time of a sample in a stage that was seen lately: compilation must not count."""
+        known = self._pace.get(id(stage))
+        self._pace[id(stage)] = max(1e-9, seconds if known is None else min(seconds, 1.1 * known))
 
     def _collect(self, run: BatchRun, stage: Stage) -> None:
         for edge, parts in run.parts.items():
