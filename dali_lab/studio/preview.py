@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
 from dali_lab.executor.plan import bare
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.cache import Cache
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.evaluation import Evaluator
+from dali_lab.studio.overlays import Overlay, corners_first, overlays_of, shapes_entry
 from dali_lab.studio.pictures import Picture, Summary, picture, positions, summary
 from dali_lab.studio.results import Evaluation, NodeResult, Token
 from dali_lab.studio.validation import Checked
@@ -351,7 +353,9 @@ class _Teller:
             result = evaluation.results.get(node)
             if result is None or output >= len(result.outputs):
                 continue
-            signature = (result.key, evaluation.samples, request.focus_size)
+            over = self._overlays(evaluation, Edge(node, output))
+            seen = tuple((item.kind, item.edge, evaluation.results[item.edge.node].key) for item in over)
+            signature = (result.key, evaluation.samples, request.focus_size, seen)
             event: Json = {"run": request.run, "node": node, "output": output}
             if delivered.focus.get((node, output)) == signature:
                 self._emit("preview.focus", {**event, "images": [], "unchanged": True}, [])
@@ -361,8 +365,45 @@ class _Teller:
             rendered = self._renderer.rendered(result, output, evaluation, kind, request.focus_size, self._roots)
             buffers: list[bytes] = []
             images = picture_entries(rendered.pictures if rendered else [], buffers)
-            self._emit("preview.focus", {**event, "images": images}, buffers)
+            overlays = [self._overlay_entry(evaluation, Edge(node, output), item, buffers) for item in over]
+            self._emit("preview.focus", {**event, "images": images, "overlays": overlays}, buffers)
             delivered.focus[node, output] = signature
+
+    def _overlays(self, evaluation: Evaluation, tap: Edge) -> list[Overlay]:
+        """What is drawn over a picture, as far as it was computed."""
+        found = overlays_of(self._checked.runnable, self._kinds, tap)
+        return [item for item in found if self._batch(evaluation, item.edge) is not None]
+
+    def _batch(self, evaluation: Evaluation, edge: Edge) -> Batch | None:
+        result = evaluation.results.get(edge.node)
+        return result.outputs[edge.output] if result is not None and edge.output < len(result.outputs) else None
+
+    def _overlay_entry(self, evaluation: Evaluation, tap: Edge, overlay: Overlay, buffers: list[bytes]) -> Json:
+        edge, graph = overlay.edge, self._checked.runnable
+        result, batch = evaluation.results[edge.node], self._batch(evaluation, edge)
+        assert batch is not None
+        if overlay.kind == "mask":
+            size = self._request.focus_size
+            rendered = self._renderer.rendered(result, edge.output, evaluation, "mask", size, self._roots)
+            images = picture_entries(rendered.pictures if rendered else [], buffers)
+            return {"kind": "mask", "node": edge.node, "output": edge.output, "images": images}
+        # Coordinates in pixels are those of the picture as it was decoded.
+        decoded = [name for name in graph.ancestors([tap.node]) if graph.nodes[name].op.startswith("decoders.")]
+        source = Edge(decoded[0]) if len(decoded) == 1 else tap
+        pictures = self._batch(evaluation, source)
+        lacking = evaluation.results[source.node].missing[source.output] if pictures is not None else ()
+
+        def size_of(sample: int) -> tuple[int, int] | None:
+            if pictures is None or "H" not in pictures.layout or "W" not in pictures.layout:
+                return None
+            row = positions(len(pictures), evaluation.samples, lacking)[sample]
+            if row is None:
+                return None
+            shape = pictures.shapes[row]
+            return int(shape[pictures.layout.index("W")]), int(shape[pictures.layout.index("H")])
+
+        rows = positions(len(batch), evaluation.samples, result.missing[edge.output])
+        return shapes_entry(overlay, batch, rows, size_of, corners_first(graph, edge))
 
 
 def output_entry(rendered: Rendered, buffers: list[bytes]) -> Json:

@@ -28,6 +28,7 @@ import {
   PipelineDialog,
   ShortcutsDialog,
 } from './dialogs/OtherDialogs';
+import { ProgramDialog } from './dialogs/ProgramDialog';
 import { Icon } from './icons';
 import { Inspector } from './Inspector';
 import { LinkTip } from './LinkTip';
@@ -232,6 +233,7 @@ function Dialogs() {
       {shown}
       <LinkDialog />
       <PathDialog />
+      <ProgramDialog />
     </>
   );
 }

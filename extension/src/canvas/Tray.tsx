@@ -8,7 +8,7 @@ import { Icon } from './icons';
 import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
 import { Sweep } from './Sweep';
-import { Batch, Follow } from './TrayViews';
+import { Batch, Follow, useFocus } from './TrayViews';
 
 export function Tray() {
   const editor = useEditor();
@@ -60,6 +60,7 @@ function NodeTray({ id }: { id: string }) {
   const tray = useValue(editor.tray);
   const capabilities = useValue(editor.info, (info) => info.capabilities);
   const output = result?.outputs[tray.output];
+  const focus = useFocus({ node: id, output: tray.output });
   const set = (change: Partial<TrayState>): void =>
     editor.tray.update((before) => ({ ...before, ...change }));
   const modes = MODES.filter(
@@ -116,6 +117,17 @@ function NodeTray({ id }: { id: string }) {
           <Histogram counts={output.histogram} width={96} height={20} />
         )}
         <span className="spring" />
+        {mode === 'batch' && (focus?.overlays.length ?? 0) > 0 && (
+          <label className="check">
+            <input
+              type="checkbox"
+              data-testid="overlays"
+              checked={tray.overlays}
+              onChange={(event) => set({ overlays: event.target.checked })}
+            />
+            {focus?.overlays.map(({ kind }) => kind).join(', ')}
+          </label>
+        )}
         <label className="size-slider">
           <span className="visually-hidden">Size of the pictures</span>
           <input

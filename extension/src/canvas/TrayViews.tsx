@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { lineage, type OutputRef } from '../core/document';
 import type { FocusResult, OutputResult, Picture } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
+import { Overlays } from './Overlays';
 
 export function useFocus(reference: OutputRef | null): FocusResult | undefined {
   const editor = useEditor();
@@ -46,6 +47,7 @@ export function Batch({
 }) {
   const editor = useEditor();
   const focus = useFocus({ node: id, output: index });
+  const overlays = useValue(editor.tray, (tray) => tray.overlays);
   const pictures = bestPictures(focus, output);
   const count = Math.max(pictures.length, output?.values?.length ?? 0);
   if (count === 0) return <p className="muted hint">No preview yet.</p>;
@@ -61,12 +63,15 @@ export function Batch({
           onDoubleClick={() => editor.tray.update((tray) => ({ ...tray, sample, mode: 'follow' }))}
         >
           {pictures[sample] ? (
-            <img
-              src={pictures[sample].url}
-              alt={`Sample ${sample + 1} of ${id}`}
-              data-focus-sample={sample}
-              draggable={false}
-            />
+            <div className="pictured">
+              <img
+                src={pictures[sample].url}
+                alt={`Sample ${sample + 1} of ${id}`}
+                data-focus-sample={sample}
+                draggable={false}
+              />
+              {overlays && <Overlays focus={focus} sample={sample} picture={pictures[sample]} />}
+            </div>
           ) : (
             <pre className="sample-text">{output?.values?.[sample] ?? ''}</pre>
           )}

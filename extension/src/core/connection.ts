@@ -1,12 +1,21 @@
 /** Requests and responses over a transport; notices when the session does not answer any more. */
 import { Observable } from './observable';
-import type { Bytes, ConnectionStatus, Message, SessionError, SessionEvent, Transport } from './protocol';
+import type {
+  Bytes,
+  ConnectionStatus,
+  Message,
+  ProgramPipeline,
+  SessionError,
+  SessionEvent,
+  Transport,
+} from './protocol';
 
 export class RequestError extends Error {
   readonly node: string | undefined;
   readonly argument: string | undefined;
   readonly detail: string | undefined;
   readonly code: string | undefined;
+  readonly pipelines: ProgramPipeline[] | undefined;
 
   constructor(error: SessionError) {
     super(error.message);
@@ -14,6 +23,7 @@ export class RequestError extends Error {
     this.argument = error.argument;
     this.detail = error.detail;
     this.code = error.code;
+    this.pipelines = error.pipelines;
   }
 }
 

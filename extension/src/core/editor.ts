@@ -39,6 +39,7 @@ import type {
   CanvasPort,
   RunState,
   Host,
+  Program,
 } from './state';
 import { Sync } from './sync';
 import { apply, type Changes } from './changes';
@@ -74,6 +75,8 @@ export class Editor {
   readonly quick = new Observable<QuickSearch | null>(null);
   /** The node whose output is being connected by keyboard. */
   readonly linking = new Observable<string | null>(null);
+  /** A program of which a pipeline is to be chosen, or that must be run to be opened. */
+  readonly program = new Observable<Program | null>(null);
   /** A path that is being chosen for an argument. */
   readonly picking = new Observable<{
     folder: boolean;
@@ -91,7 +94,13 @@ export class Editor {
   readonly samples = new Observable(4);
   readonly iteration = new Observable(0);
   readonly hoveredLink = new Observable<{ key: string; at: Point } | null>(null);
-  readonly tray = new Observable<TrayState>({ mode: 'batch', sample: 0, size: 200, output: 0 });
+  readonly tray = new Observable<TrayState>({
+    mode: 'batch',
+    overlays: true,
+    sample: 0,
+    size: 200,
+    output: 0,
+  });
   readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
   readonly run = new Observable<RunState | null>(null);
   /** Whether the gallery stands over the canvas. */

@@ -1,7 +1,7 @@
 /** Opening, saving, exporting and running: what the editor asks of its session. */
 import { RequestError } from './connection';
 import type { Editor } from './editor';
-import type { OpenRequest } from './state';
+import type { OpenRequest, Program } from './state';
 import type { Exported, FileInfo, Listing, Opened } from './protocol';
 
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
@@ -10,9 +10,56 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
     editor.adopt(await editor.connection.call<Opened>('open', request));
     return true;
   } catch (error) {
+    const pipelines = error instanceof RequestError ? error.pipelines : undefined;
+    if (pipelines && ('path' in request || 'text' in request)) {
+      editor.program.set({ request, pipelines });
+      return true;
+    }
     editor.report(error, 'It could not be opened');
     return false;
   }
+}
+
+export interface Tracing {
+  /** Null when the graph is there, else why it is not. */
+  done: Promise<{ message: string; detail?: string | undefined } | null>;
+  stop: () => void;
+}
+
+/** Runs a program that a person agreed to, in a process of its own, and takes the graph that it defines. */
+export function trace(
+  editor: Editor,
+  program: Program,
+  name: string,
+  values: Record<string, string>,
+): Tracing {
+  const run = editor.previews.newRun();
+  const params = { ...program.request, run, pipeline: name, consent: true, arguments: readValues(values) };
+  const done = editor.connection.call<Opened>('trace', params).then(
+    (opened) => {
+      editor.adopt(opened);
+      return null;
+    },
+    (error: unknown) => {
+      if (!(error instanceof RequestError)) throw error;
+      return { message: error.message, detail: error.detail };
+    },
+  );
+  return { done, stop: () => void editor.connection.call('cancel', { run }).catch(() => undefined) };
+}
+
+/** What people type for the arguments of a program: JSON where it is JSON, else text. Empty fields are left out. */
+function readValues(values: Record<string, string>): Record<string, unknown> {
+  const given = Object.entries(values).filter(([, text]) => text.trim() !== '');
+  return Object.fromEntries(
+    given.map(([name, text]) => {
+      try {
+        return [name, JSON.parse(text) as unknown];
+      } catch {
+        return [name, text];
+      }
+    }),
+  );
 }
 
 export async function createNew(editor: Editor): Promise<void> {

@@ -10,6 +10,7 @@ import type {
   OutputPreview,
   PictureRef,
   PreviewRequest,
+  ShapesOverlay,
 } from './protocol';
 
 export interface Picture {
@@ -32,10 +33,20 @@ export interface NodeResult {
   stale: boolean;
 }
 
+export interface MaskOverlay {
+  kind: 'mask';
+  node: string;
+  output: number;
+  images: (Picture | null)[];
+}
+
+export type Overlay = ShapesOverlay | MaskOverlay;
+
 export interface FocusResult {
   node: string;
   output: number;
   images: (Picture | null)[];
+  overlays: Overlay[];
 }
 
 export interface PreviewStatus {
@@ -139,7 +150,7 @@ export class Previews {
   clear(): void {
     const nodes = [...this.results.keys()];
     for (const result of this.results.values()) this.releaseOutputs(result.outputs);
-    for (const { images } of this.focused.values()) this.release(images);
+    for (const focus of this.focused.values()) this.releaseFocus(focus);
     this.results.clear();
     this.focused.clear();
     for (const node of nodes) this.tell(node);
@@ -229,8 +240,13 @@ export class Previews {
     const key = `${event.node}:${event.output}`;
     const old = this.focused.get(key);
     const images = event.images.map((image) => this.picture(image, buffers));
-    if (old) this.release(old.images);
-    this.focused.set(key, { node: event.node, output: event.output, images });
+    const overlays = (event.overlays ?? []).map((overlay) =>
+      overlay.kind === 'mask'
+        ? { ...overlay, images: overlay.images.map((image) => this.picture(image, buffers)) }
+        : overlay,
+    );
+    if (old) this.releaseFocus(old);
+    this.focused.set(key, { node: event.node, output: event.output, images, overlays });
     this.tell(event.node);
     this.version.update((version) => version + 1);
   }
@@ -277,6 +293,11 @@ export class Previews {
 
   private releaseOutputs(outputs: readonly OutputResult[]): void {
     for (const { images } of outputs) this.release(images);
+  }
+
+  private releaseFocus({ images, overlays }: FocusResult): void {
+    this.release(images);
+    for (const overlay of overlays) if (overlay.kind === 'mask') this.release(overlay.images);
   }
 
   private release(images: readonly (Picture | null)[]): void {

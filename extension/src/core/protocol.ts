@@ -13,6 +13,20 @@ export interface SessionError {
   argument?: string;
   detail?: string;
   code?: string;
+  /** What a program holds, when it must be asked which of them to open, or whether to run it. */
+  pipelines?: ProgramPipeline[];
+}
+
+/** A pipeline that a program defines, as far as can be told without running it. */
+export interface ProgramPipeline {
+  name: string;
+  style: 'function' | 'class' | 'context';
+  line: number;
+  summary?: string;
+  arguments: { name: string; required: boolean; default?: string }[];
+  /** Its graph is known only when the program is run. */
+  runs: boolean;
+  reason?: string;
 }
 
 export interface Request {
@@ -72,11 +86,13 @@ export interface Capabilities {
   open?: boolean;
   save?: boolean;
   list_files?: boolean;
+  trace?: boolean;
   select?: boolean;
   gallery_page?: boolean;
   samples?: Named[];
   gallery?: Named[];
   export?: ExportFormat[];
+  export_files?: ExportFormat[];
 }
 
 export interface Opened {
@@ -148,12 +164,23 @@ export interface NodeEvent {
   skipped?: { message: string; node?: string | null } | null;
 }
 
+/** Boxes or points over the pictures of an output, from 0 to 1. */
+export interface ShapesOverlay {
+  kind: 'boxes' | 'points';
+  node: string;
+  output: number;
+  items: (number[][] | null)[];
+}
+
 export interface FocusEvent {
   run: number;
   node: string;
   output: number;
   images: (PictureRef | null)[];
   unchanged?: boolean;
+  overlays?: (
+    ShapesOverlay | { kind: 'mask'; node: string; output: number; images: (PictureRef | null)[] }
+  )[];
 }
 
 export interface DoneEvent {

@@ -2,7 +2,7 @@
 import type { Point } from './commands';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
-import type { Capabilities, FileInfo } from './protocol';
+import type { Capabilities, FileInfo, ProgramPipeline } from './protocol';
 
 export interface Selection {
   nodes: ReadonlySet<string>;
@@ -53,6 +53,12 @@ export type OpenRequest = { pipeline?: string } & (
   { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string }
 );
 
+/** A program that was to be opened, and what it holds. */
+export interface Program {
+  request: Extract<OpenRequest, { path: string } | { text: string }>;
+  pipelines: ProgramPipeline[];
+}
+
 export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
 
 export interface QuickSearch {
@@ -68,6 +74,8 @@ export interface QuickSearch {
 }
 
 export interface TrayState {
+  /** Boxes, points and masks are drawn over the pictures. */
+  overlays: boolean;
   mode: 'batch' | 'compare' | 'follow' | 'sweep' | 'versions';
   /** The sample that is followed through the nodes. */
   sample: number;

@@ -8,6 +8,8 @@ import { Icon } from '../icons';
 interface Properties {
   start: string | null;
   kinds: readonly string[];
+  /** Files are shown whose names match. */
+  names?: RegExp;
   onFolder?: (path: string) => void;
   onFile?: (path: string) => void;
 }
@@ -16,7 +18,7 @@ function sizeWords(bytes: number): string {
   return bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1000))} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 
-export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
+export function FileBrowser({ start, kinds, names, onFolder, onFile }: Properties) {
   const editor = useEditor();
   const [path, setPath] = useState<string | null>(start);
   const [listing, setListing] = useState<Listing | null>(null);
@@ -45,6 +47,9 @@ export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [editor, path, wanted]);
 
+  const shown = listing?.entries.filter(
+    (entry) => entry.kind === 'folder' || !names || names.test(entry.name),
+  );
   return (
     <div className="files">
       <div className="files-path">
@@ -62,7 +67,7 @@ export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
       </div>
       {problem !== null && <p className="problem error">{problem}</p>}
       <div className="files-list" role="listbox" aria-label="Files">
-        {listing?.entries.map((entry) => (
+        {shown?.map((entry) => (
           <button
             key={entry.path}
             type="button"
@@ -96,7 +101,7 @@ export function FileBrowser({ start, kinds, onFolder, onFile }: Properties) {
             </span>
           </button>
         ))}
-        {listing?.entries.length === 0 && <p className="muted hint">Nothing here.</p>}
+        {shown?.length === 0 && <p className="muted hint">Nothing here.</p>}
         {listing?.truncated && <p className="muted hint">There is more than can be listed.</p>}
       </div>
     </div>

@@ -6,6 +6,9 @@ import { Icon } from '../icons';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 
+/** What can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
+const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;
+
 export function OpenDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { capabilities, dirty } = useValue(editor.info);
@@ -69,7 +72,12 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
         </div>
       )}
       {tab === 'file' && (
-        <FileBrowser start={null} kinds={['folder', 'graph']} onFile={(path) => void take({ path })} />
+        <FileBrowser
+          start={null}
+          kinds={['folder', 'graph', 'any']}
+          names={OPENABLE}
+          onFile={(path) => void take({ path })}
+        />
       )}
       {tab === 'paste' && (
         <div className="paste">

@@ -1,0 +1,131 @@
+/** A program that cannot be opened as it stands: which pipeline, with which arguments, and whether to run it. */
+import { useRef, useState } from 'react';
+import type { Program } from '../../core/editor';
+import { open, trace, type Tracing } from '../../core/files';
+import { useEditor, useValue } from '../context';
+import { Dialog } from './Dialog';
+
+export function ProgramDialog() {
+  const editor = useEditor();
+  const program = useValue(editor.program);
+  return program && <Choice program={program} onClose={() => editor.program.set(null)} />;
+}
+
+function Choice({ program, onClose }: { program: Program; onClose: () => void }) {
+  const editor = useEditor();
+  const { request, pipelines } = program;
+  const [name, setName] = useState(pipelines[0]?.name ?? '');
+  const [values, setValues] = useState<Record<string, string>>({});
+  const [agreed, setAgreed] = useState(false);
+  const [problem, setProblem] = useState<{ message: string; detail?: string | undefined } | null>(null);
+  const [running, setRunning] = useState(false);
+  const work = useRef<Tracing | null>(null);
+  const chosen = pipelines.find((each) => each.name === name);
+  const file = 'path' in request ? request.path.replace(/^.*[/\\]/, '') : (request.name ?? 'This code');
+  const missing = chosen?.runs
+    ? chosen.arguments.filter((each) => each.required && !(values[each.name] ?? '').trim())
+    : [];
+
+  const close = (): void => {
+    work.current?.stop();
+    onClose();
+  };
+  const start = async (): Promise<void> => {
+    if (!chosen) return;
+    setProblem(null);
+    if (!chosen.runs) {
+      if (await open(editor, { ...request, pipeline: name })) onClose();
+      return;
+    }
+    setRunning(true);
+    work.current = trace(editor, program, name, values);
+    const failed = await work.current.done;
+    work.current = null;
+    setRunning(false);
+    if (failed) setProblem(failed);
+    else onClose();
+  };
+
+  return (
+    <Dialog
+      name="program"
+      title={`Open a pipeline of ${file}`}
+      onClose={close}
+      footer={
+        <>
+          {running && <span className="muted">Running {file}…</span>}
+          <span className="spring" />
+          <button type="button" className="button" onClick={close}>
+            {running ? 'Stop' : 'Cancel'}
+          </button>
+          <button
+            type="button"
+            className="button primary"
+            data-action="open-program"
+            disabled={running || !chosen || missing.length > 0 || (chosen.runs && !agreed)}
+            onClick={() => void start()}
+          >
+            {chosen?.runs ? 'Run and open' : 'Open'}
+          </button>
+        </>
+      }
+    >
+      <div className="choices" role="radiogroup" aria-label="Pipeline">
+        {pipelines.map(({ name: each, line, summary, runs }) => (
+          <button
+            key={each}
+            type="button"
+            role="radio"
+            aria-checked={each === name}
+            className="choice"
+            data-pipeline={each}
+            onClick={() => setName(each)}
+          >
+            <strong>{each}</strong>
+            <span className="muted">
+              line {line}
+              {runs ? ', has to be run' : ''}
+            </span>
+            {summary && <span>{summary}</span>}
+          </button>
+        ))}
+      </div>
+      {chosen?.runs && (
+        <>
+          {chosen.arguments.map(({ name: argument, required, default: usual }) => (
+            <label key={argument} className="field">
+              <span>{argument}</span>
+              <input
+                aria-label={argument}
+                value={values[argument] ?? ''}
+                placeholder={usual ?? (required ? 'needed' : '')}
+                spellCheck={false}
+                onChange={(event) => setValues({ ...values, [argument]: event.target.value })}
+              />
+            </label>
+          ))}
+          <p className="problem warning">
+            {file} has to be run to know its graph{chosen.reason ? `: ${chosen.reason}` : ''}. It runs in a
+            process of its own, with your rights: it can read, write and send whatever you can. Run only what
+            you trust.
+          </p>
+          <label className="check">
+            <input
+              type="checkbox"
+              data-testid="consent"
+              checked={agreed}
+              onChange={(event) => setAgreed(event.target.checked)}
+            />
+            I trust this file. Run it.
+          </label>
+        </>
+      )}
+      {problem && (
+        <div className="problem error" role="alert">
+          {problem.message}
+          {problem.detail && <pre className="sample-text">{problem.detail}</pre>}
+        </div>
+      )}
+    </Dialog>
+  );
+}
