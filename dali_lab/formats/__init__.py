@@ -199,4 +199,35 @@ def dumps(graph: Graph, to: str, **options: Any) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-__all__ = ["FORMATS", "Format", "dump", "dumps", "format_of", "load", "loads", "program_in", "trusting"]
+def lost(graph: Graph, to: PathLike) -> list[str]:
+    """What of a graph is not in a form of it, in sentences; nothing for forms that keep all.
+
+    Parameters
+    ----------
+    to
+        Name of the form, or a file whose ending stands for one.
+
+    Raises
+    ------
+    FormatError
+        If there is no such form.
+    """
+    form = FORMATS.get(os.fspath(to)) or format_of(to)
+    if form.name in ("json", "png"):
+        return []
+    from dali_lab.formats.exported import unneeded
+    from dali_lab.formats.python_code import settings_without_place
+
+    result = []
+    if form.name not in ("dot", "svg", "pdf") and (names := unneeded(graph)):
+        result.append(f"left out, because no output needs it: {', '.join(names)}")
+    if form.name == "dali-serialized" or not form.reads:
+        return result
+    if settings := settings_without_place(graph):
+        result.append(f"settings that programs do not take are left out: {', '.join(settings)}")
+    if graph.view.get("nodes") or graph.view.get("groups"):
+        result.append("positions and groups of nodes are not in a program")
+    return result
+
+
+__all__ = ["FORMATS", "Format", "dump", "dumps", "format_of", "load", "loads", "lost", "program_in", "trusting"]

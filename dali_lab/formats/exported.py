@@ -57,6 +57,14 @@ def _marked(graph: Graph, gone: set[str], off: str) -> Graph:
     return graph.with_node(node).replaced(view={**graph.view, "nodes": places})
 
 
+def unneeded(graph: Graph) -> list[str]:
+    """The nodes that no output needs, which exports leave out; bypassed ones aside."""
+    graph = without_bypassed(graph)
+    kept_alive = [name for name, node in graph.nodes.items() if node.arguments.get("preserve")]
+    needed = graph.ancestors([*(edge.node for edge in graph.outputs), *kept_alive])
+    return [name for name in graph.nodes if name not in needed]
+
+
 def exported(graph: Graph) -> Graph:
     """What an export writes: bypassed nodes left out, and of the others those that an output needs.
 

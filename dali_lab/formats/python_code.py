@@ -232,9 +232,17 @@ def _settings(graph: Graph, dialect: Dialect, statements: Statements) -> list[tu
         (f"{key}=", value_piece(settings[key], imports, key))
         for key in order
         if (settings[key] is not None or (key == "device_id" and dialect == "nvidia.dali"))
-        and key.isidentifier()
-        and (dialect == "dali_lab" or key in dali_has)
+        and (key in dali_has or (dialect == "dali_lab" and key in _OWN_SETTINGS))
     ] + conditionals
+
+
+_OWN_SETTINGS = ("gpu", "optimize")
+
+
+def settings_without_place(graph: Graph) -> list[str]:
+    """Settings of a graph that no argument of a pipeline takes, such as flags of NVIDIA DALI's executor."""
+    taken = {*_dali_settings(), *_OWN_SETTINGS}
+    return [key for key, value in graph.pipeline.items() if value is not None and key not in taken]
 
 
 def _dali_settings() -> Sequence[str]:
@@ -242,7 +250,7 @@ def _dali_settings() -> Sequence[str]:
 
     from dali_lab.pipeline import Pipeline
 
-    return [key for key in inspect.signature(Pipeline.__init__).parameters if key not in ("self", "gpu", "optimize")]
+    return [key for key in inspect.signature(Pipeline.__init__).parameters if key not in ("self", *_OWN_SETTINGS)]
 
 
 def _docstring(graph: Graph, outputs: Sequence[str]) -> list[str]:

@@ -31,7 +31,7 @@ class Statements:
     imports
         Collects what the program needs.
     exact
-        Keep the names of all nodes; otherwise those of expressions may be lost.
+        Keep the names of all nodes; otherwise expressions have them only as far as a variable can be called so.
     conditions
         What is written as ``if``, ``and``, ``or`` and ``not``; without it, conditions are calls of operators.
     named
@@ -53,6 +53,10 @@ class Statements:
         self.conditions = conditions
         self.order = graph.order() if conditions is None else conditions.written()
         self.uses = operand_count(graph.nodes, graph.outputs)
+        self.users: dict[str, list[tuple[Node, str]]] = {name: [] for name in graph.nodes}
+        for node in graph.nodes.values():
+            for key, edge in [*(("", edge) for edge in node.inputs), *node.connections.items()]:
+                self.users[edge.node].append((node, key))
         self.used = {(edge.node, edge.output) for edge in self._edges()}
         self._reserve_objects()
         self.variables = {name: self._variables(graph.nodes[name]) for name in self.order}
@@ -125,26 +129,20 @@ class Statements:
             return False
         if re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is None:
             return False
-        deciding = [
-            edge.node == name
-            and key == "predicate"
-            and (other.op == SPLIT or other.id in self.conditions.merges)
-            and name not in [given.node for given in other.inputs]
-            for other in self.graph.nodes.values()
-            for key, edge in [("", edge) for edge in other.inputs] + list(other.connections.items())
-            if edge.node == name
-        ]
-        return bool(deciding) and all(deciding) and not any(edge.node == name for edge in self.graph.outputs)
+        users = self.users[name]
+        joins = all(other.op == SPLIT or other.id in self.conditions.merges for other, _ in users)
+        decides = bool(users) and joins and all(key == "predicate" for _, key in users)
+        return decides and not any(edge.node == name for edge in self.graph.outputs)
 
     def _may_inline(self, name: str) -> bool:
         """Whether a node is a part of one other expression, with a name that nobody chose."""
         node = self.graph.nodes[name]
         if not node.op.startswith("math.") or self.uses[name] != 1:
             return False
-        consumer = next((n for n in self.graph.nodes.values() if any(e.node == name for e in n.inputs)), None)
+        consumer = next((other for other, key in self.users[name] if not key), None)
         if consumer is None or not consumer.op.startswith("math.") or consumer.device != node.device:
             return False
-        return not self.exact or re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is not None
+        return re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is not None
 
     def _wants_name(self, node: Node) -> bool:
         operator = find_operator(node.op)

@@ -134,6 +134,12 @@ def test_convert_and_diff(graph: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "vertical" in lines
     assert cli.main(["convert", str(graph), str(tmp_path / "a.xyz")]) == 2
     assert ".json" in capsys.readouterr().err
+    assert cli.main(["convert", str(copy), str(tmp_path / "a.xyz"), "--to", "dali-serialized"]) == 0
+    assert "more" in capsys.readouterr().err, "what is left out is told"
+    assert cli.main(["convert", str(tmp_path / "a.xyz"), str(tmp_path / "a.py")]) == 0
+    assert cli.main(["convert", str(tmp_path / "a.py"), str(tmp_path / "back.json"), "--pipeline", "pipeline"]) == 0
+    assert cli.main(["diff", str(tmp_path / "a.xyz"), str(tmp_path / "back.json")]) == 0
+    assert cli.main(["convert", str(tmp_path / "a.py"), str(tmp_path / "b.json"), "--pipeline", "none"]) == 2
 
 
 @pytest.mark.parametrize(
