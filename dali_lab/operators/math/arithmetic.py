@@ -189,6 +189,7 @@ class Arithmetic(Operator):
     family = "arithmetic"
     outputs = (Output("result", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     tested_elsewhere = "tests/conformance/test_expressions.py"
     expression: ClassVar[Expression]
 
@@ -247,6 +248,9 @@ class Arithmetic(Operator):
         except ValueError as error:
             raise call.problem(str(error)) from None
         out = call.allocate(shapes, dtype, layout if len(layout) == shapes.shape[1] else "")
+        if call.gpu is not None:
+            call.kernels("arithmetic").evaluate(self.expression.name, out, operands)
+            return out
         from dali_lab.kernels.cpu.arithmetic import FUNCTIONS, ZeroDivision
 
         try:
