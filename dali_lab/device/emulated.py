@@ -106,8 +106,16 @@ class EmulatedStream(Stream):
                 used = np.unique(column[column >= TAG]).tolist()
                 (writes if written else reads).extend(used)
                 column[column >= TAG] -= np.uint64(TAG)
+            host_param = param.copy()
+            for field, written in kernel.parameters:
+                address = int(host_param[field][0])
+                if address >= TAG:
+                    (writes if written else reads).append(address)
+                    host_param[field] = address - TAG
             self.device.check(self, at, variant.label, writes, reads, blocks_then)
-            host.call(variant, samples, param, min(blocks[0], _ACROSS), min(blocks[1], max(1, count - 1)), _THREADS)
+            host.call(
+                variant, samples, host_param, min(blocks[0], _ACROSS), min(blocks[1], max(1, count - 1)), _THREADS
+            )
 
         with self.device.lock:
             blocks_then = self.device.arena.blocks()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dali_lab.batch.batch import Batch
 from dali_lab.device.launcher import Launcher
-from dali_lab.device.transfer import to_device
+from dali_lab.device.transfer import to_device, to_host
 from dali_lab.graph.graph import Edge
 
 if TYPE_CHECKING:
@@ -52,11 +52,14 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
             began = time.perf_counter()
             inputs: list[Batch] = []
             try:
-                for edge in edges:
+                for index, edge in enumerate(edges):
+                    if index in step.operator.cpu_inputs:
+                        inputs.append(_on_host(engine, run, edge, local, gpu))
+                        continue
                     if edge not in local:
                         local[edge] = to_device(run.values[edge], gpu)
                     inputs.append(local[edge])
-                arguments = {name: engine.on_host(run, edge) for name, edge in connections.items()}
+                arguments = {name: _on_host(engine, run, edge, local, gpu) for name, edge in connections.items()}
                 count = len(inputs[0]) if inputs else engine.count(run, stage)
                 call = engine.make_call(run, stage, step, arguments, inputs, 0, count)
                 call.gpu = gpu
@@ -79,6 +82,14 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
     for edge in stage.exports:
         if edge in local:
             run.parts[edge][0] = local[edge]
+
+
+def _on_host(engine: Engine, run: BatchRun, edge: Edge, local: dict[Edge, Batch], gpu: Launcher) -> Batch:
+    """An input that is read on the CPU; what this stage makes itself is issued and waited for."""
+    if edge not in local or edge in run.values:
+        return engine.on_host(run, edge)
+    gpu.issue()
+    return to_host(local[edge], gpu.stream)
 
 
 def _last_uses(stage: Stage) -> list[list[Edge]]:

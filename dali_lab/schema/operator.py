@@ -45,6 +45,8 @@ class Operator:
     on_gpu
         `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
         from :meth:`Call.allocate` and :meth:`Call.scratch`.
+    cpu_inputs
+        Inputs that `run` reads on the CPU even if the node runs on a GPU (positions, sizes, matrices).
     gpu_tolerance
         Largest difference between both devices, and why there is one.
     random
@@ -81,6 +83,7 @@ class Operator:
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     random: ClassVar[bool] = False
     on_gpu: ClassVar[bool] = False
+    cpu_inputs: ClassVar[tuple[int, ...]] = ()
     gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
     whole_batch: bool = False
     frames: ClassVar[bool] = False

@@ -18,7 +18,25 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 HERE = Path(__file__).parent
 COMMON = "common.cuh"
-Fields = Sequence[tuple[str, str] | tuple[str, str, int]]
+
+
+class Structure:
+    """A structure that is a field of others, such as an axis of a resampling.
+
+    Attributes
+    ----------
+    name
+        Its name in C++.
+    dtype
+        Its layout.
+    """
+
+    def __init__(self, name: str, fields: Fields) -> None:
+        self.name = name
+        self.dtype = np.dtype(list(fields), align=True)  # type: ignore[arg-type]
+
+
+Fields = Sequence[tuple[str, str] | tuple[str, str, int] | tuple[str, Structure]]
 
 C_TYPES = {
     "b1": "bool",
@@ -45,7 +63,7 @@ def short(dtype: npt.DTypeLike) -> str:
     return f"{found.kind}{found.itemsize}"
 
 
-def structure(name: str, dtype: np.dtype[Any]) -> str:
+def structure(name: str, dtype: np.dtype[Any], inner: dict[str, Structure]) -> str:
     """A C++ structure with the layout of a structured dtype, and assertions that it has it.
 
     Fields of type ``u8`` are addresses: `void*` where the name begins with ``out``, else `const void*`.
@@ -54,7 +72,7 @@ def structure(name: str, dtype: np.dtype[Any]) -> str:
     for field in dtype.names or ():
         kind, offset = dtype.fields[field][:2]  # type: ignore[index]
         base, shape = kind.subdtype if kind.subdtype is not None else (kind, ())
-        c_type = C_TYPES[short(base)]
+        c_type = inner[field].name if field in inner else C_TYPES[short(base)]
         if short(base) == "u8":
             c_type = "void*" if field.startswith("out") else "const void*"
         extent = "".join(f"[{n}]" for n in shape)
@@ -88,7 +106,7 @@ class Variant:
         return "\n".join(
             [
                 (HERE / COMMON).read_text(),
-                *(text for other in KERNELS if other.file == kernel.file for text in other.structures()),
+                *dict.fromkeys(text for other in KERNELS if other.file == kernel.file for text in other.structures()),
                 f'#line 1 "{kernel.file}"',
                 kernel.text,
             ]
@@ -141,7 +159,9 @@ class Kernel:
     ) -> None:
         self.file = file
         self.name = name
-        self.sample = np.dtype(list(sample), align=True)  # type: ignore[arg-type]
+        self._inner = {field[0]: field[1] for field in sample if isinstance(field[1], Structure)}
+        plain = [(field[0], field[1].dtype) if isinstance(field[1], Structure) else field for field in sample]
+        self.sample = np.dtype(plain, align=True)  # type: ignore[arg-type]
         self.param = np.dtype([("count", "i4"), *param], align=True)  # type: ignore[list-item]
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
@@ -152,9 +172,14 @@ class Kernel:
         """What the names of its structures begin with: ``GatherSample`` and ``GatherParam`` for ``gather``."""
         return "".join(part.capitalize() for part in self.name.split("_"))
 
-    def structures(self) -> tuple[str, str]:
-        """Both structures in C++."""
-        return structure(f"{self.title}Sample", self.sample), structure(f"{self.title}Param", self.param)
+    def structures(self) -> list[str]:
+        """The structures in C++, those first that are parts of others."""
+        parts = {part.name: part.dtype for part in self._inner.values()}
+        return [
+            *(structure(name, dtype, {}) for name, dtype in parts.items()),
+            structure(f"{self.title}Sample", self.sample, self._inner),
+            structure(f"{self.title}Param", self.param, {}),
+        ]
 
     @functools.cached_property
     def text(self) -> str:
@@ -163,13 +188,13 @@ class Kernel:
 
     @functools.cached_property
     def addresses(self) -> tuple[tuple[str, bool], ...]:
-        """The fields that are addresses, and whether what they point to is written."""
-        names = []
-        for field in self.sample.names or ():
-            kind = self.sample.fields[field][0]  # type: ignore[index]
-            if short(kind.base) == "u8":
-                names.append((field, field.startswith("out")))
-        return tuple(names)
+        """The fields of a sample that are addresses, and whether what they point to is written."""
+        return _addresses(self.sample)
+
+    @functools.cached_property
+    def parameters(self) -> tuple[tuple[str, bool], ...]:
+        """The parameters that are addresses, likewise."""
+        return _addresses(self.param)
 
     def variant(self, *types: Any) -> Variant:
         """The kernel for these types, given as dtypes, names, numbers or booleans.
@@ -231,6 +256,11 @@ class Kernel:
         for field, value in (param or {}).items():
             row[field] = value
         gpu.launch(self.variant(*types), table, row, int(threads.max()))
+
+
+def _addresses(dtype: np.dtype[Any]) -> tuple[tuple[str, bool], ...]:
+    kinds = {name: dtype.fields[name][0] for name in dtype.names or ()}  # type: ignore[index]
+    return tuple((name, name.startswith("out")) for name, kind in kinds.items() if kind.base == np.dtype("u8"))
 
 
 KERNELS: list[Kernel] = []

@@ -23,6 +23,8 @@ class ResizeNormalize(Operator):
     name = "_resize_normalize"
     schema_name = "_ResizeNormalize"
     hidden = True
+    devices = ("cpu", "gpu")
+    on_gpu = True
     tested_elsewhere = "tests/unit/graph/test_passes.py"
     family = "geometry"
     inputs = (Input("data"),)
@@ -65,8 +67,6 @@ class ResizeNormalize(Operator):
         return self._fused(call, first, second, data, plan, windows)
 
     def _fused(self, call: Call, first: Call, second: Call, data: Batch, plan: Any, windows: Any) -> Batch:
-        from dali_lab.kernels.cpu import normalize
-
         assert isinstance(self.first, Resizing)
         layout = self.second.output_layout(second, data)
         channels = int(data.shapes[0, 2])
@@ -75,7 +75,7 @@ class ResizeNormalize(Operator):
         out = call.allocate(np.stack([extent[letter] for letter in layout], axis=1), self.second.value("dtype"), layout)
         shrink, grow = self.first.filters(first)
         mean, inverse = self.second.normalization(second, channels)
-        normalize.resize_crop_mirror_normalize(
+        call.kernels("normalize").resize_crop_mirror_normalize(
             data.addresses,
             out.addresses,
             np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1),

@@ -23,7 +23,7 @@ from dali_lab.operators.geometry.windows import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, FLOAT16, UINT8
+from dali_lab.types import FLOAT, FLOAT16, UINT8, DALIDataType, numpy_dtype
 
 DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")
 OLD = (
@@ -34,11 +34,9 @@ OLD = (
 
 def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     """The windows of the samples, converted to the operator's `dtype`, with what lies outside filled."""
-    from dali_lab.kernels.cpu import copy
-
     wanted = operator.value("dtype")
     dtype = data.dtype if wanted is None else wanted
-    source = data if dtype == data.dtype else truncated(data, dtype)
+    source = data if dtype == data.dtype else _truncated(call, data, dtype)
     out = call.allocate(windows.shape, dtype, data.layout)
     axis = data.layout.find("C")
     many = np.size(operator.value("fill_values")) > 1
@@ -47,7 +45,7 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     if many and data.layout and len(data) and operator.value("out_of_bounds_policy") == "pad":
         operator.fill_values(int(windows.shape[0, axis]))
     fill = elements(operator.value("fill_values") or (0.0,), dtype)
-    copy.copy_window(
+    call.kernels("copy").copy_window(
         source.addresses,
         out.addresses,
         source.shapes,
@@ -57,6 +55,15 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
         fill=fill,
         fill_axis=axis if fill.size > 1 else -1,
     )
+    return out
+
+
+def _truncated(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
+    if call.gpu is None:
+        return truncated(data, dtype)
+    out = call.scratch(data.shapes, dtype, data.layout)
+    kinds = (numpy_dtype(data.dtype), numpy_dtype(dtype))
+    call.kernels("casting").truncate(data.addresses, out.addresses, data.sizes, *kinds)
     return out
 
 
@@ -75,6 +82,7 @@ class Crop(Windowed):
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of any type."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
     example = """
     >>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))

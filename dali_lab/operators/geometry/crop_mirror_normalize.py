@@ -72,6 +72,7 @@ class CropMirrorNormalize(Windowed):
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         *CROP,
         Arg(
@@ -108,8 +109,7 @@ class CropMirrorNormalize(Windowed):
             raise self.fail(f"is FLOAT, FLOAT16, UINT8 or INT8, not {self.value('dtype').name}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import copy
-
+        copy = call.kernels("copy")
         layout = self.output_layout(call, data)
         windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)
         wide = self.padded_channels(int(data.shapes[0, data.layout.index("C")]) if len(data) else 1)
@@ -121,7 +121,7 @@ class CropMirrorNormalize(Windowed):
         by_planes = (outer + "HWC", outer + "CHW")
         order = tuple(data.layout.index(letter) for letter in by_planes[0])
         if data.layout not in by_planes:
-            source = Batch.allocate(data.shapes[:, order], data.dtype, by_planes[0])
+            source = call.scratch(data.shapes[:, order], data.dtype, by_planes[0])
             copy.transpose(data.addresses, source.addresses, data.shapes, order, data.itemsize)
             windows = Windows(windows.start[:, order], windows.shape[:, order])
             data = source
@@ -129,7 +129,7 @@ class CropMirrorNormalize(Windowed):
             self._planes(call, data, windows, out, wide)
             return out
         shapes = np.stack([extent[letter] for letter in by_planes[0]], axis=1)
-        normal = Batch.allocate(shapes, out.dtype, by_planes[0])
+        normal = call.scratch(shapes, out.dtype, by_planes[0])
         self._planes(call, data, windows, normal, wide)
         back = tuple(by_planes[0].index(letter) for letter in layout)
         copy.transpose(normal.addresses, out.addresses, shapes, back, out.itemsize)
@@ -175,12 +175,10 @@ class CropMirrorNormalize(Windowed):
         )
         depth = len(outer) - 1
         if depth >= 0 and (windows.shape[:, depth] != data.shapes[:, depth]).any():
-            table = self._slices(data, windows, out, fill)
+            table = self._slices(call, data, windows, out, fill)
         sizes = [data.shapes[table.owner, data.layout.index(letter)] for letter in "HW"]
         axes = [data.layout.index(letter) for letter in "HW"]
-        from dali_lab.kernels.cpu import normalize
-
-        normalize.crop_mirror_normalize(
+        call.kernels("normalize").crop_mirror_normalize(
             table.source,
             table.target,
             np.stack([table.count, *sizes, np.full(len(table.owner), channels)], axis=1),
@@ -196,10 +194,9 @@ class CropMirrorNormalize(Windowed):
             fill=fill.reshape(1, -1),
         )
 
-    def _slices(self, data: Batch, windows: Windows, out: Batch, fill: npt.NDArray[np.float64]) -> _Planes:
+    def _slices(self, call: Call, data: Batch, windows: Windows, out: Batch, fill: npt.NDArray[np.float64]) -> _Planes:
         """The planes of volumes or sequences that lose or gain slices; those that are gained are filled."""
-        from dali_lab.kernels.cpu import copy
-
+        copy = call.kernels("copy")
         depth = len(data.layout) - 4
         start, size, extent = windows.start[:, depth], windows.shape[:, depth], data.shapes[:, depth]
         first, last = np.maximum(start, 0), np.minimum(start + size, extent)

@@ -210,6 +210,7 @@ class Resizing(Operator):
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         """Region and size for each sample."""
@@ -242,8 +243,7 @@ class Resizing(Operator):
 
     def resample(self, call: Call, images: Batch, plan: Resampling) -> Batch:
         """Run the kernel for these regions and sizes."""
-        from dali_lab.kernels.cpu import resample
-
+        resample = call.kernels("resample")
         dtype = self.output_dtype(call, images)
         layout = images.layout
         spatial = [layout.index(letter) for letter in layout if letter in "DHW"]
@@ -264,7 +264,7 @@ class Resizing(Operator):
         planes = outer * images.shapes[:, spatial[0]] if deep else outer
         height, width = images.shapes[:, spatial[-2]], images.shapes[:, spatial[-1]]
         out_height, out_width = plan.size[:, -2], plan.size[:, -1]
-        flat = Batch.allocate(np.stack([planes, out_height, out_width, inner], axis=1), FLOAT) if deep else out
+        flat = call.scratch(np.stack([planes, out_height, out_width, inner], axis=1), FLOAT) if deep else out
         resample.resize(
             images.addresses,
             flat.addresses,

@@ -41,6 +41,8 @@ class Slice(Windowed):
     )
     outputs = (Output("data", kind="any"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    cpu_inputs = (1, 2)
     arguments = (*SLICE, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
     example = """
     >>> fn.slice(images, start=(10, 20), shape=(100, 200), axis_names="HW")

@@ -171,8 +171,7 @@ class TensorResize(Resizing):
         return Resampling(low, high, size.astype(np.int64)), np.flatnonzero(used.any(axis=0)).tolist()
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import resample
-
+        resample = call.kernels("resample")
         dtype = self.output_dtype(call, data)
         plan, axes = self._plan(call, data)
         empty = (data.sizes == 0) & (plan.size.prod(axis=1) > 0)
@@ -181,7 +180,11 @@ class TensorResize(Resizing):
         out = call.allocate(plan.size, dtype, data.layout)
         shrink, grow = self.filters(call)
         if not axes:
-            return converted(data, dtype, out)
+            if call.gpu is None:
+                return converted(data, dtype, out)
+            kinds = (numpy_dtype(data.dtype), numpy_dtype(dtype))
+            call.kernels("casting").cast(data.addresses, out.addresses, data.sizes, *kinds)
+            return out
         source, shapes = data, data.shapes.copy()
         while axes:
             # The last axis, together with the one before it if they are neighbours.
@@ -189,7 +192,7 @@ class TensorResize(Resizing):
             del axes[-len(pair) :]
             before = _four(shapes, pair)
             shapes[:, pair] = plan.size[:, pair]
-            target = out if not axes else Batch.allocate(shapes, FLOAT)
+            target = out if not axes else call.scratch(shapes, FLOAT)
             resample.resize(
                 source.addresses,
                 target.addresses,

@@ -34,6 +34,7 @@ class WarpAffine(Warping):
         SIZE,
         *WARPING,
     )
+    cpu_inputs = (1,)
     example = """
     >>> fn.warp_affine(images, matrix=fn.transforms.rotation(angle=30, center=(112, 112)))
     """

@@ -59,6 +59,7 @@ class Warping(Operator):
     family = "geometry"
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
 
     def setup(self) -> None:
@@ -89,15 +90,13 @@ class Warping(Operator):
 
     def warp(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
         """Warp images by maps from positions of the result to positions of the source, ``float32[N, 6]``."""
-        from dali_lab.kernels.cpu import warp
-
         dtype = self.result_type(call, data)
         shapes = data.shapes.copy()
         shapes[:, :2] = sizes
         out = call.allocate(shapes, dtype, data.layout)
         one = np.ones((len(data), 1), np.int64)
         fill = self.value("fill_value")
-        warp.warp_affine(
+        call.kernels("warp").warp_affine(
             data.addresses,
             out.addresses,
             np.concatenate([one, data.shapes], axis=1),
@@ -112,13 +111,11 @@ class Warping(Operator):
 
     def warp_volumes(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
         """Warp volumes by maps from positions of the result to positions of the source, ``float32[N, 12]``."""
-        from dali_lab.kernels.cpu import warp_volume
-
         dtype = self.result_type(call, data)
         shapes = data.shapes.copy()
         shapes[:, :3] = sizes
         out = call.allocate(shapes, dtype, data.layout)
-        warp_volume.warp_volumes(
+        call.kernels("warp_volume").warp_volumes(
             data.addresses,
             out.addresses,
             data.shapes,

@@ -10,7 +10,7 @@ from dali_lab import types
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import DALIDataType
+from dali_lab.types import DALIDataType, numpy_dtype
 
 _NUMBERS = tuple(dtype for dtype in DALIDataType if types.UINT8 <= dtype <= types.BOOL)
 _ENUMS = (types.IMAGE_TYPE, types.DATA_TYPE, types.INTERP_TYPE)
@@ -22,6 +22,10 @@ def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
         return data
     source = data.replaced(dtype=types.INT32) if data.dtype in _ENUMS else data
     out = call.allocate(data.shapes, dtype, data.layout)
+    if call.gpu is not None:
+        kinds = (numpy_dtype(source.dtype), numpy_dtype(types.INT32 if dtype in _ENUMS else dtype))
+        call.kernels("casting").cast(source.addresses, out.addresses, source.sizes, *kinds)
+        return out
     from dali_lab.kernels.cpu.casting import saturate_into
 
     apply(saturate_into, out, [source])
@@ -37,6 +41,7 @@ class Cast(Operator):
     title = "Cast"
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
 
     def setup(self) -> None:
@@ -91,6 +96,7 @@ class CastLike(Operator):
     )
     outputs = (Output("output"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
 
     def run(self, call: Call, data: Batch, like: Batch) -> Batch:
         return cast(call, data, like.dtype)

@@ -20,6 +20,7 @@ class Copy(Operator):
     title = "Copy"
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
 
     def run(self, call: Call, data: Batch) -> Batch:
         return data.replaced()

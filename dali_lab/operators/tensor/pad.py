@@ -29,6 +29,7 @@ class Pad(Operator):
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     differs = "FLOAT64 is allowed."
     arguments = (
         Arg("fill_value", "float", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
@@ -68,13 +69,11 @@ class Pad(Operator):
         if np.array_equal(shapes, data.shapes):
             return data
         out = call.allocate(shapes, data.dtype, data.layout)
-        from dali_lab.kernels.cpu.copy import copy_window
-
         kind = numpy_dtype(data.dtype)
         number = call.numbers("fill_value", np.float32).reshape(-1, 1)
         # As C converts: the fraction is dropped, and small integers wrap.
         fill = number.astype(np.int64).astype(kind) if kind.kind in "iu" else number.astype(kind)
-        copy_window(
+        call.kernels("copy").copy_window(
             data.addresses, out.addresses, data.shapes, np.zeros_like(shapes), shapes, data.itemsize,
             fill=np.ascontiguousarray(fill).view(f"u{kind.itemsize}"),
         )  # fmt: skip

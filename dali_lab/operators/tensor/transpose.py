@@ -19,6 +19,7 @@ class Transpose(Operator):
     title = "Transpose"
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "perm",
@@ -55,9 +56,7 @@ class Transpose(Operator):
         if tuple(order) == tuple(range(data.ndim)):
             return data.replaced(layout=layout)
         out = call.allocate(shapes, data.dtype, layout)
-        from dali_lab.kernels.cpu.copy import transpose
-
-        transpose(data.addresses, out.addresses, data.shapes, tuple(order), data.itemsize)
+        call.kernels("copy").transpose(data.addresses, out.addresses, data.shapes, tuple(order), data.itemsize)
         return out
 
     @classmethod

@@ -1,0 +1,79 @@
+"""Filters, reach and order of passes for each sample of a batch, for kernels that compute taps by themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.memory import kernel
+from dali_lab.kernels.cpu.resample_filters import _TABLES, NN, plan_axis
+
+Array = np.ndarray[Any, Any]
+TABLES = _TABLES
+"""The sampled filters one after the other, ``float32[390]``."""
+
+
+@kernel
+def _plan(
+    sizes: Array, out_sizes: Array, roi: Array, minify: Array, magnify: Array, antialias: bool, whole: Array,
+    real: Array, vertical_first: Array,
+) -> None:  # fmt: skip
+    for i in range(sizes.shape[0]):
+        reach = np.empty(2, np.int64)
+        for axis in range(2):
+            size, out_size = sizes[i, axis], out_sizes[i, axis]
+            lo, hi = roi[i, axis], roi[i, axis + 2]
+            kind, base, count, scale, anchor, n, first, last = plan_axis(
+                size, out_size, lo, hi, minify[i], magnify[i], antialias
+            )
+            reach[axis] = last - first
+            whole[i, axis, 0] = 1 if kind == NN else 0
+            whole[i, axis, 1] = base
+            whole[i, axis, 2] = count
+            whole[i, axis, 3] = max(n, 1)
+            whole[i, axis, 4] = size
+            real[i, axis, 0] = scale
+            real[i, axis, 1] = anchor
+            real[i, axis, 2] = lo
+            real[i, axis, 3] = (hi - lo) / np.float32(out_size)
+        area = out_sizes[i, 0] * out_sizes[i, 1]
+        tall = reach[1] * out_sizes[i, 0]
+        wide = reach[0] * out_sizes[i, 1]
+        y_n, x_n = whole[i, 0, 3], whole[i, 1, 3]
+        down = np.float32(3) * np.float32(tall) + np.float32(tall * y_n + area * x_n)
+        across = np.float32(3) * np.float32(wide) + np.float32(wide * x_n + area * y_n)
+        vertical_first[i] = 1 if down < across else 0
+
+
+def plan(
+    sizes: Array, out_sizes: Array, roi: Array, min_filter: Array, mag_filter: Array, antialias: bool
+) -> tuple[Array, Array, Array]:
+    """Both axes of each sample, as :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows` has them.
+
+    Parameters
+    ----------
+    sizes, out_sizes
+        ``int64[N, 2]``: height and width, at least 1.
+    roi, min_filter, mag_filter, antialias
+        As in :func:`~dali_lab.kernels.cpu.resample.resize`.
+
+    Returns
+    -------
+    whole
+        ``int32[N, 2, 5]``: whether it is the nearest neighbour, place and length of the filter's table, taps, size.
+    real
+        ``float32[N, 2, 4]``: scale, anchor, origin, step.
+    vertical_first
+        ``int32[N]``.
+    """
+    count = len(sizes)
+    whole = np.zeros((count, 2, 5), np.int32)
+    real = np.zeros((count, 2, 4), np.float32)
+    vertical_first = np.zeros(count, np.int32)
+    _plan(
+        np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(out_sizes, np.int64),
+        np.ascontiguousarray(roi, np.float32), np.ascontiguousarray(min_filter, np.int64),
+        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, vertical_first,
+    )  # fmt: skip
+    return whole, real, vertical_first

@@ -1,0 +1,41 @@
+"""Saturating conversion of elements, as :mod:`dali_lab.kernels.cpu.convert` has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches, short
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+CAST = Kernel(
+    "casting.cu",
+    "cast",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
+    param=(("target", "i4"), ("truncate", "i4")),
+    types=(NUMBERS,),
+)
+
+
+@launches
+def cast(gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any) -> None:
+    """Convert samples of ``sizes[n]`` elements: rounded half away from zero and clamped."""
+    _launch(gpu, src, dst, sizes, src_dtype, dst_dtype, False)
+
+
+@launches
+def truncate(gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any) -> None:
+    """Convert as crop and slice do: fractions are cut off, and float16 keeps to its range."""
+    _launch(gpu, src, dst, sizes, src_dtype, dst_dtype, True)
+
+
+def _launch(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any, truncate: bool
+) -> None:
+    param = {"target": NUMBERS.index(short(dst_dtype)), "truncate": truncate}
+    CAST.launch(gpu, (src_dtype,), sizes, {"data": src, "out": dst, "total": sizes}, param)

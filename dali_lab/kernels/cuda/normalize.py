@@ -1,0 +1,115 @@
+"""Crop, mirror and normalise; see :mod:`dali_lab.kernels.cpu.normalize`, which has the same functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.resample import resize_crop_mirror_normalize
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+CROP_MIRROR_NORMALIZE = Kernel(
+    "normalize.cu",
+    "crop_mirror_normalize",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("mean", "u8"),
+        ("inverse", "u8"),
+        ("fill", "u8"),
+        ("total", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("top", "i4"),
+        ("left", "i4"),
+        ("out_height", "i4"),
+        ("out_width", "i4"),
+        ("mirror", "i4"),
+    ),
+    param=(
+        ("channels", "i4"),
+        ("out_channels", "i4"),
+        ("factors", "i4"),
+        ("fills", "i4"),
+        ("planar_in", "i4"),
+        ("planar_out", "i4"),
+    ),
+    types=(("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4", "f8"), ("u1", "i1", "f2", "f4")),
+)
+
+
+def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple[Array | int, Array | int, int]:
+    """Addresses of each sample's row of means and of factors, and how many there are in a row."""
+    first, second = np.broadcast_arrays(
+        np.atleast_2d(np.asarray(mean, np.float32)), np.atleast_2d(np.asarray(inverse, np.float32))
+    )
+    if len(first) > 1 and (first == first[0]).all() and (second == second[0]).all():
+        first, second = first[:1], second[:1]
+    length = first.shape[1]
+    rows = np.arange(count) * (4 * length) if len(first) > 1 else np.zeros(count, np.int64)
+    return gpu.constant(first) + rows, gpu.constant(second) + rows, length
+
+
+@launches
+def crop_mirror_normalize(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    windows: Array,
+    mirror: Array,
+    mean: Array,
+    inverse: Array,
+    src_dtype: Any,
+    dst_dtype: Any,
+    *,
+    out_channels: int,
+    planar_src: bool = False,
+    planar_dst: bool = False,
+    fill: Array | None = None,
+) -> None:
+    """Crop, mirror and normalise frames; see :func:`dali_lab.kernels.cpu.normalize.crop_mirror_normalize`."""
+    frames, height, width, channels = np.asarray(src_shapes, np.int64).T
+    top, left, out_height, out_width = np.asarray(windows, np.int64).T
+    values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
+    means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
+    fills = gpu.constant(values)
+    rows = np.arange(len(src)) * values[:1].nbytes if len(values) > 1 else np.zeros(len(src), np.int64)
+    total = frames * out_height * out_width * out_channels
+    CROP_MIRROR_NORMALIZE.launch(
+        gpu,
+        (src_dtype, dst_dtype),
+        total,
+        {
+            "data": src,
+            "out": dst,
+            "mean": means,
+            "inverse": inverses,
+            "fill": fills + rows,
+            "total": total,
+            "height": height,
+            "width": width,
+            "top": top,
+            "left": left,
+            "out_height": out_height,
+            "out_width": out_width,
+            "mirror": np.asarray(mirror) != 0,
+        },
+        {
+            "channels": int(channels[0]) if len(channels) else 1,
+            "out_channels": out_channels,
+            "factors": factors,
+            "fills": values.shape[1],
+            "planar_in": planar_src,
+            "planar_out": planar_dst,
+        },
+    )
+
+
+__all__ = ["crop_mirror_normalize", "factor_rows", "resize_crop_mirror_normalize"]

@@ -1,0 +1,198 @@
+"""Resizing; see :mod:`dali_lab.kernels.cpu.resample`, which has the same functions and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, Structure, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
+
+AXIS = Structure(
+    "ResampleAxis",
+    (
+        ("nearest", "i4"),
+        ("base", "i4"),
+        ("entries", "i4"),
+        ("taps", "i4"),
+        ("size", "i4"),
+        ("scale", "f4"),
+        ("anchor", "f4"),
+        ("origin", "f4"),
+        ("step", "f4"),
+    ),
+)
+RESIZE = Kernel(
+    "resample.cu",
+    "resize",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("down", AXIS),
+        ("across", AXIS),
+        ("out_height", "i4"),
+        ("out_width", "i4"),
+        ("channels", "i4"),
+        ("vertical_first", "i4"),
+    ),
+    param=(("tables", "u8"),),
+    types=(_TYPES, _TYPES),
+)
+RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
+    "resample.cu",
+    "resize_crop_mirror_normalize",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("mean", "u8"),
+        ("inverse", "u8"),
+        ("total", "i8"),
+        ("down", AXIS),
+        ("across", AXIS),
+        ("top", "i4"),
+        ("left", "i4"),
+        ("out_height", "i4"),
+        ("out_width", "i4"),
+        ("channels", "i4"),
+        ("vertical_first", "i4"),
+        ("mirror", "i4"),
+    ),
+    param=(
+        ("out_channels", "i4"),
+        ("factors", "i4"),
+        ("rounded", "i4"),
+        ("planar_out", "i4"),
+        ("tables", "u8"),
+    ),
+    types=(("u1",), ("u1", "i1", "f2", "f4")),
+)
+
+
+def _axes(
+    src_shapes: Array, out_sizes: Array, roi: Array, min_filter: Array, mag_filter: Array, antialias: bool
+) -> dict[str, Array]:
+    """The columns ``down``, ``across`` and ``vertical_first`` of the table."""
+    from dali_lab.kernels.cpu import resample_plan
+
+    whole, real, vertical_first = resample_plan.plan(
+        src_shapes[:, 1:3], out_sizes, roi, min_filter, mag_filter, antialias
+    )
+    columns: dict[str, Array] = {"vertical_first": vertical_first}
+    for index, name in enumerate(("down", "across")):
+        axis = np.zeros(len(whole), AXIS.dtype)
+        for place, field in enumerate(("nearest", "base", "entries", "taps", "size")):
+            axis[field] = whole[:, index, place]
+        for place, field in enumerate(("scale", "anchor", "origin", "step")):
+            axis[field] = real[:, index, place]
+        columns[name] = axis
+    return columns
+
+
+def _tables(gpu: Launcher) -> int:
+    from dali_lab.kernels.cpu import resample_plan
+
+    return gpu.constant(resample_plan.TABLES)
+
+
+@launches
+def resize(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    dst_shapes: Array,
+    roi: Array,
+    min_filter: Array,
+    mag_filter: Array,
+    antialias: bool,
+    src_dtype: Any,
+    dst_dtype: Any,
+) -> None:
+    """Resize frames; see :func:`dali_lab.kernels.cpu.resample.resize`."""
+    full = (np.asarray(src_shapes) > 0).all(axis=1) & (np.asarray(dst_shapes) > 0).all(axis=1)
+    if not full.all():
+        keep = np.flatnonzero(full)
+        src, dst, src_shapes, dst_shapes = src[keep], dst[keep], src_shapes[keep], dst_shapes[keep]
+        roi, min_filter, mag_filter = roi[keep], min_filter[keep], mag_filter[keep]
+    if not len(src):
+        return
+    frames, out_height, out_width, channels = np.asarray(dst_shapes, np.int64).T
+    total = frames * out_height * out_width * ((channels + 3) // 4)
+    RESIZE.launch(
+        gpu,
+        (src_dtype, dst_dtype),
+        total,
+        {
+            "data": src,
+            "out": dst,
+            "total": total,
+            "out_height": out_height,
+            "out_width": out_width,
+            "channels": channels,
+            **_axes(src_shapes, dst_shapes[:, 1:3], roi, min_filter, mag_filter, antialias),
+        },
+        {"tables": _tables(gpu)},
+    )
+
+
+@launches
+def resize_crop_mirror_normalize(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    sizes: Array,
+    windows: Array,
+    roi: Array,
+    min_filter: Array,
+    mag_filter: Array,
+    antialias: bool,
+    mirror: Array,
+    mean: Array,
+    inverse: Array,
+    src_dtype: Any,
+    dst_dtype: Any,
+    *,
+    out_channels: int,
+    planar_dst: bool,
+    rounded: bool = True,
+) -> None:
+    """Resize, crop, mirror and normalise in one launch; see the CPU's function in `normalize`."""
+    from dali_lab.kernels.cuda.normalize import factor_rows
+
+    top, left, out_height, out_width = np.asarray(windows, np.int64).T
+    means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
+    total = src_shapes[:, 0] * out_height * out_width * ((out_channels + 3) // 4)
+    RESIZE_CROP_MIRROR_NORMALIZE.launch(
+        gpu,
+        (src_dtype, dst_dtype),
+        total,
+        {
+            "data": src,
+            "out": dst,
+            "mean": means,
+            "inverse": inverses,
+            "total": total,
+            "top": top,
+            "left": left,
+            "out_height": out_height,
+            "out_width": out_width,
+            "channels": src_shapes[:, 3],
+            "mirror": np.asarray(mirror) != 0,
+            **_axes(src_shapes, sizes, roi, min_filter, mag_filter, antialias),
+        },
+        {
+            "out_channels": out_channels,
+            "factors": factors,
+            "rounded": rounded,
+            "planar_out": planar_dst,
+            "tables": _tables(gpu),
+        },
+    )

@@ -1,0 +1,79 @@
+"""Warping images; see :mod:`dali_lab.kernels.cpu.warp`, which has the same functions and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_TYPES = ("u1", "i2", "u2", "i4", "f4")
+
+WARP_IMAGE = Kernel(
+    "warp.cu",
+    "warp_image",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("fill", "u8"),
+        ("total", "i8"),
+        ("matrix", "f4", 9),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("out_height", "i4"),
+        ("out_width", "i4"),
+        ("linear", "i4"),
+    ),
+    param=(("projective", "i4"), ("clamp", "i4"), ("fills", "i4")),
+    types=(_TYPES, _TYPES),
+)
+
+
+@launches
+def warp_affine(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    dst_shapes: Array,
+    matrices: Array,
+    linear: Array,
+    src_dtype: Any,
+    dst_dtype: Any,
+    *,
+    fill: Array | None = None,
+) -> None:
+    """Warp frames by one matrix a sample; see :func:`dali_lab.kernels.cpu.warp.warp_affine`."""
+    given = np.asarray(matrices, np.float32).reshape(len(src), -1)
+    matrix = np.zeros((len(src), 9), np.float32)
+    matrix[:, : given.shape[1]] = given
+    values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
+    rows = np.arange(len(src)) * values[:1].nbytes if len(values) > 1 else np.zeros(len(src), np.int64)
+    frames, height, width, channels = np.asarray(src_shapes, np.int64).T
+    out_height, out_width = dst_shapes[:, 1], dst_shapes[:, 2]
+    total = frames * out_height * out_width
+    WARP_IMAGE.launch(
+        gpu,
+        (src_dtype, dst_dtype),
+        total,
+        {
+            "data": src,
+            "out": dst,
+            "fill": gpu.constant(values) + rows,
+            "total": total,
+            "matrix": matrix,
+            "height": height,
+            "width": width,
+            "channels": channels,
+            "out_height": out_height,
+            "out_width": out_width,
+            "linear": linear,
+        },
+        {"projective": given.shape[1] == 9, "clamp": fill is None, "fills": values.shape[1]},
+    )
