@@ -15,6 +15,8 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, like
 
 Array = np.ndarray[Any, Any]
 
+_EXCHANGE = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], np.float32)
+
 
 @kernel
 def _linear_rgb(
@@ -93,7 +95,56 @@ def scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, sr
 
 
 @kernel
+def _to_one(
+    src: Array, dst: Array, pixels: Array, weights: Array, offset: float, like_src: Array, like_dst: Array
+) -> None:
+    """Three channels into one."""
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    for i in range(src.shape[0]):
+        count = pixels[i]
+        source = array_at(src[i], (count * 3,), like_src)
+        target = array_at(dst[i], (count,), like_dst)
+        for p in range(count):
+            r = np.float32(widen(source[3 * p], like_src))
+            g = np.float32(widen(source[3 * p + 1], like_src))
+            b = np.float32(widen(source[3 * p + 2], like_src))
+            target[p] = saturate(w0 * r + w1 * g + w2 * b + offset, like_dst)
+
+
+@kernel
+def _from_one(
+    src: Array, dst: Array, pixels: Array, weights: Array, offset: Array, like_src: Array, like_dst: Array
+) -> None:
+    """One channel into three."""
+    w0, w1, w2 = weights[0], weights[1], weights[2]
+    b0, b1, b2 = offset[0], offset[1], offset[2]
+    for i in range(src.shape[0]):
+        count = pixels[i]
+        source = array_at(src[i], (count,), like_src)
+        target = array_at(dst[i], (count * 3,), like_dst)
+        for p in range(count):
+            value = np.float32(widen(source[p], like_src))
+            target[3 * p] = saturate(w0 * value + b0, like_dst)
+            target[3 * p + 1] = saturate(w1 * value + b1, like_dst)
+            target[3 * p + 2] = saturate(w2 * value + b2, like_dst)
+
+
+@kernel
+def _swap(src: Array, dst: Array, pixels: Array, like_both: Array) -> None:
+    """The first and the third of three channels exchanged."""
+    for i in range(src.shape[0]):
+        count = pixels[i]
+        source = array_at(src[i], (count * 3,), like_both)
+        target = array_at(dst[i], (count * 3,), like_both)
+        for p in range(count):
+            target[3 * p] = source[3 * p + 2]
+            target[3 * p + 1] = source[3 * p + 1]
+            target[3 * p + 2] = source[3 * p]
+
+
+@kernel
 def _mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, like_src: Array, like_dst: Array) -> None:
+    """Any numbers of channels."""
     outputs, inputs = matrix.shape
     for i in range(src.shape[0]):
         count = pixels[i]
@@ -123,12 +174,18 @@ def mix(src: Array, dst: Array, pixels: Array, matrix: Array, offset: Array, src
     src_dtype, dst_dtype
         Types of the elements.
     """
-    _mix(
-        src,
-        dst,
-        np.ascontiguousarray(pixels, np.int64),
-        np.ascontiguousarray(matrix, np.float32),
-        np.ascontiguousarray(offset, np.float32),
-        like(src_dtype),
-        like(dst_dtype),
-    )
+    counts = np.ascontiguousarray(pixels, np.int64)
+    weights = np.ascontiguousarray(matrix, np.float32)
+    shift = np.ascontiguousarray(offset, np.float32)
+    types = like(src_dtype), like(dst_dtype)
+    if weights.shape == (3, 3) and types[0] is types[1] and (weights == _EXCHANGE).all() and not shift.any():
+        _swap(src, dst, counts, types[0])
+    elif weights.shape == (3, 3):
+        every = np.broadcast_to(weights.reshape(9), (len(src), 9)), np.broadcast_to(shift, (len(src), 3))
+        linear_rgb(src, dst, counts, *every, src_dtype, dst_dtype)
+    elif weights.shape == (1, 3):
+        _to_one(src, dst, counts, weights[0], shift[0], *types)
+    elif weights.shape == (3, 1):
+        _from_one(src, dst, counts, np.ascontiguousarray(weights[:, 0]), shift, *types)
+    else:
+        _mix(src, dst, counts, weights, shift, *types)
