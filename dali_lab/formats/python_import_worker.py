@@ -14,7 +14,9 @@ from typing import Any
 
 from dali_lab import compat
 from dali_lab.formats import json_file
-from dali_lab.formats.python_import import STAND_INS
+from dali_lab.formats.python_comments import with_comments
+from dali_lab.formats.python_import import STAND_INS, decoded
+from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 
 
@@ -23,13 +25,17 @@ def main() -> int:
     task, answer = json.loads(sys.argv[1]), Path(sys.argv[2])
     sys.argv = [task["path"]]
     try:
-        result: dict[str, Any] = {"document": json_file.to_document(_trace(task).graph)}
+        result: dict[str, Any] = {"document": json_file.to_document(_commented(_trace(task).graph, task["path"]))}
         text = json.dumps(result)
     except BaseException as error:
         # The program is the user's: it may raise anything, and leave by any way.
         text = json.dumps({"error": _describe(error, task["path"])})
     answer.write_text(text, "utf-8")
     return 0
+
+
+def _commented(graph: Graph, path: str) -> Graph:
+    return with_comments(graph, decoded(Path(path).read_bytes()), path)
 
 
 def _trace(task: dict[str, Any]) -> Pipeline:

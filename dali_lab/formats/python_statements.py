@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from dali_lab.formats.python_comments import comment_lines
 from dali_lab.formats.python_conditionals import NOT, SPLIT, Conditions, If, Item
 from dali_lab.formats.python_expressions import ATOM, Expression, expression, is_expression, operand_count
 from dali_lab.formats.python_layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
@@ -247,7 +248,7 @@ class Statements:
         alone = len(variables) == 1 and self.graph.nodes[name].arguments.get("num_outputs") == 1
         left = f"({variables[0]},)" if alone else ", ".join(variables)
         left = f"{left} = " if self.uses[name] or len(variables) > 1 else ""
-        return lines(left, piece, indent=indent)
+        return [*comment_lines(self.graph, name, indent, WIDTH), *lines(left, piece, indent=indent)]
 
     def _if(self, item: If, indent: int, word: str = "if") -> list[str]:
         result = lines(f"{word} ", self._reference(item.predicate, "").piece, ":", indent)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dali_lab.errors import DaliLabError, FormatError, nearest
+from dali_lab.formats.python_comments import with_comments
 from dali_lab.formats.python_evaluation import Evaluator, NeedsRunning
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import suggesting
@@ -84,7 +85,7 @@ def read(text: str, name: str | None = None) -> Graph:
     evaluator = Evaluator()
     try:
         evaluator.look_around(module)
-        return _define(evaluator, function)
+        return with_comments(_define(evaluator, function), text)
     except NeedsRunning as error:
         raise FormatError(
             f"line {error.line}: {error.reason}; to read this program it must be run, so agree to that if you trust it"

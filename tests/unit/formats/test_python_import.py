@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code, python_import
+from dali_lab.formats import python_code, python_import, python_static
 from dali_lab.formats.python_import import Found
 from dali_lab.graph.graph import Edge
 from tests.unit.formats.test_python_code import example
@@ -109,6 +109,34 @@ def test_a_block_and_a_class_are_traced(program: Path) -> None:
 def test_what_was_exported_is_traced_back() -> None:
     graph = example()
     assert python_import.trace_text(python_code.dumps(graph)).nodes.keys() == graph.nodes.keys()
+
+
+COMMENTED = """
+from dali_lab import fn, pipeline_def
+
+@pipeline_def(batch_size=2)
+def commented():
+    # The pictures, as they come
+    # from the camera.
+    images = fn.external_source(name="images")
+    flipped = fn.flip(images)  # upside down?
+    # no node here
+    times = 2
+    return flipped * times + 1
+"""
+
+
+def test_comments_stay_with_their_nodes() -> None:
+    traced = python_import.trace_text(COMMENTED)
+    expected = {
+        "images": {"comment": "The pictures, as they come from the camera."},
+        "flipped": {"comment": "upside down?"},
+    }
+    assert traced.view["nodes"] == expected
+    assert python_static.read(COMMENTED).view["nodes"] == expected
+    code = python_code.dumps(traced)
+    assert "    # upside down?\n    flipped = fn.flip(images)\n" in code
+    assert python_static.read(code).view["nodes"] == expected
 
 
 @pytest.mark.parametrize(
