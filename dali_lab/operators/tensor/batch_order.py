@@ -22,6 +22,7 @@ class PermuteBatch(Operator):
     whole_batch = True
     inputs = (Input("data", kind="any", doc="Any batch."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "indices", "int", REQUIRED,

@@ -26,6 +26,7 @@ class Constant(Operator):
     title = "Constant"
     outputs = (Output("output", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "fdata", "float", None, "Contents, for floating-point types; excludes `idata`.", vector=True, important=True

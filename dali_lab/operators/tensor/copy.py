@@ -42,6 +42,7 @@ class GetProperty(Operator):
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     outputs = (Output("property", kind="tensor", doc="One-dimensional UINT8: the text's bytes."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "key", "string", REQUIRED,

@@ -19,6 +19,7 @@ class ExpandDims(Operator):
     title = "Expand dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to expand."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg("axes", "int", REQUIRED, "Places of the new axes in the output.", vector=True, minimum=0, important=True),
         Arg(

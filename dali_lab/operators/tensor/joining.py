@@ -16,6 +16,7 @@ class _Joining(Operator):
     family = "tensor"
     inputs = _INPUTS
     devices = ("cpu", "gpu")
+    on_gpu = True
 
     def setup(self) -> None:
         name = self.value("axis_name")
@@ -40,9 +41,7 @@ class _Joining(Operator):
         out = call.allocate(shapes, first.dtype, layout)
         if not int(out.sizes.sum()):
             return out
-        from dali_lab.kernels.cpu.joining import join
-
-        join(
+        call.kernels("joining").join(
             [batch.addresses for batch in batches],
             out.addresses,
             [batch.shapes for batch in batches],

@@ -28,6 +28,7 @@ class LookupTable(Operator):
     inputs = (Input("data", kind="tensor", doc="Integers."),)
     outputs = (Output("output"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "keys",
@@ -60,7 +61,11 @@ class LookupTable(Operator):
         if not is_integer(data.dtype):
             raise call.problem(f"takes integers, got {data.dtype.name}")
         out = call.allocate(data.shapes, self.value("dtype"), data.layout)
-        apply(self._look_up, out, [data])
+        if call.gpu is not None:
+            kernels = call.kernels("lookup")
+            kernels.look_up(data.addresses, out.addresses, data.sizes, self._table, numpy_dtype(data.dtype))
+        else:
+            apply(self._look_up, out, [data])
         return out
 
     def _look_up(self, out: npt.NDArray[Any], data: npt.NDArray[Any]) -> None:
@@ -71,7 +76,7 @@ class LookupTable(Operator):
             np.take(full, data, out=out)
             return
         inside = (data >= 0) & (data < last)
-        np.take(self._table, np.where(inside, data, last).astype(np.int64), out=out, mode="clip")
+        np.take(self._table, np.where(inside, data.astype(np.int64), last), out=out, mode="clip")
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -94,6 +99,8 @@ class LookupTable(Operator):
         for dtype in (np.int8, np.uint16, np.int16, np.int32, np.uint32):
             limits = np.iinfo(dtype)
             yield Case(([np.array([0, 1, 2, limits.min, limits.max], dtype)] * 3,), {**keys, "default_value": 9})
+        signed = np.array([-128, -13, -1, 0, 5, 127], np.int8)
+        yield Case(([signed] * 3,), {"keys": [0, 243, 255], "values": [1, 2, 3], "default_value": 9})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -30,6 +30,7 @@ class OneHot(Operator):
     inputs = (Input("labels", kind="tensor", doc="Class numbers; the fraction of floats is dropped."),)
     outputs = (Output("output", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg("num_classes", "int", 0, "Number of classes.", minimum=0, important=True),
         Arg("dtype", "dtype", types.FLOAT, "Type of the output."),
@@ -62,6 +63,14 @@ class OneHot(Operator):
         if len(layout) != shapes.shape[1]:
             layout = ""
         out = call.allocate(shapes, self.value("dtype"), layout)
+        if call.gpu is not None:
+            inner = source.shapes[:, axis:].prod(axis=1)
+            values = np.array([self._off, self._on])
+            kind = numpy_dtype(labels.dtype)
+            call.kernels("lookup").one_hot(
+                labels.addresses, out.addresses, out.sizes, inner, len(self._classes), values, kind
+            )
+            return out
         expanded = source.replaced(shapes=np.insert(source.shapes, axis, 1, axis=1))
         classes = np.array([1] * axis + [len(self._classes)] + [1] * (source.ndim - axis), np.int64)
         same = Batch(

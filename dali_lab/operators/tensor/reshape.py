@@ -51,6 +51,8 @@ class _Reshaping(Operator):
     family = "tensor"
     inputs = _INPUTS
     devices = ("cpu", "gpu")
+    on_gpu = True
+    cpu_inputs = (1,)
 
     def setup(self) -> None:
         if self.has("shape") and self.has("rel_shape"):

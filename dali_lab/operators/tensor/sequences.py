@@ -30,6 +30,7 @@ class ElementExtract(Operator):
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "element_map",
@@ -104,6 +105,7 @@ class SequenceRearrange(Operator):
     title = "Rearrange sequence"
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "new_order",
@@ -140,13 +142,11 @@ class SequenceRearrange(Operator):
         shapes = sequences.shapes.copy()
         shapes[:, 0] = counts
         out = call.allocate(shapes, sequences.dtype, sequences.layout)
-        from dali_lab.kernels.cpu.copy import copy
-
         inner = np.repeat(sequences.shapes[:, 1:].prod(axis=1), counts)
         source = np.repeat(sequences.addresses, counts) + picked * inner * sequences.itemsize
         place_in = np.arange(len(picked)) - np.repeat(np.cumsum(counts) - counts, counts)
         target = np.repeat(out.addresses, counts) + place_in * inner * sequences.itemsize
-        copy(source, target, inner, sequences.itemsize)
+        call.kernels("copy").copy(source, target, inner, sequences.itemsize)
         return out
 
     @classmethod
@@ -186,6 +186,7 @@ class PerFrame(Operator):
     title = "Per frame"
     inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),)
 
     def run(self, call: Call, data: Batch) -> Batch:

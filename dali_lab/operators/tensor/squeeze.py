@@ -20,6 +20,7 @@ class Squeeze(Operator):
     title = "Squeeze"
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "axes", "int", None,

@@ -38,6 +38,7 @@ class TensorSubscript(Operator):
     title = "Index"
     inputs = (Input("data", kind="tensor", doc="Tensors to index."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = _arguments()
     hidden = True
 
@@ -75,9 +76,9 @@ class TensorSubscript(Operator):
             offsets = (starts * strides).sum(axis=1) * data.itemsize
             return Batch(data.addresses + offsets, shapes, data.dtype, layout, data.owners, data.sources)
         out = call.allocate(shapes, data.dtype, layout)
-        from dali_lab.kernels.cpu.copy import copy_window
-
-        copy_window(data.addresses, out.addresses, data.shapes, starts, sizes, data.itemsize, steps=steps)
+        call.kernels("copy").copy_window(
+            data.addresses, out.addresses, data.shapes, starts, sizes, data.itemsize, steps=steps
+        )
         return out
 
     @staticmethod
@@ -172,6 +173,7 @@ class SubscriptDimCheck(Operator):
     title = "Check dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to check."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (Arg("num_subscripts", "int", REQUIRED, "Number of indices.", minimum=0),)
     hidden = True
 
@@ -198,6 +200,7 @@ class _ShapeBase(Operator):
     family = "tensor"
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     hidden = True
 
     def setup(self) -> None:

@@ -1,0 +1,61 @@
+"""Values from a table, and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import NUMBERS, WORDS, Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+LOOK_UP = Kernel(
+    "lookup.cu",
+    "look_up",
+    sample=(("data", "u8"), ("values", "u8"), ("out", "u8"), ("total", "i8")),
+    param=(("last", "i8"),),
+    types=(("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"), WORDS),
+)
+ONE_HOT = Kernel(
+    "lookup.cu",
+    "one_hot",
+    sample=(("labels", "u8"), ("values", "u8"), ("out", "u8"), ("total", "i8"), ("inner", "i8")),
+    param=(("classes", "i4"),),
+    types=(NUMBERS, WORDS),
+)
+
+
+@launches
+def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, src_dtype: Any) -> None:
+    """``out = table[in]``, and the table's last value for integers that are not below its place.
+
+    Parameters
+    ----------
+    table
+        Values in the type of the output, one for each key from 0, and the default at the end.
+    """
+    sample = {"data": src, "out": dst, "total": sizes, "values": gpu.constant(table)}
+    LOOK_UP.launch(gpu, (src_dtype, f"u{table.itemsize}"), sizes, sample, {"last": len(table) - 1})
+
+
+@launches
+def one_hot(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, inner: Array, classes: int, values: Array, src_dtype: Any
+) -> None:
+    """``values[1]`` where a label, its fraction dropped, is the class, else ``values[0]``.
+
+    Parameters
+    ----------
+    sizes
+        Elements of each output, ``[N]``.
+    inner
+        Elements of the labels after the new axis, ``[N]``.
+    classes
+        Extent of the new axis.
+    """
+    sample = {"labels": src, "out": dst, "total": sizes, "inner": inner, "values": gpu.constant(values)}
+    ONE_HOT.launch(gpu, (src_dtype, f"u{values.itemsize}"), sizes, sample, {"classes": classes})
