@@ -29,7 +29,7 @@ def join(gpu: Launcher, src: Sequence[Array], dst: Array, shapes: Sequence[Array
     repeats = shapes[0][:, :axis].prod(axis=1)
     places = (np.cumsum(blocks, axis=0) - blocks) * item_size
     total = blocks * repeats
-    sample = {
+    sample: dict[str, Any] = {
         "data": np.concatenate(src),
         "out": (dst + places).reshape(-1),
         "total": total.reshape(-1),

@@ -38,7 +38,7 @@ def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, s
     table
         Values in the type of the output, one for each key from 0, and the default at the end.
     """
-    sample = {"data": src, "out": dst, "total": sizes, "values": gpu.constant(table)}
+    sample: dict[str, Any] = {"data": src, "out": dst, "total": sizes, "values": gpu.constant(table)}
     LOOK_UP.launch(gpu, (src_dtype, f"u{table.itemsize}"), sizes, sample, {"last": len(table) - 1})
 
 
@@ -57,5 +57,5 @@ def one_hot(
     classes
         Extent of the new axis.
     """
-    sample = {"labels": src, "out": dst, "total": sizes, "inner": inner, "values": gpu.constant(values)}
+    sample: dict[str, Any] = {"labels": src, "out": dst, "total": sizes, "inner": inner, "values": gpu.constant(values)}
     ONE_HOT.launch(gpu, (src_dtype, f"u{values.itemsize}"), sizes, sample, {"classes": classes})
