@@ -1,0 +1,47 @@
+"""Programs as NVIDIA DALI's users write them are traced and go to every form; the gallery comes back from its code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dali_lab.formats import dali_proto, json_file, python_code, python_import, python_static
+from dali_lab.gallery.places import built_in_folder
+from dali_lab.schema.registry import has_operator
+from tests.unit.formats.test_python_code import traced
+
+PROGRAMS = Path(__file__).parent / "programs"
+IMAGENET: dict[str, Any] = {
+    "batch_size": 4, "num_threads": 2, "device_id": 0, "data_dir": "/x", "crop": 224, "shard_id": 0, "num_shards": 2,
+}  # fmt: skip
+CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
+    ("classification", "training", IMAGENET, ["Reader", "images", "images_2", "mirror", "images_3"]),
+    ("classification", "training", {**IMAGENET, "is_training": False}, ["Reader", "images", "images_2"]),
+    ("old_style", "Training", {}, ["saturation", "coin", "Reader", "images", "images_2", "images_3", "images_4"]),
+    ("many", "gallery", {}, ["encoded", "images", "uniform", "rotate", "warp_affine", "gaussian_blur"]),
+    ("many", "sometimes", {}, ["image", "do_rotate", "uniform", "split", "split_2", "result", "merge"]),
+    ("many", "augmented", {}, []),
+    ("many", "spectra", {"nfft": 512, "batch_size": 1, "num_threads": 1, "device_id": None}, []),
+    ("many", "block", {}, ["jpegs", "decode", "enhance"]),
+]
+
+
+@pytest.mark.parametrize(("program", "pipeline", "arguments", "names"), CASES, ids=[f"{c[0]}-{c[1]}" for c in CASES])
+def test_programs_are_traced(program: str, pipeline: str, arguments: dict[str, Any], names: list[str]) -> None:
+    graph = python_import.trace(PROGRAMS / f"{program}.py", pipeline, arguments=arguments)
+    assert not names or list(graph.nodes) == names
+    assert python_code.dumps(graph, "nvidia.dali")
+    assert dali_proto.loads(dali_proto.dumps(graph)).nodes.keys() == graph.nodes.keys()
+    assert python_static.read(python_code.dumps(graph)).nodes.keys() == graph.nodes.keys()
+
+
+@pytest.mark.parametrize("entry", sorted(path.parent.name for path in built_in_folder().glob("*/graph.dali.json")))
+def test_the_gallery_comes_back_from_its_code(entry: str) -> None:
+    graph = json_file.load(built_in_folder() / entry / "graph.dali.json")
+    if not all(has_operator(node.op) for node in graph.nodes.values()):
+        pytest.skip("this release lacks an operator of it")
+    code = python_code.dumps(graph)
+    assert traced(code) == graph
+    assert python_static.read(code) == graph
