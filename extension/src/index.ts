@@ -19,6 +19,8 @@ function render({ model, el }: RenderContext): (() => void) | undefined {
   return undefined;
 }
 
+export { insertInto } from './gallery/editorHost';
+export { mountGallery } from './gallery/mountGallery';
 export { COMMANDS, execute } from './core/commandTable';
 export type { Transport } from './core/protocol';
 export { mount, panelTransport, widgetTransport };

@@ -21,6 +21,10 @@ FAMILIES = {
 }  # fmt: skip
 
 
+# Arguments that are two numbers between which something is drawn.
+_RANGES = ("range", "random_area", "random_aspect_ratio", "scaling", "aspect_ratio")
+
+
 def entry_line(entry: Entry) -> Json:
     """An entry as the wall shows it."""
     line: Json = {
@@ -110,7 +114,7 @@ def control_of(entry: Entry, argument: Argument) -> Json | None:
         if spec["type"] == "bool":
             return {**control, "kind": "switch", "value": bool(value)}
         return {**control, "kind": "choice", "choices": spec["choices"] or []}
-    pair = argument.name == "range" and isinstance(value, list) and len(value) == 2
+    pair = argument.name in _RANGES and isinstance(value, list) and len(value) == 2
     return {**control, "kind": "range" if pair else "number", "minimum": argument.minimum, "maximum": argument.maximum}
 
 

@@ -13,6 +13,10 @@ function stroked(name: string, path: string): LabIcon {
 }
 
 export const graphIcon = new LabIcon({ name: 'dali-lab:graph', svgstr: graph });
+export const galleryIcon = stroked(
+  'gallery',
+  'M1.5 2.5h13v11h-13zM1.5 11 5 7.5l3 3 2-2 4.5 4M10.5 6.5a1 1 0 1 0 0-2 1 1 0 0 0 0 2',
+);
 export const stepIcon = stroked('step', 'M4 3.5v9l6-4.5zM12.5 3.5v9');
 export const stepBackIcon = stroked('step-back', 'M12 3.5v9L6 8zM3.5 3.5v9');
 export const arrangeIcon = stroked('arrange', 'M2 3h4v4H2zM10 2h4v4h-4zM10 10h4v4h-4zM6 5h2v7h2M8 5V4h2');

@@ -17,6 +17,7 @@ import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
 import { addCommands, FACTORY, FILE_TYPE } from './commands';
 import { GraphFactory, GraphWidget } from './document';
+import { addGallery } from './gallery';
 import type { Defaults, Surroundings } from './panel';
 import { graphIcon } from './icons';
 import { batchNumber, seedField } from './toolbar';
@@ -124,6 +125,8 @@ const plugin: JupyterFrontEndPlugin<void> = {
       });
 
     addCommands({ app, tracker, browser, palette, trans });
+    const { createNew } = surroundings();
+    addGallery({ app, tracker, createNew, restorer, palette, launcher, trans });
     launcher?.add({ command: 'dali-lab:create-new', category: trans.__('Other'), rank: 1 });
 
     if (menu) {

@@ -17,6 +17,8 @@ import type { Control, DrawRequest, EntryPage, Overrides } from './types';
 const SAMPLES = 4;
 const DRAWS = 8;
 const SEED = 42;
+/** Families that leave things where they are, so that a slider between before and after makes sense. */
+const SAME_PLACE = ['colour', 'noise', 'blur', 'erase'];
 
 export function EntryView({ name }: { name: string }) {
   const model = useGallery();
@@ -54,6 +56,7 @@ function Page({ page }: { page: EntryPage }) {
     document: page.document,
     code: page.code,
   });
+  const [slider, setSlider] = useState(() => SAME_PLACE.includes(page.family));
   const waits = page.waiting !== undefined;
   // Photographs come in the order that is asked for; what has annotations of its own comes as it is.
   const first = page.pictures ? chosen : 0;
@@ -110,13 +113,32 @@ function Page({ page }: { page: EntryPage }) {
                   {variant?.problem ?? main.problem}
                 </p>
               )}
-              {variant?.problem === null && variant.after.length === 1 && (
+              {variant?.problem === null && variant.after.length === 1 && slider && (
                 <Split
                   before={variant.before?.images[sample] ?? null}
                   beforeOverlay={variant.before?.overlays[sample]}
                   after={variant.after[0]?.images[sample] ?? null}
                   afterOverlay={variant.after[0]?.overlays[sample]}
                 />
+              )}
+              {variant?.problem === null && variant.after.length === 1 && !slider && (
+                <div className="pair" data-testid="gallery-pair">
+                  {[variant.before, variant.after[0]].map((view, index) =>
+                    view ? (
+                      <figure key={index}>
+                        <Frame
+                          picture={view.images[sample]}
+                          overlay={view.overlays[sample]}
+                          alt={index === 0 ? 'before' : 'after'}
+                        />
+                        <figcaption>
+                          {index === 0 ? 'before' : 'after'}{' '}
+                          <span className="muted">{view.shapes[sample]}</span>
+                        </figcaption>
+                      </figure>
+                    ) : null,
+                  )}
+                </div>
               )}
               {variant?.problem === null && variant.after.length > 1 && (
                 <div className="views" data-testid="gallery-views">
@@ -145,7 +167,16 @@ function Page({ page }: { page: EntryPage }) {
         </div>
         {run && (
           <p className="stage-foot">
-            <span className="muted">{variant?.after[0]?.shapes[sample] ?? ''}</span>
+            {page.views === 1 && (
+              <span className="segmented" role="radiogroup" aria-label="How to compare">
+                <button type="button" role="radio" aria-checked={!slider} onClick={() => setSlider(false)}>
+                  Side by side
+                </button>
+                <button type="button" role="radio" aria-checked={slider} onClick={() => setSlider(true)}>
+                  Slider
+                </button>
+              </span>
+            )}
             <span className="spring" />
             {count > 1 && (
               <>
@@ -210,7 +241,9 @@ function Page({ page }: { page: EntryPage }) {
           </Section>
         )}
         <Section title="Graph">
-          <GraphPicture document={now.document} marked={page.fragment} />
+          <div className="graph-frame">
+            <GraphPicture document={now.document} marked={page.fragment} />
+          </div>
         </Section>
         {now.code !== '' && (
           <Section title="Python">
@@ -282,7 +315,8 @@ function Page({ page }: { page: EntryPage }) {
             {operators.map((operator) => (
               <details key={operator.name}>
                 <summary>
-                  <code>fn.{operator.name}</code> <span className="muted">{operator.summary}</span>
+                  <code>fn.{operator.name}</code>{' '}
+                  <span className="muted">{operator.summary.replace(/`+/g, '')}</span>
                 </summary>
                 <OperatorHelp operator={operator} />
               </details>

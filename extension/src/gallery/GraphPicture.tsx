@@ -26,7 +26,8 @@ export const GraphPicture = memo(function GraphPicture({ document, marked }: Pro
       role="img"
       aria-label={`A graph of ${points.length} nodes`}
       viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`}
-      style={{ width, maxWidth: '100%', maxHeight: 360 }}
+      width={width}
+      height={height}
     >
       {links(document).map(({ source, target }, index) => {
         const from = places[source.node];

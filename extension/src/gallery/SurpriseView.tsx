@@ -61,7 +61,9 @@ export function SurpriseView() {
           <>
             <section className="entry-section">
               <h3>Graph</h3>
-              <GraphPicture document={surprise.document} marked={[]} />
+              <div className="graph-frame">
+                <GraphPicture document={surprise.document} marked={[]} />
+              </div>
             </section>
             <section className="entry-section">
               <h3>Python</h3>

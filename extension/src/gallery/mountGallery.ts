@@ -1,0 +1,60 @@
+/** Puts the gallery alone into an element, for hosts whose graphs stand elsewhere. */
+import { createElement } from 'react';
+import { createRoot } from 'react-dom/client';
+import editorStyle from '../canvas/style.css';
+import { Connection } from '../core/connection';
+import type { Transport } from '../core/protocol';
+import { hostTheme, watchHostTheme } from '../hosts/theme';
+import { Gallery } from './Gallery';
+import { GalleryModel, type GalleryHost } from './model';
+import style from './style.css';
+
+/** What the host does with what is found. */
+export type GalleryActions = Pick<GalleryHost, 'open' | 'insert' | 'folder'>;
+
+export interface GalleryHandle {
+  readonly model: GalleryModel;
+  dispose(): void;
+}
+
+export function mountGallery(
+  element: HTMLElement,
+  transport: Transport,
+  actions: GalleryActions,
+): GalleryHandle {
+  const host = document.createElement('div');
+  host.className = 'dali-lab-gallery';
+  host.style.cssText = 'display:block;position:relative;width:100%;height:100%;min-height:240px;';
+  host.dataset['lmSuppressShortcuts'] = 'true';
+  const shadow = host.attachShadow({ mode: 'open' });
+  const sheet = document.createElement('style');
+  sheet.textContent = `${editorStyle}\n${style}`;
+  const container = document.createElement('div');
+  container.className = 'container editor';
+  shadow.append(sheet, container);
+  element.append(host);
+  const follow = (): void => {
+    container.dataset['theme'] = hostTheme();
+  };
+  follow();
+
+  const connection = new Connection(transport);
+  const model = new GalleryModel({ connection, close: null, ...actions });
+  const root = createRoot(container);
+  root.render(createElement(Gallery, { model }));
+  // The session may come later, and may come again with another kernel.
+  const connected = (): void => {
+    if (connection.state.get().status === 'connected') void model.load();
+  };
+  const stops = [watchHostTheme(follow), connection.state.subscribe(connected)];
+  return {
+    model,
+    dispose: () => {
+      for (const stop of stops) stop();
+      root.unmount();
+      model.dispose();
+      connection.dispose();
+      host.remove();
+    },
+  };
+}
