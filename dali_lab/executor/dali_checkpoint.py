@@ -133,7 +133,7 @@ def _progress(data: bytes) -> tuple[int, int]:
         values = None, None
     if not all(type(value) is int and 0 <= value < 1 << 62 for value in values):
         raise FormatError("this checkpoint is damaged: it does not say how many batches were taken")
-    return values  # type: ignore[return-value]
+    return values
 
 
 def _reader_state(state: bytes, node: Node) -> list[int]:

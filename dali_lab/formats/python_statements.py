@@ -303,8 +303,8 @@ class Statements:
         """What is assigned: an expression if the node can be written as one and needs no name, else a call."""
         node = self.graph.nodes[name]
         if self.conditions is not None and (name in self.conditions.logical or node.op == NOT):
-            found = self._condition(node)
-            return found.piece, found.precedence
+            condition = self._condition(node)
+            return condition.piece, condition.precedence
         if is_expression(node) and not (self.exact and name in self.named):
             found = expression(
                 node,

@@ -225,7 +225,8 @@ class ReaderOrder:
         from dali_lab.kernels.cpu import reader_order
 
         if "state" not in state:
-            self._skip_to(*state["epoch_start"], state["batch_size"])
+            engine, epoch, age = state["epoch_start"]
+            self._skip_to(engine, epoch, age, state["batch_size"])
             return
         if state["size"] != self.size:
             raise ValueError(f"the saved state is that of {state['size']} samples, and there are {self.size} now")
