@@ -14,7 +14,7 @@ import numpy as np
 from numba import types as nb_types
 from numba.core.types import ExternalFunction
 
-from dali_lab.kernels.cpu.memory import kernel, part
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
@@ -72,6 +72,14 @@ def read_whole(paths: Array, start: int, capacity: int, addresses: Array, sizes:
     return paths.shape[0]
 
 
+@part
+def _header_end(head: Array) -> Any:
+    """Where the header of a NumPy file ends, by its first bytes."""
+    if head[6] < 2:
+        return 10 + head[8] + 256 * head[9]
+    return 12 + head[8] + 256 * head[9] + 65536 * head[10] + 16777216 * head[11]
+
+
 @kernel
 def read_heads(paths: Array, heads: Array, sizes: Array) -> int:
     """Read the header of each NumPy file into a row of `heads` (``uint8[N, length]``) and fill in the file's size.
@@ -90,11 +98,20 @@ def read_heads(paths: Array, heads: Array, sizes: Array) -> int:
         _close(handle)
         if not done:
             return i
-        end = 12 + head[8] + 256 * head[9] + 65536 * head[10] + 16777216 * head[11]
-        if head[6] < 2:
-            end = 10 + head[8] + 256 * head[9]
-        head[min(size, end, length) :] = 0
+        head[min(size, _header_end(head), length) :] = 0
     return paths.shape[0]
+
+
+@kernel
+def copy_heads(src: Array, sizes: Array, heads: Array) -> None:
+    """Like :func:`read_heads`, of NumPy files that are in memory."""
+    length = heads.shape[1]
+    for i in range(src.shape[0]):
+        head = heads[i]
+        count = min(sizes[i], length)
+        head[:count] = array_at(src[i], (count,), np.empty(0, np.uint8))
+        head[count:] = 0
+        head[min(count, _header_end(head)) :] = 0
 
 
 @kernel

@@ -13,7 +13,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.codecs.header import CodecError
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.operators.decoders.numpy_format import parse_header
+from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
 from dali_lab.types import BOOL, FLOAT, INT16, UINT8, numpy_dtype
 
@@ -42,6 +42,10 @@ class Numpy(Operator):
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         wanted = self.value("dtype")
+        plain = _in_place(data)
+        if plain is not None:
+            convert = wanted is not None and wanted != plain.dtype
+            return converted(plain, wanted, call.allocate(plain.shapes, wanted, "")) if convert else plain
         rows: list[npt.NDArray[Any]] = []
         for index, encoded in enumerate(data.arrays()):
             source = data.sources[index] if data.sources is not None else None
@@ -82,6 +86,31 @@ class Numpy(Operator):
         yield ErrorCase(([_encoded(np.zeros(3, ">f4"))],), words=("big-endian",))
         yield ErrorCase(([_encoded(np.zeros(3, "c8"))],), words=("c8",))
         yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
+
+
+def _in_place(data: Batch) -> Batch | None:
+    """The arrays where they lie in the encoded files; `None` if one is damaged, differs in kind, or must be moved."""
+    from dali_lab.kernels.cpu import files
+
+    table, group = np.empty((len(data), HEAD), np.uint8), np.zeros(len(data), np.int64)
+    sizes = data.sizes
+    files.copy_heads(data.addresses, sizes, table)
+    try:
+        found = [parsed_header(head) for head in different_rows(table, group)]
+    except CodecError:
+        return None
+    first = found[0]
+    if any((header.dtype, len(header.shape)) != (first.dtype, len(first.shape)) for header in found):
+        return None
+    if any(header.fortran_order and len(header.shape) > 1 for header in found):
+        return None
+    offsets = np.array([header.offset for header in found], np.int64)[group]
+    ends = offsets + np.array([header.nbytes for header in found], np.int64)[group]
+    addresses = data.addresses + offsets
+    if (ends > sizes).any() or (offsets > HEAD).any() or (addresses % numpy_dtype(first.dtype).itemsize).any():
+        return None
+    shapes = np.array([header.shape for header in found], np.int64).reshape(len(found), -1)[group]
+    return Batch(addresses, shapes, first.dtype, "", data.owners, data.sources)
 
 
 def decoded(data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.codecs.header import CodecError
 from dali_lab.types import DALIDataType, to_dali_type
@@ -14,6 +16,8 @@ from dali_lab.types import DALIDataType, to_dali_type
 MAGIC = b"\x93NUMPY"
 START = 12
 """Bytes that hold the magic, the version and the length of the header, whatever the version."""
+HEAD = 256
+"""Bytes of a header that are looked at at once; a longer one, which is rare, is read by itself."""
 
 
 class NumpyHeader(NamedTuple):
@@ -92,3 +96,16 @@ def parse_header(data: bytes) -> NumpyHeader:
     if not np.dtype(name).isnative:
         raise CodecError(f"its elements are big-endian ({name})")
     return NumpyHeader(dtype, shape, order, length)
+
+
+parsed_header = lru_cache(4096)(parse_header)
+"""The same, remembered: the files of a data set have few different headers."""
+
+
+def different_rows(table: npt.NDArray[np.uint8], group: npt.NDArray[np.int64]) -> list[bytes]:
+    """The different rows of a table; fills in which of them each row is."""
+    from dali_lab.kernels.cpu import files
+
+    files.groups_of_rows(table, group)
+    firsts = np.unique(group, return_index=True)[1]
+    return [table[index].tobytes() for index in firsts.tolist()]

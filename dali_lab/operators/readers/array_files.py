@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,16 +11,19 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.codecs.header import CodecError
-from dali_lab.operators.decoders.numpy_format import START, NumpyHeader, header_length, parse_header
+from dali_lab.operators.decoders.numpy_format import (
+    HEAD,
+    START,
+    NumpyHeader,
+    different_rows,
+    header_length,
+    parsed_header,
+)
 from dali_lab.operators.readers.files import Paths, can_read_compiled
 from dali_lab.schema import Call
 from dali_lab.types import DALIDataType, numpy_dtype
 
 Table = npt.NDArray[np.int64]
-_ROW = 256
-"""Bytes of a header that are looked at at once; a longer one, which is rare, is read from Python."""
-
-_parsed = lru_cache(4096)(parse_header)
 
 
 class Headers(NamedTuple):
@@ -129,21 +131,18 @@ class ArrayFiles:
         if can_read_compiled():
             from dali_lab.kernels.cpu import files
 
-            table = np.empty((len(rows), _ROW), np.uint8)
+            table = np.empty((len(rows), HEAD), np.uint8)
             if files.read_heads(self.paths.addresses[rows], table, sizes) == len(rows):
-                count = files.groups_of_rows(table, group)
-                firsts = np.unique(group, return_index=True)[1]
-                heads = [table[index].tobytes() for index in firsts.tolist()]
-                assert len(heads) == count
+                heads = different_rows(table, group)
         if not heads:
             heads = [self._head(call, rows, index, sizes) for index in range(len(rows))]
         found = []
         for number, head in enumerate(heads):
             index = int((group == number).argmax())
             try:
-                if sizes[index] > _ROW and header_length(head[:START]) > len(head):
+                if sizes[index] > HEAD and header_length(head[:START]) > len(head):
                     head = self._head(call, rows, index, sizes)
-                found.append(_parsed(head[: sizes[index]]))
+                found.append(parsed_header(head[: sizes[index]]))
             except CodecError as error:
                 raise self._problem(call, rows, index, str(error)) from error
         return found, group, sizes
