@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'react';
 import { linkByKey } from '../core/actions';
 import { formatEdge, isArgument } from '../core/document';
+import { batchBytes, formatBytes, transferOf } from '../core/placement';
 import { useEditor, useValue } from './context';
 import { OutputFacts } from './Inspector';
 
@@ -19,6 +20,7 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const box = frame();
   if (!link || !box) return null;
   const output = editor.previews.result(link.source.node)?.outputs[link.source.output];
+  const transfer = transferOf(editor.history.document, link.source, link.target);
   const to = isArgument(link.target) ? `${link.target.argument} of ${link.target.node}` : link.target.node;
   return (
     <div
@@ -32,6 +34,12 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
       <strong>
         {formatEdge(link.source)} → {to}
       </strong>
+      {transfer && (
+        <p className="muted">
+          Copied to the {transfer.toUpperCase()}
+          {output ? `, ${formatBytes(batchBytes(output))} in each batch` : ''}.
+        </p>
+      )}
       {output ? <OutputFacts output={output} /> : <p className="muted">No preview yet.</p>}
     </div>
   );

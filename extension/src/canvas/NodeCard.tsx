@@ -4,6 +4,7 @@ import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
 import { bareEdge, formatEdge, type GraphNode } from '../core/document';
+import { outputTransfer } from '../core/placement';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { FamilyIcon } from './icons';
@@ -176,10 +177,14 @@ function OutputMark({ node, output }: { node: string; output: number }) {
     outputs.findIndex((output) => bareEdge(output) === reference),
   );
   const count = useValue(editor.document, ({ outputs }) => outputs.length);
+  const transfer = useValue(editor.document, (document) =>
+    outputTransfer(document, document.outputs[place] ?? reference),
+  );
   if (place < 0) return null;
   return (
     <span className="chip output" title={`Output ${place + 1} of the pipeline`}>
       out{count > 1 ? ` ${place + 1}` : ''}
+      {transfer && ` → ${transfer.toUpperCase()}`}
     </span>
   );
 }

@@ -2,6 +2,7 @@
 import { nextProblem } from '../core/navigation';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useValue } from './context';
+import { formatBytes, transfers } from '../core/placement';
 import { Icon } from './icons';
 
 export function StatusLine() {
@@ -21,6 +22,9 @@ export function StatusLine() {
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
   const connected = connection.status === 'connected';
+  const graph = useValue(editor.document);
+  useValue(editor.previews.version);
+  const moved = transfers(graph, ({ node, output }) => editor.previews.result(node)?.outputs[output]);
   return (
     <div className="status" data-testid="status">
       {!connected ? (
@@ -67,6 +71,12 @@ export function StatusLine() {
             {Math.round(last.images_per_second).toLocaleString('en')} images/s
           </span>
         )
+      )}
+      {moved.count > 0 && (
+        <span title="What goes between CPU and GPU with each batch" data-testid="transfers">
+          {moved.count} transfer{moved.count > 1 ? 's' : ''}
+          {moved.bytes > 0 ? `, ${formatBytes(moved.bytes)}` : ''}
+        </span>
       )}
       {errors + warnings > 0 && (
         <button

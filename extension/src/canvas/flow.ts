@@ -1,6 +1,7 @@
 /** The document as React Flow sees it; objects stay the same where nothing changed, so that little is drawn. */
 import type { Node } from '@xyflow/react';
-import { crossesDevices, kindOf, type Facts } from '../core/connect';
+import { kindOf, type Facts } from '../core/connect';
+import { transferOf } from '../core/placement';
 import type { Point } from '../core/commands';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
@@ -153,7 +154,7 @@ export function flowEdges(
       ];
       const id = targetKey(target);
       const kind = kindOf(facts, source);
-      const crosses = crossesDevices(facts.document, source, target);
+      const crosses = transferOf(facts.document, source, target);
       const selected = selection.links.has(id);
       const sourceHandle = portOf.output(source, from !== undefined);
       const previous = old.get(id);

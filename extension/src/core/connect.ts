@@ -351,8 +351,3 @@ export function targetsOn(facts: Facts, source: OutputRef, node: string): Target
     .map(({ name }) => ({ node, argument: name }));
   return [...free, ...used, ...named].filter((target) => canConnect(facts, source, target).ok);
 }
-
-/** Whether a link lies between CPU and GPU memory. */
-export function crossesDevices(document: GraphDocument, source: OutputRef, target: Target): boolean {
-  return onGpu(document, source) !== (document.nodes[target.node]?.device === 'gpu') && !isArgument(target);
-}

@@ -111,9 +111,23 @@ export function exportGraph(editor: Editor, to: string): Promise<Exported> {
   return editor.connection.call<Exported>('export', { to });
 }
 
-/** Hands a text to the browser as a file. */
-export function download(text: string, filename: string, mime = 'text/plain'): void {
-  const url = URL.createObjectURL(new Blob([text], { type: mime }));
+/** An export that is a file and no text, such as a picture of the graph: handed to the browser. */
+export async function exportFile(editor: Editor, to: string): Promise<string[]> {
+  editor.sync.flush();
+  const { result, buffers } = await editor.connection.request<{
+    buffer: number;
+    filename: string;
+    mime: string;
+    warnings?: string[];
+  }>('export', { to });
+  const bytes = buffers[result.buffer];
+  if (bytes) download(bytes as BlobPart, result.filename, result.mime);
+  return result.warnings ?? [];
+}
+
+/** Hands something to the browser as a file. */
+export function download(content: BlobPart, filename: string, mime = 'text/plain'): void {
+  const url = URL.createObjectURL(new Blob([content], { type: mime }));
   const anchor = document.createElement('a');
   anchor.href = url;
   anchor.download = filename;

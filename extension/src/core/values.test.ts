@@ -1,6 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cutMiddle, evaluate, fit, formatNumber, formatShape, formatTime, tidy } from './values';
+import type { Value } from './document';
+import {
+  cutMiddle,
+  evaluate,
+  fit,
+  formatNumber,
+  formatShape,
+  formatTime,
+  formatValue,
+  specialText,
+  tidy,
+} from './values';
 
 describe('evaluate', () => {
   it('reckons as people write', () => {
@@ -59,6 +70,23 @@ describe('formats', () => {
   it('cuts names in the middle', () => {
     expect(cutMiddle('brightness_contrast', 11)).toBe('brigh…trast');
     expect(cutMiddle('short', 11)).toBe('short');
+  });
+});
+
+describe('values that JSON has no word for', () => {
+  it('are shown as text', () => {
+    const shown: [object, string][] = [
+      [{ $float: 'nan' }, 'nan'],
+      [{ $enum: 'DALIDataType.FLOAT' }, 'FLOAT'],
+      [{ $array: { dtype: 'FLOAT', shape: [3, 4], data: [] } }, 'float32[3×4]'],
+      [{ $number: { dtype: 'INT64', value: 7 } }, 'int64 7'],
+      [{ $bytes: 'aGVsbG8=' }, '5 bytes'],
+      [{ $dict: [['a', 1]] }, 'dict of 1'],
+      [{ $python: 'module:name' }, 'module:name'],
+      [{ $python: null, text: '<lambda>' }, '<lambda>'],
+    ];
+    for (const [value, text] of shown) expect(formatValue(value as Value)).toBe(text);
+    expect(specialText({ a: 1 })).toBeNull();
   });
 });
 

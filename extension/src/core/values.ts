@@ -31,7 +31,42 @@ export function formatValue(value: Value | undefined): string {
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (Array.isArray(value)) return value.map(formatValue).join(', ');
-  return JSON.stringify(value);
+  return specialText(value) ?? JSON.stringify(value);
+}
+
+function plain(value: Value | undefined): string {
+  return typeof value === 'string' ? value : JSON.stringify(value ?? null);
+}
+
+/** What JSON has no word for, as text; null for any other value. Such values are shown and kept, never taken apart. */
+export function specialText(value: Value | undefined): string | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
+  const [entry, ...more] = Object.entries(value).filter(([key]) => key !== 'text');
+  if (!entry?.[0].startsWith('$') || more.length > 0) return null;
+  const [kind, held] = entry;
+  const { text } = value;
+  const inside = (held ?? {}) as Record<string, Value>;
+  switch (kind) {
+    case '$array': {
+      const { dtype, shape } = inside;
+      return `${formatDtype(plain(dtype))}[${Array.isArray(shape) ? shape.map(plain).join('×') : '…'}]`;
+    }
+    case '$number':
+    case '$constant':
+      return `${formatDtype(plain(inside['dtype']))} ${formatValue(inside['value'])}`;
+    case '$bytes':
+      return `${Math.floor((plain(held).replace(/=+$/, '').length * 3) / 4)} bytes`;
+    case '$dict':
+      return `dict of ${Array.isArray(held) ? held.length : 0}`;
+    case '$python':
+      return typeof text === 'string'
+        ? text
+        : held === null
+          ? 'a Python object without a name'
+          : String(held);
+    default:
+      return plain(held).replace(/^DALI\w+\./, '');
+  }
 }
 
 export function formatTime(milliseconds: number): string {

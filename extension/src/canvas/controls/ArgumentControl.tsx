@@ -2,7 +2,7 @@
 import { valueOf, widgetOf, type ArgumentDeclaration } from '../../core/catalogue';
 import { setArgument } from '../../core/actions';
 import type { Value } from '../../core/document';
-import { asNumber, describeRange, formatValue, fromNumber } from '../../core/values';
+import { asNumber, describeRange, formatValue, fromNumber, specialText } from '../../core/values';
 import { useEditor, useValue } from '../context';
 import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
 import { NumberField } from './NumberField';
@@ -50,6 +50,28 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
       control
     );
 
+  const special = specialText(value);
+  if (special !== null) {
+    const nameless =
+      typeof value === 'object' && value !== null && '$python' in value && value['$python'] === null;
+    return labelled(
+      nameless ? (
+        <TextField
+          label={`${label}, as module:name`}
+          title={`${special}\nIt has no name that it could be imported by. Name it as module:name.`}
+          value=""
+          disabled={readOnly}
+          onChange={(text) => {
+            if (text.trim() !== '') set({ $python: text.trim() });
+          }}
+        />
+      ) : (
+        <span className="special-value" title={special} data-special>
+          {special}
+        </span>
+      ),
+    );
+  }
   const isNumber = argument.type === 'float' || argument.type === 'int';
   // A list in the file where one number is declared, and the like, is shown as it is rather than bent.
   if (argument.list || widget === 'vector' || widget === 'colour' || Array.isArray(value)) {

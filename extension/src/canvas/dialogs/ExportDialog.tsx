@@ -1,6 +1,6 @@
 /** The graph as code or a file: shown, copied, downloaded. */
 import { useEffect, useState } from 'react';
-import { download, exportGraph } from '../../core/files';
+import { download, exportFile, exportGraph } from '../../core/files';
 import type { Exported } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
@@ -11,6 +11,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
   const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [
     { to: 'json', title: 'Graph file' },
   ];
+  const files = useValue(editor.info, (info) => info.capabilities.export_files) ?? [];
   const [to, setTo] = useState(formats[0]?.to ?? 'json');
   const [result, setResult] = useState<Exported | null>(null);
   const [problem, setProblem] = useState<string | null>(null);
@@ -56,6 +57,26 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
         <>
           <span className="muted">{result?.filename}</span>
           <span className="spring" />
+          {files.length > 0 && (
+            <select
+              aria-label="Other forms"
+              value=""
+              onChange={(event) => {
+                const form = event.target.value;
+                exportFile(editor, form).then(
+                  (warnings) => setProblem(warnings.length > 0 ? warnings.join(' ') : null),
+                  (error: unknown) => setProblem((error as Error).message),
+                );
+              }}
+            >
+              <option value="">Download as…</option>
+              {files.map(({ to: form, title, summary }) => (
+                <option key={form} value={form} title={summary}>
+                  {title}
+                </option>
+              ))}
+            </select>
+          )}
           <button
             type="button"
             className="button"

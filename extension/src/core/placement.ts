@@ -1,0 +1,77 @@
+/** What follows from where nodes run: which links carry data between CPU and GPU, and how much of it. */
+import {
+  isArgument,
+  links,
+  parseEdge,
+  type GraphDocument,
+  type Link,
+  type OutputRef,
+  type Target,
+} from './document';
+import type { OutputPreview } from './protocol';
+
+/** What of an output decides about its size. */
+type Sized = Pick<OutputPreview, 'dtype' | 'shapes' | 'batch'>;
+
+export type Memory = 'cpu' | 'gpu';
+
+/** Where a node leaves its results; mixed operators take CPU data and give GPU data. */
+export function memoryOf(document: GraphDocument, node: string): Memory {
+  const device = document.nodes[node]?.device;
+  return device === 'gpu' || device === 'mixed' ? 'gpu' : 'cpu';
+}
+
+/** Where a link takes its data when that is not where the data is; null for a link within one memory. */
+export function transferOf(document: GraphDocument, source: OutputRef, target: Target): Memory | null {
+  const from = memoryOf(document, source.node);
+  // Arguments are read on the CPU, and mixed operators take their input there.
+  const wanted: Memory = !isArgument(target) && document.nodes[target.node]?.device === 'gpu' ? 'gpu' : 'cpu';
+  return from === wanted || isArgument(target) ? null : wanted;
+}
+
+/** Where an output of the pipeline is handed out when that is not where it was made. */
+export function outputTransfer(document: GraphDocument, reference: string): Memory | null {
+  const { node, device } = parseEdge(reference);
+  return device && device !== memoryOf(document, node) ? device : null;
+}
+
+const BYTES: Record<string, number> = { BOOL: 1, FLOAT: 4, FLOAT16: 2, FLOAT64: 8 };
+
+/** Bytes of a whole batch, from the samples that were shown. */
+export function batchBytes({ dtype, shapes, batch }: Sized): number {
+  const size = BYTES[dtype] ?? Number(/\d+$/.exec(dtype)?.[0] ?? 8) / 8;
+  const volumes = shapes.map((shape) => shape.reduce((product, extent) => product * extent, 1));
+  const mean = volumes.reduce((sum, volume) => sum + volume, 0) / Math.max(1, volumes.length);
+  return Math.round(mean * batch * size);
+}
+
+export interface Transfers {
+  count: number;
+  /** Of those whose size is known. */
+  bytes: number;
+}
+
+/** All that goes between CPU and GPU in a batch; data that several nodes take on one device goes once. */
+export function transfers(
+  document: GraphDocument,
+  output: (source: OutputRef) => Sized | undefined,
+): Transfers {
+  const found = new Map<string, OutputRef>();
+  const note = (source: OutputRef, to: Memory | null): void => {
+    if (to) found.set(`${source.node}:${source.output}@${to}`, source);
+  };
+  links(document).forEach(({ source, target }: Link) => note(source, transferOf(document, source, target)));
+  for (const reference of document.outputs) note(parseEdge(reference), outputTransfer(document, reference));
+  let bytes = 0;
+  for (const source of found.values()) {
+    const known = output(source);
+    if (known) bytes += batchBytes(known);
+  }
+  return { count: found.size, bytes };
+}
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1e6) return `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} kB`;
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
