@@ -27,6 +27,10 @@ def gathered(batch: Batch) -> Batch:
     """The same samples one after the other in memory: as they are if they lie so, else copied by a kernel."""
     if is_contiguous(batch):
         return batch
+    if batch.device is not None:
+        from dali_lab.device.sharing import gathered_on_device
+
+        return gathered_on_device(batch)
     from dali_lab.kernels.cpu.copy import copy
 
     result = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.foreign import array_of, copy_out
+from dali_lab.batch.foreign import address_of, array_of, copy_out
 from dali_lab.batch.printing import tensor_text
+from dali_lab.device.interface import DeviceError
 from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIDataType, numpy_dtype
@@ -210,4 +211,42 @@ class TensorGPU(TensorCPU):
         AttributeError
             Where the memory is the CPU's, so that ``hasattr`` and other libraries take the array for what it is.
         """
-        raise AttributeError("this tensor was placed on the GPU, but its memory is the CPU's: there is no GPU")
+        from dali_lab.device.sharing import array_interface
+
+        try:
+            return array_interface(self._batch, self._index)
+        except DeviceError as error:
+            raise AttributeError(str(error)) from error
+
+    def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
+        """The tensor as a DLPack capsule that shares its memory, ready for work on the consumer's stream."""
+        device = self._batch.device
+        if device is None or device.kind != "cuda":
+            return self.as_cpu().__dlpack__(**options)
+        from dali_lab.device.sharing import dlpack
+
+        return dlpack(self._batch, self._index, stream, options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The GPU, in DLPack's numbers; the CPU where the memory is the CPU's or that of an emulated device."""
+        device = self._batch.device
+        return (2, device.index) if device is not None and device.kind == "cuda" else (1, 0)
+
+    def _array(self) -> Array:
+        return self.as_cpu()._array() if self._batch.device is not None else super()._array()
+
+    def copy_to_external(self, ptr: Any, cuda_stream: Any = None, *args: Any, **options: Any) -> None:
+        """Copy the elements to memory of the GPU, in the order of a stream (its handle)."""
+        copy_to_gpu(self._own(), ptr, cuda_stream)
+
+
+def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any) -> None:
+    """Copy a batch to an address, of the GPU if the batch is there."""
+    if batch.device is None or batch.device.kind != "cuda":
+        copy_out(download(batch), target)
+        return
+    from dali_lab.device.sharing import copy_to_device_memory
+
+    interface = getattr(target, "__cuda_array_interface__", None)
+    address = interface["data"][0] if interface is not None else address_of(target)
+    copy_to_device_memory(batch, int(address), getattr(cuda_stream, "cuda_stream", getattr(cuda_stream, "ptr", cuda_stream)))

@@ -13,7 +13,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import gathered, is_contiguous
 from dali_lab.batch.foreign import array_of, copy_out, element_type, is_array_like
 from dali_lab.batch.printing import list_text
-from dali_lab.batch.tensor import TensorCPU, TensorGPU, checked_layout, reinterpreted
+from dali_lab.batch.tensor import TensorCPU, TensorGPU, checked_layout, copy_to_gpu, reinterpreted
 from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError
 from dali_lab.types import DALIDataType
@@ -157,9 +157,12 @@ class TensorListCPU:
         DaliLabError
             If their shapes differ.
         """
-        array = self._dense("a tensor").stacked()
-        layout = self.layout()
-        return self._tensor._of(Batch.of([array], f"N{layout}" if layout else "", self.dtype), 0)
+        batch = self._dense("a tensor")
+        layout = f"N{batch.layout}" if batch.layout else ""
+        if batch.device is not None:
+            shape = np.array([[len(batch), *batch.shapes[0].tolist()]], np.int64)
+            return self._tensor._of(Batch(batch.addresses[:1], shape, batch.dtype, layout, batch.owners), 0)
+        return self._tensor._of(Batch.of([batch.stacked()], layout, self.dtype), 0)
 
     def as_reshaped_tensor(self, shape: Sequence[int]) -> TensorCPU:
         """All elements in order, as one tensor of the given shape.
@@ -271,10 +274,17 @@ class TensorListGPU(TensorListCPU):
         """The list on the CPU: a copy, once the GPU has made it."""
         return TensorListCPU(download(self._batch))
 
+    def as_array(self) -> Array:
+        """All samples in one array on the CPU."""
+        return self.as_cpu().as_array()
+
     def at(self, index: int) -> Any:
         """One sample as a tensor."""
-        super().at(index)
-        return TensorGPU._of(self._batch, index)
+        return self[index]
+
+    def copy_to_external(self, ptr: Any, cuda_stream: Any = None, *args: Any, **options: Any) -> None:
+        """Copy all samples, one after the other, to memory of the GPU, in the order of a stream (its handle)."""
+        copy_to_gpu(self._batch, ptr, cuda_stream)
 
 
 def _batch_of_tensors(items: Sequence[Any]) -> Batch:

@@ -1,14 +1,278 @@
-"""A GPU through CuPy."""
+"""A GPU through CuPy: raw memory, non-blocking streams, events, and kernels that NVRTC compiled."""
 
 from __future__ import annotations
 
 import functools
+import os
+import sys
+import threading
+from typing import Any
 
-from dali_lab.device.interface import Device, DeviceError
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDeviceMemory, Stream
+from dali_lab.device.memory import Arena
+from dali_lab.kernels.cuda import nvrtc
+from dali_lab.kernels.cuda.kernel import Variant
+
+_TO_DEVICE, _TO_HOST, _WITHIN = 1, 2, 3
+_INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY = 35, 100, 2
+
+
+class CudaEvent(Event):
+    """A CUDA event."""
+
+    def __init__(self, device: CudaDevice, timing: bool) -> None:
+        with device:
+            self.event = device.cupy.cuda.Event(disable_timing=not timing)
+
+    def done(self) -> bool:
+        return bool(self.event.done)
+
+    def synchronize(self) -> None:
+        self.event.synchronize()
+
+    def seconds_since(self, earlier: Event) -> float:
+        assert isinstance(earlier, CudaEvent)
+        from cupy.cuda import get_elapsed_time
+
+        return float(get_elapsed_time(earlier.event, self.event)) / 1000
+
+
+class CudaStream(Stream):
+    """A CUDA stream that does not wait for the default one."""
+
+    device: CudaDevice
+
+    def __init__(self, device: CudaDevice, name: str) -> None:
+        super().__init__(device, name)
+        with device:
+            self.stream = device.cupy.cuda.Stream(non_blocking=True)
+
+    @property
+    def pointer(self) -> int:
+        """The stream's handle, for other libraries."""
+        return int(self.stream.ptr)
+
+    def upload(self, address: int, data: Bytes) -> None:
+        self._copy(address, data.ctypes.data, data.nbytes, _TO_DEVICE)
+
+    def download(self, data: Bytes, address: int) -> None:
+        self._copy(data.ctypes.data, address, data.nbytes, _TO_HOST)
+
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        self._copy(target, source, nbytes, _WITHIN)
+
+    def launch(
+        self, variant: Variant, blocks: tuple[int, int], threads: int, table: int, param: npt.NDArray[Any]
+    ) -> None:
+        with self.device:
+            entry = self.device.function(variant)
+            entry((blocks[0], blocks[1], 1), (threads, 1, 1), (table, param), stream=self.stream)
+
+    @classmethod
+    def external(cls, device: CudaDevice, pointer: int) -> CudaStream:
+        """The stream of another library, by its handle."""
+        stream = cls.__new__(cls)
+        Stream.__init__(stream, device, f"external {pointer:#x}")
+        stream.stream = device.cupy.cuda.ExternalStream(pointer, device.index) if pointer else device.cupy.cuda.Stream.null
+        stream.foreign = True
+        stream.issued = 1  # what it is given to do is never marked: it is waited for as a whole
+        return stream
+
+    def record(self, *, timing: bool = False) -> CudaEvent:
+        event = CudaEvent(self.device, timing)
+        with self.device:
+            event.event.record(self.stream)
+        return event
+
+    def wait(self, event: Event) -> None:
+        assert isinstance(event, CudaEvent)
+        with self.device:
+            self.stream.wait_event(event.event)
+
+    def _copy(self, target: int, source: int, nbytes: int, kind: int) -> None:
+        with self.device:
+            self.device.runtime.memcpyAsync(target, source, nbytes, kind, self.pointer)
+
+
+class CudaDevice(Device):
+    """A GPU; as a context, the current one of the thread.
+
+    Parameters
+    ----------
+    index
+        Number of the device.
+
+    Raises
+    ------
+    DeviceError
+        With what is wrong and what to do.
+    """
+
+    kind = "cuda"
+
+    def __init__(self, index: int) -> None:
+        super().__init__()
+        self.index = index
+        self.cupy = load_cupy()
+        self.runtime = self.cupy.cuda.runtime
+        count = device_count(self.cupy)
+        if not 0 <= index < count:
+            there = "is 1 GPU, number 0" if count == 1 else f"are {count} GPUs, numbers 0 to {count - 1}"
+            raise DeviceError(f"there is no GPU {index}: there {there}; set device_id, or CUDA_VISIBLE_DEVICES")
+        major, minor = (int(self.runtime.deviceGetAttribute(which, index)) for which in (75, 76))
+        if (major, minor) < (7, 5):
+            raise DeviceError(f"GPU {index} has compute capability {major}.{minor}; 7.5 is the least that is supported")
+        self.architecture = f"sm_{major}{minor}"
+        nvrtc.library()
+        self.arena = Arena(self)
+        limit = os.environ.get("DALI_LAB_GPU_MEMORY")
+        if limit:
+            self.arena.limit = memory_size(limit, self.memory()[1])
+        self._streams: dict[str, CudaStream] = {}
+        self._external: dict[int, CudaStream] = {}
+        self._functions: dict[Variant, Any] = {}
+        self._loading = threading.Lock()
+        self._before = threading.local()
+
+    def __repr__(self) -> str:
+        return f"<GPU {self.index}>"
+
+    def __enter__(self) -> CudaDevice:  # noqa: PYI034 (contexts nest, and are left in the order of their entry)
+        stack = self._before.__dict__.setdefault("stack", [])
+        before = self.runtime.getDevice()
+        stack.append(before)
+        if before != self.index:
+            self.runtime.setDevice(self.index)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        before = self._before.stack.pop()
+        if before != self.index:
+            self.runtime.setDevice(before)
+
+    def stream(self, name: str) -> CudaStream:
+        with self._loading:
+            if name not in self._streams:
+                self._streams[name] = CudaStream(self, name)
+            return self._streams[name]
+
+    def external(self, pointer: int) -> CudaStream:
+        """The stream of another library, by its handle; 0 is the default one."""
+        with self._loading:
+            if pointer not in self._external:
+                self._external[pointer] = CudaStream.external(self, pointer)
+            return self._external[pointer]
+
+    def function(self, variant: Variant) -> Any:
+        """The entry point of a kernel, compiled and loaded when it is first asked for."""
+        with self._loading:
+            if variant not in self._functions:
+                module = self.cupy.cuda.function.Module()
+                module.load(nvrtc.cubin(variant, self.architecture))
+                self._functions[variant] = module.get_function("entry")
+            return self._functions[variant]
+
+    def take(self, nbytes: int) -> int:
+        with self:
+            try:
+                return int(self.runtime.malloc(nbytes))
+            except self.runtime.CUDARuntimeError as error:
+                if error.status != _OUT_OF_MEMORY:
+                    raise DeviceError(f"{self}: {error}") from error
+                free, total = self.runtime.memGetInfo()
+                raise OutOfDeviceMemory(
+                    f"{nbytes >> 20} MiB do not fit: {free >> 20} of {total >> 20} MiB of {self} are free"
+                ) from error
+
+    def give(self, address: int) -> None:
+        with self:
+            self.runtime.free(address)
+
+    def pinned(self, nbytes: int) -> Bytes:
+        with self:
+            return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+
+    def memory(self) -> tuple[int, int]:
+        with self:
+            free, total = self.runtime.memGetInfo()
+            return int(free), int(total)
+
+    def relieve(self) -> None:
+        with self:
+            self.cupy.get_default_memory_pool().free_all_blocks()
+            torch = sys.modules.get("torch")
+            if torch is not None and torch.cuda.is_initialized():
+                torch.cuda.empty_cache()
+
+
+def load_cupy() -> Any:
+    """CuPy.
+
+    Raises
+    ------
+    DeviceError
+        If it is not there or cannot be loaded, with what to do.
+    """
+    try:
+        import cupy
+    except ModuleNotFoundError as error:
+        if error.name != "cupy":
+            raise DeviceError(f"CuPy cannot be loaded ({error}): pip install --force-reinstall cupy-cuda13x") from error
+        hint = "pip install 'dali-lab[gpu]'"
+        raise DeviceError(f"there is no GPU here, or CuPy is not installed ({hint})") from None
+    except (ImportError, OSError) as error:
+        raise DeviceError(
+            f"CuPy cannot be loaded ({error}): install the build for your CUDA version, such as cupy-cuda13x or"
+            " cupy-cuda12x, and only one of them"
+        ) from error
+    return cupy
+
+
+def device_count(cupy: Any) -> int:
+    """Number of GPUs.
+
+    Raises
+    ------
+    DeviceError
+        If there is no driver, an old one, or no GPU.
+    """
+    runtime = cupy.cuda.runtime
+    try:
+        return int(runtime.getDeviceCount())
+    except RuntimeError as error:  # CuPy's own kind of it
+        status = getattr(error, "status", None)
+        if status == _NO_DEVICE:
+            raise DeviceError("there is no GPU here, or CUDA_VISIBLE_DEVICES hides it") from error
+        if status != _INSUFFICIENT_DRIVER:
+            raise DeviceError(f"the GPU cannot be used: {error}") from error
+        driver, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
+        if not driver:
+            raise DeviceError("there is no GPU here: no NVIDIA driver is installed") from error
+        raise DeviceError(
+            f"the NVIDIA driver is too old: it knows CUDA {_version(driver)} and CuPy was built for {_version(wanted)};"
+            f" update the driver, or install cupy-cuda{driver // 1000}x"
+        ) from error
+
+
+def memory_size(text: str, total: int) -> int:
+    """Bytes from ``"8GiB"``, ``"500MiB"``, a number of bytes, or a share such as ``"0.5"`` or ``"50%"``."""
+    units = {"GiB": 1 << 30, "MiB": 1 << 20, "GB": 10**9, "MB": 10**6, "%": total / 100}
+    for unit, scale in units.items():
+        if text.endswith(unit):
+            return int(float(text[: -len(unit)]) * scale)
+    number = float(text)
+    return int(number * total) if number <= 1 else int(number)
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"
 
 
 @functools.lru_cache(maxsize=16)
-def cuda_device(index: int) -> Device:
+def cuda_device(index: int) -> CudaDevice:
     """The GPU of a number.
 
     Raises
@@ -16,4 +280,6 @@ def cuda_device(index: int) -> Device:
     DeviceError
         With what is wrong and what to do.
     """
-    raise DeviceError("there is no GPU here")
+    if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
+        raise DeviceError("there is no GPU here: CUDA_VISIBLE_DEVICES hides all")
+    return CudaDevice(index)

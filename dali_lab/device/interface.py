@@ -51,9 +51,13 @@ class Stream(ABC):
         Held while work is put together for the stream and issued; see :class:`~dali_lab.device.launcher.Launcher`.
     issued
         How many times work was issued.
+    foreign
+        It belongs to another library, so that its work is not known.
     descriptors
         Device memory for descriptors, used again each time: the stream keeps the order.
     """
+
+    foreign = False
 
     def __init__(self, device: Device, name: str) -> None:
         self.device = device

@@ -38,7 +38,7 @@ class Block:
 
     def used_on(self, stream: Stream) -> None:
         """Note that work put together for a stream uses the memory, so that it is not reused before that has run."""
-        self._users[stream] = stream.issued
+        self._users[stream] = stream.issued if not stream.foreign else 0
 
     def ready_on(self, stream: Stream) -> None:
         """Let later work of a stream run after what other streams have been given to do with the memory."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy.typing as npt
 
+from dali_lab.device.interface import DeviceError
 from dali_lab.kernels.cuda import cache
 from dali_lab.kernels.cuda.kernel import HERE, Variant
 
@@ -22,7 +23,7 @@ OPTIONS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrap
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g", "-fno-sanitize=alignment")
 
 
-class CompileError(RuntimeError):
+class CompileError(DeviceError):
     """A kernel does not compile; the message holds what the compiler said."""
 
 

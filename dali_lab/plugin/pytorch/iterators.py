@@ -81,7 +81,7 @@ class DALIGenericIterator(_DaliBaseIterator):
         self._prepare()
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
-        return {name: to_torch_tensor(output.as_cpu()) for name, output in zip(self.output_map, outputs, strict=True)}
+        return {name: to_torch_tensor(output) for name, output in zip(self.output_map, outputs, strict=True)}
 
     def _cut(self, batch: dict[str, Any], count: int) -> dict[str, Any]:
         return {name: tensor[:count] for name, tensor in batch.items()}

@@ -9,6 +9,7 @@ import torch
 
 from dali_lab import types
 from dali_lab.batch.incoming import to_array
+from dali_lab.batch.tensors import TensorGPU, TensorListGPU
 
 to_torch_type = {
     types.FLOAT: torch.float32,
@@ -46,6 +47,12 @@ def to_torch_tensor(dali_tensor: Any, copy: bool = False) -> torch.Tensor:
     ValueError
         If the shapes differ.
     """
+    if isinstance(dali_tensor, TensorListGPU):
+        dali_tensor = dali_tensor.as_tensor()
+    if isinstance(dali_tensor, TensorGPU):
+        # Zero copy on a GPU: torch names its current stream, which then waits for the batch.
+        tensor = torch.from_dlpack(dali_tensor)
+        return tensor.clone() if copy else tensor
     tensor = torch.from_numpy(_array(dali_tensor))
     return tensor.clone() if copy else tensor
 

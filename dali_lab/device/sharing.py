@@ -1,0 +1,122 @@
+"""Device memory for other libraries: ``__cuda_array_interface__``, DLPack, and copies to memory of theirs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dali_lab.batch.batch import Batch
+from dali_lab.device.interface import DeviceError
+from dali_lab.device.launcher import Launcher
+from dali_lab.device.memory import Block
+from dali_lab.device.transfer import TRANSFER, download
+from dali_lab.types import numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.device.cuda import CudaDevice
+    from dali_lab.device.interface import Stream
+
+
+def cuda_device_of(batch: Batch) -> CudaDevice:
+    """The GPU that has the batch.
+
+    Raises
+    ------
+    DeviceError
+        If its memory is the CPU's or the emulated device's.
+    """
+    device = batch.device
+    if device is None or device.kind != "cuda":
+        where = "the CPU's: there is no GPU" if device is None else "that of the emulated device"
+        raise DeviceError(f"this was placed on the GPU, but its memory is {where}")
+    return device  # type: ignore[return-value]
+
+
+def array_interface(batch: Batch, index: int) -> dict[str, Any]:
+    """``__cuda_array_interface__`` of a sample: who takes it waits for the stream that is named in it."""
+    device = cuda_device_of(batch)
+    stream = device.stream(TRANSFER)
+    hand_to(batch, stream)
+    return {
+        "version": 3,
+        "shape": tuple(batch.shapes[index].tolist()),
+        "typestr": numpy_dtype(batch.dtype).str,
+        "data": (int(batch.addresses[index]) if batch.sizes[index] else 0, False),
+        "strides": None,
+        "stream": stream.pointer,
+    }
+
+
+def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> Any:
+    """A DLPack capsule of a sample, for work on a consumer's stream (its handle; 1 is the default one, −1 no stream).
+
+    The memory is used again only after what the consumer's stream was given to do with it.
+    """
+    device = cuda_device_of(batch)
+    owners: list[Any] = [batch]
+    if stream != -1:
+        consumer = device.external(0 if stream in (None, 0, 1) else int(stream))
+        hand_to(batch, consumer)
+    else:
+        batch_ready(batch)
+    cupy = device.cupy
+    kind = numpy_dtype(batch.dtype)
+    size = max(1, int(batch.sizes[index]) * kind.itemsize)
+    memory = cupy.cuda.UnownedMemory(int(batch.addresses[index]), size, owners, device.index)
+    with device:
+        array = cupy.ndarray(tuple(batch.shapes[index].tolist()), kind, cupy.cuda.MemoryPointer(memory, 0))
+        return array.__dlpack__(stream=-1, **options)
+
+
+def hand_to(batch: Batch, stream: Stream) -> None:
+    """Let a stream's later work use the batch: it waits for what made it, and the memory is kept until that has run."""
+    for owner in batch.owners:
+        if isinstance(owner, Block):
+            owner.ready_on(stream)
+            owner.used_on(stream)
+
+
+def batch_ready(batch: Batch) -> None:
+    """Wait until a batch is there."""
+    device = batch.device
+    if device is not None:
+        stream = device.stream(TRANSFER)
+        with stream.lock:
+            hand_to(batch, stream)
+            event = stream.mark()
+        event.synchronize()
+
+
+def gathered_on_device(batch: Batch) -> Batch:
+    """The same samples one after the other, copied by a kernel."""
+    from dali_lab.kernels.cuda.copy import copy
+
+    assert batch.device is not None
+    with Launcher(batch.device.stream(TRANSFER)) as gpu:
+        gpu.use(batch)
+        out = gpu.batch(batch.shapes, batch.dtype, batch.layout)
+        out.sources = batch.sources
+        copy(gpu, batch.addresses, out.addresses, batch.sizes, batch.itemsize)
+    return out
+
+
+def copy_to_device_memory(batch: Batch, address: int, cuda_stream: Any) -> None:
+    """Copy all samples, one after the other, to memory of the same GPU, in the order of a consumer's stream."""
+    device = cuda_device_of(batch)
+    consumer = device.external(int(cuda_stream or 0))
+    hand_to(batch, consumer)
+    for start, nbytes in zip(batch.addresses.tolist(), (batch.sizes * batch.itemsize).tolist(), strict=True):
+        if nbytes:
+            consumer.copy(address, start, nbytes)
+        address += nbytes
+
+
+__all__ = [
+    "array_interface",
+    "batch_ready",
+    "copy_to_device_memory",
+    "cuda_device_of",
+    "dlpack",
+    "download",
+    "gathered_on_device",
+    "hand_to",
+]
