@@ -104,3 +104,17 @@ def test_errors_name_the_argument(arguments: dict[str, Any], words: str) -> None
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
     with pytest.raises(dali_lab.DaliLabError, match=str(tmp_path)):
         read(dali_lab, 1, 1, file_root=str(tmp_path))
+
+
+def test_empty_files_and_a_file_that_became_a_folder(tmp_path: Path) -> None:
+    for index in range(3):
+        (tmp_path / f"{index}.bin").write_bytes(bytes(index * 100_000))
+    files = [str(tmp_path / f"{index}.bin") for index in range(3)]
+    with dali_lab.Pipeline(3, 1, None, prefetch_queue_depth=1) as pipeline:
+        pipeline.set_outputs(fn.readers.file(files=files)[0])
+    (batch,) = pipeline.run()
+    assert [len(batch.at(index)) for index in range(3)] == [0, 100_000, 200_000]
+    (tmp_path / "1.bin").unlink()
+    (tmp_path / "1.bin").mkdir()
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)directory.*1\.bin"):
+        [pipeline.run() for _ in range(3)]  # as many as may be in flight

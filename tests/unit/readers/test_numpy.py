@@ -173,3 +173,77 @@ def test_files_that_do_not_go_together(tmp_path: Path, array: np.ndarray) -> Non
     np.save(tmp_path / "b.npy", array)
     with pytest.raises(dali_lab.DaliLabError, match=r"must agree|b\.npy"):
         run(dali_lab, "readers.numpy", Case((), {"file_root": str(tmp_path)}, batch_size=2))
+
+
+def run_several(pipeline: dali_lab.Pipeline) -> None:
+    """More batches than were in flight."""
+    for _ in range(3):
+        pipeline.run()
+
+
+def stored(tmp_path: Path, count: int, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """Files of random float32 arrays, large enough to be mapped."""
+    rng = np.random.default_rng(1)
+    arrays = [rng.random(shape, dtype=np.float32) for _ in range(count)]
+    for index, array in enumerate(arrays):
+        np.save(tmp_path / f"{index:02}.npy", array if index % 2 else np.asfortranarray(array))
+    return arrays
+
+
+@pytest.mark.parametrize("arguments", [{}, {"dont_use_mmap": True}, {"cache_header_information": True}])
+def test_large_files_mapped_or_read(tmp_path: Path, arguments: dict[str, Any]) -> None:
+    arrays = stored(tmp_path, 6, (130, 140))
+    with dali_lab.Pipeline(3, 2, None) as pipeline:
+        pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path), **arguments))
+    for _ in range(3):
+        for start in (0, 3):
+            (batch,) = pipeline.run()
+            for index in range(3):
+                np.testing.assert_array_equal(batch.at(index), arrays[start + index])
+    region = {"roi_start": [3, 5], "roi_end": [100, 77]}
+    with dali_lab.Pipeline(6, 2, None) as pipeline:
+        pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path), **region, **arguments))
+    (batch,) = pipeline.run()
+    for index in range(6):
+        np.testing.assert_array_equal(batch.at(index), arrays[index][3:100, 5:77])
+
+
+def test_writing_into_a_batch_leaves_files_alone(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.ones((200, 200), np.float32))
+    with dali_lab.Pipeline(1, 1, None) as pipeline:
+        pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path)))
+    (batch,) = pipeline.run()
+    held = batch.at(0)
+    held[:] = 5
+    assert (np.load(tmp_path / "a.npy") == 1).all()
+    (batch,) = pipeline.run()
+    assert (batch.at(0) == 1).all()
+    del batch, pipeline
+    assert (held == 5).all()
+
+
+def test_a_file_that_was_cut_short_is_named(tmp_path: Path) -> None:
+    """Also when its header was kept from the time when it was whole."""
+    np.save(tmp_path / "a.npy", np.ones((200, 200), np.float32))
+    with dali_lab.Pipeline(1, 1, None, prefetch_queue_depth=1) as pipeline:
+        pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path), cache_header_information=True))
+    pipeline.run()
+    with open(tmp_path / "a.npy", "r+b") as file:
+        file.truncate(5000)
+    with pytest.raises(dali_lab.DaliLabError, match=r"a\.npy"):
+        run_several(pipeline)
+
+
+@pytest.mark.parametrize("length", [300, 1000])
+def test_long_headers_and_unusual_places(tmp_path: Path, length: int) -> None:
+    """Headers padded beyond what is looked at at once, and elements that do not lie on their own boundary."""
+    array = np.arange(30_000, dtype=np.float32)
+    text = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(array)},), }}"
+    for pad in (0, 1, 3):
+        header = text.ljust(length + pad).encode()
+        path = tmp_path / "a.npy"
+        path.write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + array.tobytes())
+        with dali_lab.Pipeline(1, 1, None) as pipeline:
+            pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path)))
+        (batch,) = pipeline.run()
+        np.testing.assert_array_equal(batch.at(0), array)
