@@ -17,7 +17,7 @@ from dali_lab._pipeline.policies import OperatorConcurrency, StreamPolicy
 from dali_lab._pipeline.report import PipelineReport
 from dali_lab.batch.tensors import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
-from dali_lab.data_node import DataNode
+from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
 from dali_lab.executor.placement import choose_device, output_on_gpu
 from dali_lab.executor.runner import Runner
@@ -199,6 +199,14 @@ class Pipeline(PipelineReport, PipelineFiles):
             raise TypeError(f"a sink is a DataNode, not {type(edge).__name__}")
         self._sinks.append(edge)
         self._graph = None if self._runner is None else self._graph
+
+    def _recorded(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
+        """The nodes that stand for a call which was recorded; in debug mode they have their data."""
+        return tuple(DataNode(call, index, device) for index in range(call.outputs))
+
+    def _adopted(self, item: Any) -> DataNode | None:
+        """Data from outside as a node, in debug mode."""
+        return None
 
     def _trace(self, define_graph: Callable[[], Any] | None = None) -> None:
         if self._outputs_traced is None:

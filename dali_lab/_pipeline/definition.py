@@ -63,12 +63,16 @@ def pipeline_def(fn: F) -> Callable[..., Pipeline]: ...
 
 @overload
 def pipeline_def(
-    fn: None = None, *, enable_conditionals: bool = False, **pipeline_kwargs: Any
+    fn: None = None, *, enable_conditionals: bool = False, debug: bool = False, **pipeline_kwargs: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Pipeline]]: ...
 
 
 def pipeline_def(
-    fn: Callable[..., Any] | None = None, *, enable_conditionals: bool = False, **pipeline_kwargs: Any
+    fn: Callable[..., Any] | None = None,
+    *,
+    enable_conditionals: bool = False,
+    debug: bool = False,
+    **pipeline_kwargs: Any,
 ) -> Any:
     """Turn a function that defines a graph into one that makes pipelines.
 
@@ -81,9 +85,13 @@ def pipeline_def(
         Calls operators and returns the outputs.
     enable_conditionals
         Let ``if``, ``and``, ``or`` and ``not`` decide for each sample when the pipeline runs.
+    debug
+        Call the function anew for each batch and run operators as it calls them: ``node.get()`` gives their data.
     """
     if fn is None:
-        return lambda defined: pipeline_def(defined, enable_conditionals=enable_conditionals, **pipeline_kwargs)
+        return lambda defined: pipeline_def(
+            defined, enable_conditionals=enable_conditionals, debug=debug, **pipeline_kwargs
+        )
     if getattr(fn, "_dali_lab_do_not_convert", False):
         raise ValueError(f"{fn.__name__} defines a pipeline and cannot be marked with @do_not_convert")
     function = fn
@@ -95,6 +103,10 @@ def pipeline_def(
         conditionals = kwargs.get("enable_conditionals", enable_conditionals)
         own = inspect.signature(function).parameters
         for_pipeline, for_function = _sort(function, own, pipeline_kwargs, kwargs)
+        if kwargs.get("debug", debug):
+            from dali_lab._pipeline.debug import make_debug_pipeline
+
+            return make_debug_pipeline(function, conditionals, args, for_function, for_pipeline)
         pipeline = Pipeline(**for_pipeline)
         define = function
         if conditionals:

@@ -1,4 +1,4 @@
-"""``pipeline.experimental``: the same ``pipeline_def``, whose argument ``debug`` has no effect here."""
+"""``pipeline.experimental``: the same ``pipeline_def``, under the name it had when debug mode was new."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from dali_lab._pipeline.definition import pipeline_def as _pipeline_def
 
 
 def pipeline_def(fn: Any = None, **settings: Any) -> Any:
-    """As :func:`dali_lab.pipeline_def`; ``debug`` is accepted, but graphs are always traced first and run then."""
-    settings.pop("debug", None)
+    """As :func:`dali_lab.pipeline_def`."""
     return _pipeline_def(fn, **settings)
 
 

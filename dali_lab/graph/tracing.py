@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from dali_lab.graph.naming import suggested_name
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.types import ScalarConstant
+
+if TYPE_CHECKING:
+    from dali_lab.pipeline import Pipeline
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _warned: set[str] = set()
@@ -64,7 +67,11 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
         error.origin = error.origin or user_line()
         raise
     device = "gpu" if call.device == "mixed" else call.device
-    nodes = tuple(DataNode(call, index, device) for index in range(call.outputs))
+    pipeline = call.pipeline
+    if pipeline is None:
+        nodes = tuple(DataNode(call, index, device) for index in range(call.outputs))
+    else:
+        nodes = pipeline._recorded(call, device)
     if (call.preserve or not nodes) and call.pipeline is not None:
         call.pipeline.add_sink(DataNode(call, 0, device))
     if not nodes:
@@ -92,7 +99,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
     pipeline = Pipeline.current()
     nodes = tuple(_as_node(operator, item, index) for index, item in enumerate(inputs))
     check_input_count(operator, len(nodes))
-    arguments, connections, own_name, preserve, device = _sort_arguments(operator, kwargs)
+    arguments, connections, own_name, preserve, device = _sort_arguments(operator, kwargs, pipeline)
     if device is None:
         device = "gpu" if any(node.device == "gpu" for node in nodes) and "gpu" in operator.devices else "cpu"
         if operator.devices and device not in operator.devices:
@@ -152,6 +159,12 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     if isinstance(item, DataNode):
         return item
     from dali_lab.constants import constant_node
+    from dali_lab.pipeline import Pipeline
+
+    pipeline = Pipeline.current()
+    adopted = pipeline._adopted(item) if pipeline is not None else None
+    if adopted is not None:
+        return adopted
 
     plain = isinstance(item, (bool, int, float, ScalarConstant, np.ndarray, np.generic, list, tuple)) or hasattr(
         item, "__array__"
@@ -167,7 +180,7 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
 
 
 def _sort_arguments(
-    operator: type[Operator], kwargs: Mapping[str, Any]
+    operator: type[Operator], kwargs: Mapping[str, Any], pipeline: Pipeline | None
 ) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
     arguments: dict[str, Any] = {}
     connections: dict[str, DataNode] = {}
@@ -197,6 +210,9 @@ def _sort_arguments(
             if arg.renamed_to in kwargs:
                 raise ArgumentError(f"given together with its successor '{arg.renamed_to}'", argument=key)
             key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
+        if arg.tensor and pipeline is not None and not isinstance(value, DataNode):
+            adopted = pipeline._adopted(value)
+            value = value if adopted is None else adopted
         if isinstance(value, DataNode):
             if not arg.tensor:
                 raise ArgumentTypeError("must be a constant, not a DataNode", operator=operator.name, argument=key)
