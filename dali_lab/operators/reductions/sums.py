@@ -56,8 +56,8 @@ def divided(out: Array, total: Array, count: int) -> None:
 
 def over_count(total: Array, count: int, kind: np.dtype[Any]) -> Array:
     """A sum times the reciprocal of `count`, both rounded to float32 unless `kind` is float64."""
-    working = np.float64 if kind == np.float64 else np.float32
-    result: Array = total.astype(working) * (working(1) / working(count))
+    working = np.dtype(np.float64 if kind == np.float64 else np.float32)
+    result: Array = total.astype(working) * np.reciprocal(np.array(count, working))
     return result
 
 
