@@ -249,4 +249,6 @@ def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any) -> None:
 
     interface = getattr(target, "__cuda_array_interface__", None)
     address = interface["data"][0] if interface is not None else address_of(target)
-    copy_to_device_memory(batch, int(address), getattr(cuda_stream, "cuda_stream", getattr(cuda_stream, "ptr", cuda_stream)))
+    copy_to_device_memory(
+        batch, int(address), getattr(cuda_stream, "cuda_stream", getattr(cuda_stream, "ptr", cuda_stream))
+    )

@@ -59,14 +59,14 @@ def decode(
     list
         HWC arrays at the file's own depth, `None` for a picture that could not be decoded.
     """
-    library = _load()
+    module = _load()
     results: list[npt.NDArray[Any] | None] = [None] * len(buffers)
     streams, places = [], []
     for place, (data, region) in enumerate(zip(buffers, regions, strict=True)):
         try:
-            stream = library.CodeStream(data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
+            stream = module.CodeStream(data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
             if region is not None:
-                stream = stream.get_sub_code_stream(region=library.Region(*region))
+                stream = stream.get_sub_code_stream(region=module.Region(*region))
         except (RuntimeError, ValueError):
             # A header that this library refuses counts as a picture that cannot be decoded.
             continue
@@ -74,12 +74,17 @@ def decode(
         places.append(place)
     if not streams:
         return results
-    images = _decoder(use_fast_idct).decode(streams, params=_parameters(output_type, adjust_orientation))
+    images = _decoder(use_fast_idct).decode(streams, params=parameters(output_type, adjust_orientation))
     for place, image in zip(places, images, strict=True):
         if image is not None:
             array = np.asarray(image)
             results[place] = array if array.ndim == 3 else array[..., None]
     return results
+
+
+def library() -> Any:
+    """The module itself; it must be :func:`available`."""
+    return _load()
 
 
 def _load() -> Any:
@@ -130,7 +135,8 @@ def _decoder(use_fast_idct: bool) -> Any:
     return decoder
 
 
-def _parameters(output_type: str, adjust_orientation: bool) -> Any:
+def parameters(output_type: str, adjust_orientation: bool) -> Any:
+    """What a decoder is told about the pictures that are wanted."""
     key = (output_type, adjust_orientation)
     if key not in _known_parameters:
         color, sample = {

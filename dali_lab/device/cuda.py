@@ -76,7 +76,9 @@ class CudaStream(Stream):
         """The stream of another library, by its handle."""
         stream = cls.__new__(cls)
         Stream.__init__(stream, device, f"external {pointer:#x}")
-        stream.stream = device.cupy.cuda.ExternalStream(pointer, device.index) if pointer else device.cupy.cuda.Stream.null
+        stream.stream = (
+            device.cupy.cuda.ExternalStream(pointer, device.index) if pointer else device.cupy.cuda.Stream.null
+        )
         stream.foreign = True
         stream.issued = 1  # what it is given to do is never marked: it is waited for as a whole
         return stream
@@ -127,6 +129,7 @@ class CudaDevice(Device):
             raise DeviceError(f"GPU {index} has compute capability {major}.{minor}; 7.5 is the least that is supported")
         self.architecture = f"sm_{major}{minor}"
         nvrtc.library()
+        self.decodes = _decodes(self)
         self.arena = Arena(self)
         limit = os.environ.get("DALI_LAB_GPU_MEMORY")
         if limit:
@@ -206,6 +209,12 @@ class CudaDevice(Device):
             torch = sys.modules.get("torch")
             if torch is not None and torch.cuda.is_initialized():
                 torch.cuda.empty_cache()
+
+
+def _decodes(device: CudaDevice) -> bool:
+    from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+
+    return gpu_decoder(device, False) is not None
 
 
 def load_cupy() -> Any:

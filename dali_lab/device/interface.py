@@ -122,11 +122,14 @@ class Device(ABC):
         Its number.
     arena
         Where all of its memory comes from.
+    decodes
+        Whether nodes placed on "mixed" are run with the device; else they run on the CPU.
     """
 
     kind: str
     index: int
     arena: Arena
+    decodes: bool = True
 
     def __init__(self) -> None:
         self.slots: list[tuple[Event, Bytes]] = []

@@ -48,6 +48,7 @@ class Launcher:
         self.uploads = 0
         self._work: list[Callable[[], None]] = []
         self._kept: list[Any] = []
+        self._afterwards: list[Callable[[Event], None]] = []
         self._chunk: tuple[Block, Staging] | None = None
         self._used = 0
         self._chunks: list[tuple[Block, Staging, int]] = []
@@ -147,6 +148,10 @@ class Launcher:
         """Put other work for the stream in its place (decoders, kernels of the user); called by :meth:`issue`."""
         self._work.append(work)
 
+    def afterwards(self, work: Callable[[Event], None]) -> None:
+        """Call something with the event that marks the end of this work, once it has been issued."""
+        self._afterwards.append(work)
+
     def device_staging(self, nbytes: int) -> Staging:
         """Pinned memory; it goes back when the work has run."""
         return Staging.borrow(self.device, nbytes)
@@ -166,6 +171,9 @@ class Launcher:
                 staging.give_back(event)
         self._chunks = []
         self._kept = []
+        afterwards, self._afterwards = self._afterwards, []
+        for tell in afterwards:
+            tell(event)
         return event
 
     def _send(self, address: int, data: Bytes) -> None:

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from dali_lab.executor.engine import BatchRun, Engine
     from dali_lab.executor.plan import Stage
 
-COMPUTE = "compute"
-
 
 def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
     """Put the steps of a stage together on the compute stream; the batches that leave it are there when it has run.
@@ -39,7 +37,7 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
     local: dict[Edge, Batch] = {}
     failed: set[str] = set()
     uses = _last_uses(stage)
-    with Launcher(engine.device.stream(COMPUTE)) as gpu:
+    with Launcher(engine.device.stream(stage.steps[0].stream)) as gpu:
         for place, step in enumerate(stage.steps):
             if run.cancelled:
                 return

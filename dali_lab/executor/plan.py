@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from dali_lab.device.interface import Device
 
 
+COMPUTE = "compute"
+DECODE = "decode"
+
+
 @dataclass
 class Step:
     """One node with its operator, ready to run."""
@@ -25,6 +29,11 @@ class Step:
     outputs: int
     scope: int
     gpu: bool = False
+
+    @property
+    def stream(self) -> str:
+        """The stream of the device that it runs on: decoders have one of their own, to be ahead of the kernels."""
+        return DECODE if self.node.device == "mixed" else COMPUTE
 
 
 @dataclass
@@ -99,7 +108,7 @@ def bare(edge: Edge) -> Edge:
     return Edge(edge.node, edge.output) if edge.device else edge
 
 
-def runs_on_gpu(node: Node, operator: Operator) -> bool:
+def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
     """Whether a node runs on the device of a plan.
 
     Raises
@@ -107,6 +116,8 @@ def runs_on_gpu(node: Node, operator: Operator) -> bool:
     GraphError
         If it is placed there and has no implementation for it.
     """
+    if node.device == "mixed":
+        return operator.on_gpu and device.decodes
     if node.device != "gpu":
         return False
     if not operator.on_gpu:
@@ -182,7 +193,7 @@ def make_plan(
         operator = operators[name] if operators and name in operators else make_operator(node)
         edges = [bare(edge) for edge in node.edges()]
         scope = scopes[name]
-        gpu = device is not None and runs_on_gpu(node, operator)
+        gpu = device is not None and runs_on_gpu(node, operator, device)
         step = Step(node, operator, operator.count_outputs(operator.values, len(node.inputs)), scope, gpu)
         steps[name] = step
         level = 0
@@ -191,13 +202,14 @@ def make_plan(
                 continue
             source = steps[edge.node]
             made_whole = source.operator.whole_batch or source.gpu
-            behind = made_whole and (source.gpu != gpu or not (operator.whole_batch or gpu))
+            other = source.gpu != gpu or (gpu and source.stream != step.stream)
+            behind = made_whole and (other or not (operator.whole_batch or gpu))
             behind = behind or (gpu and source.scope != scope)
             level = max(level, levels[edge.node] + behind)
         levels[name] = level
         # A node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
         # Nodes on the GPU that depend on nothing else in between are one stage, after all others of their level.
-        turn = len(order) + 1 if gpu else place if operator.whole_batch else 0
+        turn = len(order) + 1 + (step.stream == DECODE) if gpu else place if operator.whole_batch else 0
         grouped.setdefault((level, turn, scope), []).append(step)
     stages = [
         Stage(group, whole > 0, scope, gpu=group[0].gpu)

@@ -68,6 +68,8 @@ class ImageDecoder(Operator):
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
     outputs = (Output("images", layout="HWC", doc="Pictures, layout HWC."),)
     devices = ("cpu", "mixed")
+    on_gpu = True
+    cpu_inputs = (0, 1, 2)
 
     def regions(
         self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]
@@ -86,6 +88,8 @@ class ImageDecoder(Operator):
         buffers: Sequence[Any] = data.arrays()
         headers = image.read_headers(buffers, data.addresses, data.shapes[:, 0])
         regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
+        if call.gpu is not None:
+            return self._run_mixed(call, data, headers, regions)
         output_type = self.value("output_type").name
         dtype = self.value("dtype")
         turn, fast = self.value("adjust_orientation"), self.value("use_fast_idct")
@@ -117,6 +121,55 @@ class ImageDecoder(Operator):
         result = Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
         result.sources = data.sources
         return result
+
+    def _run_mixed(
+        self, call: Call, data: Batch, headers: Sequence[Any], regions: npt.NDArray[np.int64] | None
+    ) -> Batch:
+        """Decode on the GPU what it takes, and the rest on the CPU; data and regions are on the CPU."""
+        from dali_lab.codecs import image
+        from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
+
+        gpu = call.gpu
+        assert gpu is not None
+        output_type = self.value("output_type").name
+        dtype = self.value("dtype")
+        turn = self.value("adjust_orientation")
+        windows = [None] * len(data) if regions is None else [tuple(row) for row in regions.tolist()]
+        decoder = None
+        if gpu.device.kind == "cuda" and dtype == UINT8 and output_type in ("RGB", "BGR", "GRAY"):
+            decoder = gpu_decoder(gpu.device, bool(self.values.get("jpeg_fancy_upsampling")))
+        addresses = np.zeros(len(data), np.int64)
+        shapes = np.zeros((len(data), 3), np.int64)
+        if decoder is not None:
+            buffers = data.arrays()
+            addresses, shapes, images = decoder.decode(
+                buffers, windows, output_type, gpu.stream, adjust_orientation=turn
+            )
+            gpu.afterwards(lambda event: decoder.keep(event, images))
+        left = np.flatnonzero(addresses == 0)
+        if len(left):
+            arrays, failures = image.decode(
+                [data.array(int(index)) for index in left],
+                regions=None if regions is None else regions[left],
+                output_type=output_type,
+                dtype=numpy_dtype(dtype),
+                adjust_orientation=turn,
+                use_fast_idct=self.value("use_fast_idct"),
+                allocate=np.empty,
+                headers=[headers[index] for index in left],
+            )
+            if failures:
+                index, reason = failures[0]
+                raise self._failure(call, data, int(left[index]), reason)
+            rest = gpu.upload(Batch.of(arrays, "HWC", dtype))  # type: ignore[arg-type]
+            if len(left) == len(data):
+                rest.sources = data.sources
+                return rest
+            addresses[left], shapes[left] = rest.addresses, rest.shapes
+        out = call.allocate(shapes, dtype, "HWC")
+        call.kernels("copy").copy(addresses, out.addresses, out.sizes, out.itemsize)
+        out.sources = data.sources
+        return out
 
     def _sizes(self, call: Call, headers: Sequence[Any]) -> npt.NDArray[np.int64]:
         """Height and width of each picture as displayed, ``int64[N, 2]``."""

@@ -1,0 +1,125 @@
+"""NVIDIA nvImageCodec on a GPU: a whole batch in one call on one stream, with the hardware engine where there is one."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs import nvimgcodec
+from dali_lab.codecs.header import Buffer
+from dali_lab.codecs.nvimgcodec import Region
+
+if TYPE_CHECKING:
+    from dali_lab.device.cuda import CudaDevice, CudaStream
+    from dali_lab.device.interface import Event
+
+# NVIDIA DALI documents that the chroma of JPEG is not interpolated unless `jpeg_fancy_upsampling` is set.
+_OPTIONS = ":fancy_upsampling={fancy}"
+_HARDWARE_SHARE = 0.9
+
+
+class GpuDecoder:
+    """The decoder of a device, made once; it is used by one batch after the other.
+
+    Parameters
+    ----------
+    device
+        The GPU.
+    fancy_upsampling
+        Whether the chroma of JPEG is interpolated.
+    """
+
+    def __init__(self, device: CudaDevice, fancy_upsampling: bool) -> None:
+        self._library = nvimgcodec.library()
+        self._lock = threading.Lock()
+        self._waiting: deque[tuple[Event, list[Any]]] = deque()
+        library = self._library
+        self._decoder = library.Decoder(
+            device_id=device.index,
+            backends=[
+                library.Backend(library.HW_GPU_ONLY, _HARDWARE_SHARE),
+                library.Backend(library.GPU_ONLY),
+                library.Backend(library.HYBRID_CPU_GPU),
+            ],
+            options=_OPTIONS.format(fancy=int(fancy_upsampling)),
+        )
+
+    def decode(
+        self,
+        buffers: Sequence[Buffer],
+        regions: Sequence[Region | None],
+        output_type: str,
+        stream: CudaStream,
+        *,
+        adjust_orientation: bool = True,
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[Any]]:
+        """Decode a batch in the order of a stream.
+
+        Parameters
+        ----------
+        buffers, regions, output_type, adjust_orientation
+            As in :func:`dali_lab.codecs.nvimgcodec.decode`.
+        stream
+            Where the work runs.
+
+        Returns
+        -------
+        addresses
+            ``int64[N]``, 0 for a picture that could not be decoded here or is not of UINT8.
+        shapes
+            ``int64[N, 3]``: height, width, channels.
+        images
+            What owns the memory; to be given to :meth:`keep`.
+        """
+        library = self._library
+        addresses = np.zeros(len(buffers), np.int64)
+        shapes = np.zeros((len(buffers), 3), np.int64)
+        streams, places = [], []
+        for place, (data, region) in enumerate(zip(buffers, regions, strict=True)):
+            try:
+                code = library.CodeStream(data if isinstance(data, (bytes, np.ndarray)) else bytes(data))
+                if region is not None:
+                    code = code.get_sub_code_stream(region=library.Region(*(int(edge) for edge in region)))
+            except (RuntimeError, ValueError):
+                continue
+            streams.append(code)
+            places.append(place)
+        if not streams:
+            return addresses, shapes, []
+        parameters = nvimgcodec.parameters(output_type, adjust_orientation)
+        with self._lock, stream.device:
+            images = self._decoder.decode(streams, params=parameters, cuda_stream=stream.pointer)
+        for place, image in zip(places, images, strict=True):
+            if image is None:
+                continue
+            interface = image.__cuda_array_interface__
+            if interface["typestr"] not in ("|u1", "<u1") or interface.get("strides") is not None:
+                continue
+            extent = tuple(interface["shape"])
+            addresses[place] = interface["data"][0]
+            shapes[place] = extent if len(extent) == 3 else (*extent, 1)
+        return addresses, shapes, images
+
+    def keep(self, event: Event, images: list[Any]) -> None:
+        """Hold images until an event, after which nothing uses their memory."""
+        with self._lock:
+            while self._waiting and self._waiting[0][0].done():
+                self._waiting.popleft()
+            self._waiting.append((event, images))
+
+
+@functools.lru_cache(maxsize=16)
+def gpu_decoder(device: CudaDevice, fancy_upsampling: bool) -> GpuDecoder | None:
+    """The decoder of a device; `None` where nvImageCodec cannot decode there."""
+    if not nvimgcodec.available():
+        return None
+    try:
+        return GpuDecoder(device, fancy_upsampling)
+    except (RuntimeError, AttributeError, TypeError):
+        return None
