@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
+from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands
+
+if TYPE_CHECKING:
+    from dali_lab.graph.graph import Graph
 
 
 def add(commands: Commands) -> None:
@@ -16,10 +21,17 @@ def add(commands: Commands) -> None:
 
 
 def _diff(options: argparse.Namespace) -> int:
-    from dali_lab.formats import load
     from dali_lab.graph.difference import difference
 
-    changes = difference(load(options.left), load(options.right))
+    changes = difference(_graph(options.left), _graph(options.right))
     for change in changes:
         print(change)
     return 1 if changes else 0
+
+
+def _graph(path: str) -> Graph:
+    """The graph in a file; none where git compares with a file that is not there."""
+    from dali_lab.formats import load
+    from dali_lab.graph.graph import Graph
+
+    return Graph() if path == os.devnull else load(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 from dali_lab import types
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats.dali_messages import messages
+from dali_lab.formats.values import PythonReference
 from dali_lab.schema.arguments import Arg
 
 _FIELDS = {"float": "floats", "int64": "ints", "string": "strings", "bool": "bools"}
@@ -25,6 +27,8 @@ _TYPE_NAMES = {
 }  # fmt: skip
 _TYPES_BY_NAME = {name: dtype for dtype, name in _TYPE_NAMES.items()}
 _LETTERS = "abc"
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+_PICKLED = "a pickled Python object, never unpickled: "
 
 
 class Unwritable(ValueError):
@@ -40,6 +44,7 @@ def write(name: str, value: Any, arg: Arg | None = None) -> Any:
         If the value is neither a number, an enum value, a text nor a list of them.
     """
     kind = _TYPES.get(arg.type) if arg is not None else None
+    value = _pickled(value) or value
     if not isinstance(value, (list, tuple)):
         return _scalar(name, value, kind)
     kinds = {kind or _kind(item) for item in value} or {kind or "int64"}
@@ -111,8 +116,25 @@ def _value(message: Any) -> Any:
     if kind == "float":
         return shortest(found[0])
     if kind == "string":
-        return found[0].decode("utf-8", "surrogateescape")
+        return _read_text(found[0])
     return found[0]
+
+
+def _read_text(data: bytes) -> Any:
+    """A text; what is pickled stays so, and stands for a Python object that needs a name."""
+    if _PICKLE.match(data) and data.endswith(b"."):
+        return PythonReference(None, _PICKLED + base64.b64encode(data).decode("ascii"))
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _pickled(value: Any) -> str | None:
+    """The bytes of a pickled object that was read, as the form holds texts."""
+    if not isinstance(value, PythonReference) or value.name is not None or not value.text.startswith(_PICKLED):
+        return None
+    try:
+        return base64.b64decode(value.text[len(_PICKLED) :], validate=True).decode("utf-8", "surrogateescape")
+    except ValueError:
+        return None
 
 
 def shortest(value: float) -> float:

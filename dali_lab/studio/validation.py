@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.errors import GraphError
+from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.studio.documents import Draft, draft, sentence
@@ -61,6 +62,7 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
         listed.append(problem)
         if problem.node is not None and problem.severity == "error":
             blocked.setdefault(problem.node, problem)
+    listed += _nameless(graph)
     waiting = dict(found.off)
     for name in _in_circles(graph, listed):
         blocked.setdefault(name, Problem("This node is part of a circle.", name))
@@ -69,6 +71,17 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
     if not graph.outputs and graph.nodes:
         listed.append(Problem("Nothing is marked as an output of the pipeline.", severity="info"))
     return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed)
+
+
+def _nameless(graph: Graph) -> list[Problem]:
+    """Arguments that stand for Python objects which no name leads to; exports leave functions to write for them."""
+    message = "this Python object has no name that it can be imported by: write 'module:name'"
+    return [
+        Problem(message, name, key, severity="warning")
+        for name, node in graph.nodes.items()
+        for key, value in node.arguments.items()
+        if isinstance(value, PythonReference) and value.name is None
+    ]
 
 
 def _leads_to(problem: Problem, absent: dict[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,14 @@ from hypothesis import strategies as st
 
 import dali_lab
 from dali_lab.errors import FormatError
-from dali_lab.formats import dali_proto
+from dali_lab.formats import dali_proto, json_file
 from dali_lab.formats.dali_arguments import shortest
 from dali_lab.formats.dali_messages import messages
+from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.verification import problems
+from dali_lab.studio.documents import checked
+from dali_lab.studio.validation import check
 from tests.unit.formats.strategies import finished_graphs
 
 SETTINGS = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
@@ -225,6 +229,34 @@ def test_unknown_operators_and_arguments_are_kept() -> None:
     assert kept["text"].strings[0] == b"\xff text"
     assert kept["ints"].ints[0] == 7
     assert dali_proto.loads(dali_proto.dumps(graph)) == graph
+
+
+class Trap:
+    """Says so when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return pytest.fail, ("it was unpickled",)
+
+
+def test_pickled_functions_stay_pickled_and_need_a_name() -> None:
+    content = pickle.dumps(Trap())
+    pipeline = messages().PipelineDef(batch_size=1)
+    for op, name in (("PythonFunction", "function"), ("MadeUp", "callback")):
+        operator = pipeline.op.add(name=op, inst_name=op)
+        operator.output.add(name=op, device="cpu")
+        operator.args.add(name=name, type="string", is_vector=False).strings.append(content)
+    pipeline.pipe_outputs.add(name="PythonFunction", device="cpu")
+    graph = dali_proto.loads(pipeline.SerializeToString())
+    value = graph["PythonFunction"].arguments["function"]
+    assert isinstance(value, PythonReference)
+    assert value.name is None
+    found = check(checked(json_file.to_document(graph))).problems
+    assert any("needs" in problem.message or "name" in problem.message for problem in found if problem.argument)
+    for again in (graph, json_file.loads(json_file.dumps(graph))):
+        back = messages().PipelineDef.FromString(dali_proto.dumps(again))
+        assert {arg.strings[0] for op in back.op for arg in op.args if arg.name in ("function", "callback")} == {
+            content
+        }
 
 
 def test_the_older_form() -> None:
