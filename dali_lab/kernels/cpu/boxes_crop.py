@@ -69,34 +69,53 @@ def _keeps(window: Array, box: Array, ndim: int, least: Any) -> Any:
 
 
 @part
-def _aspect_fits(extent: Array, size: Array, ndim: int, ratios: Array) -> bool:
+def _aspect_fits(lengths: Array, ndim: int, ratios: Array) -> bool:
     place = 0
     for i in range(ndim):
         for j in range(i + 1, ndim):
-            ratio = (extent[i] * size[i]) / (extent[j] * size[j])
-            if not ratios[place, 0] <= ratio <= ratios[place, 1]:
+            if not ratios[place, 0] <= lengths[i] / lengths[j] <= ratios[place, 1]:
                 return False
             place += 1
     return True
 
 
 @part
-def _fix_aspect(extent: Array, size: Array, ndim: int, ratios: Array) -> None:
-    """Give extents the only ratios that are allowed; the longest stays as it was drawn, if it fits the sample."""
+def _shuffled(state: Array, order: Array, ndim: int) -> None:
+    """The axes in a random order, as the GNU C++ library shuffles them; the words that it takes are drawn again."""
+    for d in range(ndim):
+        order[d] = d
+    ahead = state.copy()
+    if ndim == 2:
+        chosen = np.int64(below(ahead, np.uint64(2)))
+        order[1], order[chosen] = order[chosen], order[1]
+    else:
+        both = np.int64(below(ahead, np.uint64(6)))
+        order[1], order[both // 3] = order[both // 3], order[1]
+        order[2], order[both % 3] = order[both % 3], order[2]
+
+
+@part
+def _fix_aspect(state: Array, lengths: Array, ndim: int, ratios: Array, order: Array) -> None:
+    """Give axes the only ratio that is allowed, one after the other; the longest keeps its length."""
+    _shuffled(state, order, ndim)
     longest = np.float32(0)
     for d in range(ndim):
-        longest = max(longest, extent[d] * size[d])
-    largest = np.float32(1)
-    for d in range(1, ndim):
-        largest = max(largest, np.float32(1) / ratios[d - 1, 0])
-    first = longest / largest
-    extent[0] = first / size[0]
-    beyond = max(np.float32(1), extent[0])
-    for d in range(1, ndim):
-        extent[d] = first / (ratios[d - 1, 0] * size[d])
-        beyond = max(beyond, extent[d])
+        longest = max(longest, lengths[d])
+    for i in range(ndim):
+        for j in range(i + 1, ndim):
+            known, changed = order[i], order[j]
+            low, high = min(known, changed), max(known, changed)
+            place = high - 1 if low == 0 else ndim - 1
+            if ratios[place, 0] == ratios[place, 1]:
+                ratio = ratios[place, 0]
+                if low == known:
+                    ratio = np.float32(1.0 / np.float64(ratio))
+                lengths[changed] = lengths[known] * ratio
+    now = np.float32(0)
     for d in range(ndim):
-        extent[d] /= beyond
+        now = max(now, lengths[d])
+    for d in range(ndim):
+        lengths[d] = longest * lengths[d] / now
 
 
 @kernel
@@ -135,16 +154,16 @@ def windows(
     window = np.empty(2 * ndim, np.float32)
     extent = np.empty(ndim, np.float32)
     options = thresholds.shape[0] + may_keep
-    every_ratio_fixed = True
+    lengths = np.empty(ndim, np.float32)
+    order = np.empty(ndim, np.int64)
+    ratio_fixed = False
     for k in range(ratios.shape[0]):
-        every_ratio_fixed = every_ratio_fixed and ratios[k, 0] == ratios[k, 1]
+        ratio_fixed = ratio_fixed or ratios[k, 0] == ratios[k, 1]
     for i in range(highs.shape[0]):
         start_words(state, key, highs[i], _0)
         first, last = starts[i], starts[i] + counts[i]
-        for d in range(ndim):
-            found[i, d] = 0
-            found[i, ndim + d] = 1
-        kept[first:last] = True
+        found[i, :] = 0
+        kept[first:last] = False
         success[i] = False
         best = np.float32(-1)
         tried = 0
@@ -168,12 +187,15 @@ def windows(
                         window[ndim + d] = (place + fixed[i, d]) / sizes[i, d]
                 else:
                     for d in range(ndim):
-                        extent[d] = _uniform(state, scaling[0], scaling[1])
-                    if every_ratio_fixed:
-                        _fix_aspect(extent, sizes[i], ndim, ratios)
-                    elif not _aspect_fits(extent, sizes[i], ndim, ratios):
+                        lengths[d] = _uniform(state, scaling[0], scaling[1]) * sizes[i, d]
+                    if ratio_fixed:
+                        _fix_aspect(state, lengths, ndim, ratios, order)
+                    # Lengths whose ratio is rounded to another number than the one allowed do not fit, either.
+                    if not _aspect_fits(lengths, ndim, ratios):
                         continue
+                    # A ratio may ask for more than the sample has; the window then leaves it, as in NVIDIA DALI.
                     for d in range(ndim):
+                        extent[d] = lengths[d] / sizes[i, d]
                         window[d] = _uniform(state, np.float32(0), np.float32(1) - extent[d])
                         window[ndim + d] = window[d] + extent[d]
                 count = 0

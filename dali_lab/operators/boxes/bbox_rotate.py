@@ -22,6 +22,7 @@ from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operato
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import FLOAT, INT32
 
+Coordinates = npt.NDArray[np.float32]
 MODES = ("expand", "halfway", "fixed")
 
 
@@ -96,17 +97,17 @@ class BBoxRotate(Operator):
         if labels is not None:
             self._check_labels(call, labels, counts)
         sizes = self._sizes(call)
-        low, high = (corner.astype(np.float64) for corner in corners_of(table, self.value("bbox_layout") == "xyXY"))
+        low, high = corners_of(table, self.value("bbox_layout") == "xyXY")
         turned, canvas, kept = self._turned(call, low, high, counts, sizes)
-        if self.value("bbox_normalized"):
-            turned /= np.concatenate([canvas[:, ::-1], canvas[:, ::-1]], axis=1)
         if self.value("bbox_layout") == "xyWH":
             turned[:, 2:] -= turned[:, :2]
+        if self.value("bbox_normalized"):
+            turned *= np.tile(1 / canvas[:, ::-1], 2)
         owner = np.repeat(np.arange(len(counts)), counts)
         left = np.bincount(owner[kept], minlength=len(counts)).astype(np.int64)
         shapes = np.stack([left, np.full(len(left), 4)], axis=1)
         out = call.allocate(shapes, FLOAT, boxes.layout)
-        store(out, turned[kept].astype(np.float32))
+        store(out, turned[kept])
         if labels is None:
             return out
         label_shapes = labels.shapes.copy()
@@ -143,35 +144,41 @@ class BBoxRotate(Operator):
     def _turned(
         self,
         call: Call,
-        low: npt.NDArray[np.float64],
-        high: npt.NDArray[np.float64],
+        low: Coordinates,
+        high: Coordinates,
         counts: npt.NDArray[np.int64],
         sizes: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-        """Upright boxes on the canvas in pixels, the canvas of each, and which of them to keep."""
+    ) -> tuple[Coordinates, Coordinates, npt.NDArray[np.bool_]]:
+        """Upright boxes on the canvas in pixels, the canvas of each, and which of them to keep.
+
+        All in float32 and in NVIDIA DALI's order, which decides about boxes that are turned by 45 degrees.
+        """
         angles = call.numbers("angle")
-        canvas = per_box(self._canvas(call, angles, sizes), counts).astype(np.float64)
-        size = per_box(sizes, counts)[:, ::-1].astype(np.float64)
-        radians = per_box(np.deg2rad(angles.astype(np.float64)), counts)
-        cos, sin = np.cos(radians), np.sin(radians)
+        canvas = per_box(self._canvas(call, angles, sizes), counts).astype(np.float32)
+        size = per_box(sizes, counts)[:, ::-1].astype(np.float32)
+        radians = per_box(angles * np.float32(np.pi / 180), counts)
+        cos, sin = np.cos(radians)[:, None], np.sin(radians)[:, None]
         if self.value("bbox_normalized"):
-            low, high = low * size, high * size
-        half = np.abs(high - low) / 2
-        x, y = ((low + high) / 2 - size / 2).T
-        centre = np.stack([x * cos + y * sin, y * cos - x * sin], axis=1) + canvas[:, ::-1] / 2
-        grown = np.abs(np.stack([cos, sin], axis=1)) @ np.eye(2)
-        wide = half[:, 0] * grown[:, 0] + half[:, 1] * grown[:, 1]
-        tall = half[:, 1] * grown[:, 0] + half[:, 0] * grown[:, 1]
-        reach = np.stack([wide, tall], axis=1)
-        before = np.where((np.abs(sin) > np.abs(cos))[:, None], half[:, ::-1], half)
-        if self.value("mode") == "fixed":
-            reach = before
-        elif self.value("mode") == "halfway":
-            reach = (reach + before) / 2
+            low, high = (low - np.float32(0.5)) * size, (high - np.float32(0.5)) * size
+        else:
+            low, high = low - size / 2, high - size / 2
+        before = high - low
+        x = np.stack([low[:, 0], high[:, 0], low[:, 0], high[:, 0]], axis=1)
+        y = np.stack([low[:, 1], low[:, 1], high[:, 1], high[:, 1]], axis=1)
+        x, y = x * cos + y * sin + canvas[:, 1:] / 2, y * cos - x * sin + canvas[:, :1] / 2
+        first = np.stack([x.min(axis=1), y.min(axis=1)], axis=1)
+        last = np.stack([x.max(axis=1), y.max(axis=1)], axis=1)
+        if self.value("mode") != "expand":
+            after = last - first
+            # The sides are taken to have changed places where what was longer no longer is.
+            swapped = (before[:, 0] < before[:, 1]) ^ (after[:, 0] < after[:, 1])
+            less = (after - np.where(swapped[:, None], before[:, ::-1], before)) / 2
+            if self.value("mode") == "halfway":
+                less /= 2
+            first, last = first + less, last - less
+        area = (last - first).prod(axis=1)
         limit = canvas[:, ::-1]
-        first = np.clip(centre - reach, 0, limit)
-        last = np.clip(centre + reach, 0, limit)
-        area = 4 * reach.prod(axis=1)
+        first, last = np.clip(first, 0, limit), np.clip(last, 0, limit)
         with np.errstate(invalid="ignore", divide="ignore"):
             kept = np.asarray((last - first).prod(axis=1) / area >= np.float32(self.value("remove_threshold")))
         return np.concatenate([first, last], axis=1), canvas, kept
@@ -212,6 +219,8 @@ class BBoxRotate(Operator):
             {"angle": 30.0, "input_shape": (3, 50, 70), "shape_layout": "CHW"},
             {"angle": 30.0, "input_shape": (50, 70, 3), "mode": "halfway"},
             {"angle": 0.0, **pair},
+            {"angle": -45.0, "mode": "fixed", **pair},
+            {"angle": 45.0, "mode": "halfway", "keep_size": True, "input_shape": (85, 77)},
             {"angle": angles, "input_shape": shapes},
             {"angle": angles, "input_shape": shapes, "keep_size": True, "mode": "fixed"},
         ):

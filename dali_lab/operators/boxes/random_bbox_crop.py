@@ -51,10 +51,6 @@ class RandomBBoxCrop(Operator):
         Output("indices", kind="tensor", doc="With `output_bbox_indices`: places of these boxes.", dtype=INT32),
     )
     random = True
-    differs = (
-        "With a fixed aspect ratio, windows that would not fit the sample shrink, where NVIDIA DALI's reach beyond it;"
-        " a fixed ratio other than 1 is kept, where NVIDIA DALI redraws windows whose ratio float32 does not hold."
-    )
     arguments = (
         Arg(
             "thresholds",
@@ -348,6 +344,13 @@ class RandomBBoxCrop(Operator):
         yield Case((turned,), {**free, "bbox_layout": "YyxX"}, tolerance=1e-6, reason=reason)
         deep = [np.concatenate([row[:, :2], row[:, :1], row[:, 2:], row[:, 2:3]], axis=1) for row in boxes]
         yield Case((deep,), {**free, "allow_no_crop": False}, tolerance=1e-6, reason=reason, batches=2)
+        for ratio in (0.6, 1.7):
+            fixed = {**free, "aspect_ratio": (ratio, ratio), "scaling": (0.3, 0.8)}
+            yield Case((boxes,), fixed, tolerance=1e-6, reason=reason, batches=2)
+            yield Case((boxes,), {**fixed, "input_shape": (150, 271)}, tolerance=1e-6, reason=reason, batches=2)
+        yield Case(
+            (boxes,), {**free, "aspect_ratio": (1.0, 1.0), "input_shape": (73, 92)}, tolerance=1e-6, reason=reason
+        )
         three = {"aspect_ratio": (0.5, 2.0, 0.3, 3.0, 0.4, 2.5), "input_shape": (100, 90, 80), "scaling": (0.5, 1.0)}
         yield Case((deep,), {**free, **three, "allow_no_crop": False}, tolerance=1e-6, reason=reason, batches=2)
 
