@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "dali_lab" / "labextension"
 OVERRIDES = {
     "@jupyterlab/apputils-extension:notification": {"fetchNews": "false", "checkForUpdates": False},
-    "@jupyterlab/docmanager-extension:plugin": {"autosave": False},
+    "@jupyterlab/docmanager-extension:plugin": {"autosave": False, "autosaveInterval": 1},
 }
 
 

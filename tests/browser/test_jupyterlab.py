@@ -1,4 +1,7 @@
-"""The way through JupyterLab: a file on the canvas, its kernel, its text, its commands, and what goes wrong."""
+"""The way through JupyterLab: a file on the canvas, its kernel, its text, its commands, and what goes wrong.
+
+All tests share one page, as a person does: loading JupyterLab takes longer than most of what is looked at here.
+"""
 
 from __future__ import annotations
 
@@ -16,201 +19,433 @@ from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import Tab
 from tests.browser.lab import Lab, serving
 
-READY = '[data-testid="dali-editor"][data-ready="true"]'
+EDITOR = '[data-testid="dali-editor"]'
+READY = f'{EDITOR}[data-ready="true"]'
+CURRENT = ".lm-DockPanel-widget:not(.lm-mod-hidden)"
+DOCUMENT = "window.jupyterapp.shell.currentWidget"
+SLOW = """
+import time
+from dali_lab.schema import Arg, Input, Operator, Output, register
+class Slow(Operator):
+    'Waits.'
+    name = "mine.slow"
+    family = "color"
+    inputs = (Input("images", kind="image", layouts=None),)
+    outputs = (Output("images", kind="image"),)
+    arguments = (Arg("seconds", "float", 0.0),)
+    def run(self, call, images):
+        ends = time.monotonic() + self.value("seconds")
+        while time.monotonic() < ends and not call.cancelled():
+            time.sleep(0.01)
+        return images
+register(Slow)
+"""
 
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with serving(tmp_path_factory.mktemp("lab")) as found:
+        (found.folder / "pictures").symlink_to(sample_pictures(), target_is_directory=True)
         yield found
 
 
-@pytest.fixture
-def open_file(lab: Lab, browser: Any, request: pytest.FixtureRequest) -> Iterator[Callable[..., Tab]]:
-    """Opens a file in a page of its own; in the end nothing may have gone wrong in it or asked another host."""
+@pytest.fixture(scope="module")
+def page(lab: Lab, browser: Any) -> Iterator[Tab]:
     context = browser.new_context(viewport={"width": 1500, "height": 950})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(20_000)
-    tabs: list[Tab] = []
-
-    def make(name: str, text: str | None = None, *, ready: bool = True, mode: int = 0o644) -> Tab:
-        if text is not None:
-            (lab.folder / name).write_text(text)
-            (lab.folder / name).chmod(mode)
-        tab = lab.open(context, name, workspace=request.node.name)
-        tabs.append(tab)
-        if ready:
-            tab.page.wait_for_selector(READY)
-        return tab
-
-    yield make
+    yield lab.open(context)
     context.close()
-    for tab in tabs:
-        assert not [problem for problem in tab.problems if "favicon" not in problem]
-        assert tab.hosts <= {"127.0.0.1"}
 
 
-def graph_text() -> str:
-    return written(first_pipeline(sample_pictures()))
+class Document:
+    """What is shown in the page's main area."""
+
+    def __init__(self, tab: Tab, lab: Lab) -> None:
+        self.tab = tab
+        self.page = tab.page
+        self.lab = lab
+
+    def find(self, selector: str) -> Any:
+        return self.page.locator(f"{CURRENT} {selector}")
+
+    def node(self, name: str) -> Any:
+        return self.find(f'[data-node-id="{name}"]').first
+
+    def bar(self, name: str) -> Any:
+        return self.find(f'.dali-document-bar[data-bar="{name}"]')
+
+    def ask(self, expression: str, argument: Any = None) -> Any:
+        """Evaluate a function of the current widget in the page."""
+        return self.page.evaluate(f"(given) => Promise.resolve(({expression})({DOCUMENT}, given))", argument)
+
+    def command(self, name: str, **arguments: Any) -> None:
+        call = "([name, given]) => Promise.resolve(window.jupyterapp.commands.execute(name, given)).then(() => null)"
+        self.page.evaluate(call, [name, arguments])
+
+    def open(self, name: str, text: str | None = None, *, ready: bool = True) -> Document:
+        if text is not None:
+            (self.lab.folder / name).write_text(text)
+        self.command("docmanager:open", path=name)
+        if ready:
+            self.ready()
+        return self
+
+    def ready(self, timeout: float = 30_000) -> None:
+        self.find(READY).first.wait_for(timeout=timeout)
+        self.idle()
+
+    def idle(self) -> None:
+        self.page.wait_for_timeout(120)
+        self.find(f'{EDITOR}[data-preview="idle"]').first.wait_for()
+
+    def dirty(self) -> bool:
+        return bool(self.ask("(widget) => widget.context.model.dirty"))
+
+    def text(self, name: str) -> str:
+        return (self.lab.folder / name).read_text()
+
+    def run(self, code: str, *, wait: bool = True) -> None:
+        """Run code in the document's kernel, as a notebook on the same kernel would."""
+        done = ".done.then(() => null)" if wait else ""
+        kernel = "widget.context.sessionContext.session.kernel"
+        body = f"{kernel}.requestExecute({{ code }}){done}"
+        self.ask(f"(widget, code) => {body}" if wait else f"(widget, code) => void {body}", code)
+
+    def set_argument(self, node: str, name: str, value: Any) -> None:
+        self.ask(
+            """(widget, [node, name, value]) => {
+              const { handle } = widget.content, graph = handle.getDocument(), old = graph.nodes[node];
+              const nodes = { ...graph.nodes, [node]: { ...old, arguments: { ...old.arguments, [name]: value } } };
+              handle.setDocument({ ...graph, nodes });
+            }""",
+            [node, name, value],
+        )
+
+    def menu(self, *labels: str) -> None:
+        self.page.locator(f'.lm-MenuBar-itemLabel:text-is("{labels[0]}")').click()
+        for label in labels[1:]:
+            self.page.locator(f'.lm-Menu-itemLabel:text-is("{label}")').last.click()
+
+    def wait(self, wanted: Callable[[], Any], what: str) -> Any:
+        for _ in range(300):
+            found = wanted()
+            if found:
+                return found
+            self.page.wait_for_timeout(50)
+        raise AssertionError(what)
 
 
-def small_text() -> str:
+@pytest.fixture
+def shown(page: Tab, lab: Lab) -> Iterator[Document]:
+    """The page with nothing open; in the end nothing may have gone wrong in it, and no other host was asked."""
+    page.problems.clear()
+    yield Document(page, lab)
+    page.page.unroute_all()
+    page.page.evaluate(
+        """async () => {
+          for (const widget of [...window.jupyterapp.shell.widgets('main')]) {
+            const { context } = widget;
+            if (context) context.model.dirty = false;
+            await context?.sessionContext.shutdown().catch(() => null);
+            widget.dispose();
+          }
+        }"""
+    )
+    # JupyterLab asks for files to learn whether they exist; the browser speaks of each that does not.
+    assert not [problem for problem in page.problems if "favicon" not in problem and "404" not in problem]
+    assert page.hosts <= {"127.0.0.1"}
+
+
+def small_text(**nodes: Any) -> str:
+    value = {"op": "random.uniform", "device": "cpu", "inputs": [], "arguments": {}, "connections": {}}
     document = {
         "format": "dali-lab/graph",
         "version": 1,
         "pipeline": {"batch_size": 4, "num_threads": 1, "device_id": None, "seed": 7, "prefetch_queue_depth": 2},
-        "nodes": {"value": {"op": "random.uniform", "device": "cpu", "inputs": [], "arguments": {}, "connections": {}}},
+        "nodes": {"value": value, **nodes},
         "outputs": ["value"],
         "view": {"nodes": {"value": {"x": 0, "y": 0}}, "notes": [], "groups": []},
     }
     return written(document)
 
 
-def wait_for(tab: Tab, wanted: Callable[[], Any], what: str) -> Any:
-    for _ in range(200):
-        found = wanted()
-        if found:
-            return found
-        tab.page.wait_for_timeout(50)
-    raise AssertionError(what)
+def picture_text(**more: Any) -> str:
+    nodes = {
+        "reader": {"op": "readers.file", "arguments": {"file_root": "pictures"}},
+        "decode": {"op": "decoders.image", "inputs": ["reader"]},
+        **more,
+    }
+    return json.dumps({"nodes": nodes, "outputs": ["decode"], "pipeline": {"batch_size": 4, "seed": 7}}, indent=1)
 
 
-def command(tab: Tab, name: str, **arguments: Any) -> None:
-    tab.page.evaluate("([name, given]) => window.jupyterapp.commands.execute(name, given)", [name, arguments])
-
-
-def dirty(tab: Tab) -> bool:
-    return bool(tab.page.evaluate("window.jupyterapp.shell.currentWidget.context.model.dirty"))
-
-
-def test_file_opens_on_the_canvas_with_pictures_and_is_saved(open_file: Any, lab: Lab) -> None:
-    tab = open_file("cats.dali.json", graph_text())
+def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) -> None:
+    text = written(first_pipeline(sample_pictures()))
+    shown.open("cats.dali.json", text, ready=False)
     # A kernel that meets these operators for the first time compiles them.
-    tab.page.wait_for_selector('img[data-node="normalize"]', timeout=90_000)
-    tab.wait_for_pixels("normalize", bool)
-    assert not dirty(tab), "to open a file is no change"
-    assert (lab.folder / "cats.dali.json").read_text() == graph_text()
-    for name in ("run", "stop", "step", "undo", "fit", "export", "kernelName"):
-        assert tab.page.locator(f'.jp-Toolbar [data-jp-item-name="{name}"]').count() == 1, name
+    shown.find('img[data-node="normalize"]').first.wait_for(timeout=120_000)
+    shown.idle()
+    assert not shown.dirty(), "to open a file is no change"
+    assert shown.text("cats.dali.json") == text
+    for name in ("run", "stop", "step", "undo", "fit", "export", "seed", "kernelName", "kernelStatus"):
+        assert shown.find(f'.jp-Toolbar [data-jp-item-name="{name}"]').count() == 1, name
 
-    # A change marks the file; undo takes it back; save writes it.
-    seed = tab.page.get_by_label("Seed")
+    # A change marks the file; undo takes it back; Ctrl+S writes it, and nothing but the line of what changed.
+    seed = shown.page.get_by_label("Seed")
     seed.fill("7")
     seed.press("Enter")
-    wait_for(tab, lambda: dirty(tab), "the file is not marked")
-    tab.page.locator('[data-jp-item-name="undo"] >> visible=true').first.click()
-    wait_for(tab, lambda: seed.input_value() == "42", "undo did not bring the seed back")
+    shown.wait(shown.dirty, "the file is not marked")
+    shown.find('[data-jp-item-name="undo"] >> visible=true').first.click()
+    shown.wait(lambda: seed.input_value() == "42", "undo did not bring the seed back")
     seed.fill("9")
     seed.press("Enter")
-    tab.page.locator(".react-flow__pane").first.click(position={"x": 20, "y": 20})
-    tab.page.keyboard.press("Control+s")
-    wait_for(tab, lambda: not dirty(tab), "the file is still marked")
-    saved = json.loads((lab.folder / "cats.dali.json").read_text())
-    assert saved["pipeline"]["seed"] == 9
+    shown.find(".react-flow__pane").first.click(position={"x": 20, "y": 20})
+    shown.page.keyboard.press("Control+s")
+    shown.wait(lambda: not shown.dirty(), "the file is still marked")
+    before, after = text.splitlines(), shown.text("cats.dali.json").splitlines()
+    assert [line for line in before if line not in after] == [line for line in before if '"seed": 42' in line]
 
-    # The next batch shows other pictures.
-    tab.idle()
-    before = tab.wait_for_pixels("decode", bool)
-    tab.page.locator('[data-jp-item-name="step"] >> visible=true').first.click()
-    tab.wait_for_pixels("decode", lambda pixels: pixels != before)
-
-    # The program is on the clipboard.
-    command(tab, "dali-lab:copy-python")
-    text = wait_for(tab, lambda: tab.page.evaluate("navigator.clipboard.readText()"), "nothing was copied")
-    assert "pipeline_def" in text and "brightness_contrast" in text
+    # The next batch shows other pictures; the program goes to the clipboard.
+    source = shown.find('img[data-node="decode"]').first
+    first = source.get_attribute("src")
+    shown.find('[data-jp-item-name="step"] >> visible=true').first.click()
+    shown.wait(lambda: source.get_attribute("src") != first, "the next batch shows the same pictures")
+    shown.command("dali-lab:copy-python")
+    copied = shown.wait(lambda: shown.page.evaluate("navigator.clipboard.readText()"), "nothing was copied")
+    assert "pipeline_def" in copied and "brightness_contrast" in copied
 
 
-def test_kernel_dies_graph_stays_and_work_goes_on(open_file: Any) -> None:
-    tab = open_file("dies.dali.json", small_text())
-    tab.idle()
-    tab.page.evaluate(
-        """async () => {
-          const context = window.jupyterapp.shell.currentWidget.context.sessionContext;
-          window.kernelOfTest = context.session.kernel;
-          context.session.kernel.requestExecute({ code: 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)' });
-        }"""
+def test_custom_operator_interrupt_restart_and_a_kernel_that_dies(shown: Document) -> None:
+    slow = {"op": "mine.slow", "inputs": ["decode"], "arguments": {"seconds": 0.0}}
+    shown.open("slow.dali.json", picture_text(slow=slow))
+    assert "no operator" in shown.node("slow").inner_text()
+    execute = (
+        "(widget, code) => widget.context.sessionContext.session.kernel.requestExecute({ code }).done.then(() => null)"
     )
-    alert = tab.page.locator('[role="alert"]:has-text("The graph is kept")')
-    alert.first.wait_for(timeout=30_000)
-    assert tab.node("value").count() == 1
-    tab.page.wait_for_selector('[data-testid="dali-editor"][data-connection="connected"]')
-    tab.idle()
-    assert tab.node("value").get_attribute("data-state") == "ok"
+    shown.ask(execute, SLOW)
+    shown.find('[data-testid="palette-entry"][data-op="mine.slow"]').wait_for()
+    shown.find('img[data-node="slow"]').first.wait_for()
+
+    shown.set_argument("slow", "seconds", 60)
+    shown.find(f'{EDITOR}[data-preview="running"]').wait_for()
+    shown.page.wait_for_timeout(300)
+    began = time.monotonic()
+    shown.menu("Kernel", "Interrupt Kernel")
+    shown.idle()
+    assert time.monotonic() - began < 5, "an interrupt cancels the preview"
+
+    shown.set_argument("slow", "seconds", 0)
+    shown.menu("Kernel", "Restart Kernel…")
+    shown.page.locator(".jp-Dialog .jp-mod-accept").click()
+    shown.wait(lambda: "no operator" in shown.node("slow").inner_text(), "the new kernel knows an old operator")
+    shown.idle()
+    assert shown.node("decode").get_attribute("data-state") == "ok"
+
+    shown.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", wait=False)
+    shown.page.locator('[role="alert"]:has-text("The graph is kept")').first.wait_for(timeout=30_000)
+    assert shown.node("slow").count() == 1
+    shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
+    shown.idle()
+    assert shown.node("decode").get_attribute("data-state") == "ok"
 
 
-def test_text_that_is_no_graph_says_so_in_place(open_file: Any, lab: Lab) -> None:
-    tab = open_file("broken.dali.json", '{"nodes": ', ready=False)
-    bar = tab.page.locator('.dali-document-bar[data-bar="text"]')
-    bar.wait_for()
-    assert "not JSON" in bar.inner_text()
+def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
+    shown.open("bare.dali.json", small_text())
+    change = "(widget, name) => widget.context.sessionContext.changeKernel({ name }).then(() => null)"
+    shown.ask(change, "bare")
+    shown.bar("kernel").filter(has_text="pip install dali-lab").wait_for()
+    assert shown.node("value").count() == 1, "the graph stays"
+    shown.ask(change, "python3")
+    shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
+    assert not shown.bar("kernel").is_visible()
+
+
+def test_no_kernel_is_installed(lab: Lab, browser: Any) -> None:
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    context.set_default_timeout(20_000)
+    context.route("**/api/kernelspecs*", lambda route: route.fulfill(json={"default": "python3", "kernelspecs": {}}))
+    (lab.folder / "none.dali.json").write_text(small_text())
+    tab = lab.open(context, "none.dali.json", workspace="none")
+    bar = tab.page.locator('.dali-document-bar[data-bar="kernel"]')
+    bar.filter(has_text="No Python kernel is installed").wait_for()
+    assert (lab.folder / "none.dali.json").read_text() == small_text()
+    context.close()
+
+
+def test_text_that_is_no_graph_says_so_in_place(shown: Document) -> None:
+    shown.open("broken.dali.json", '{"nodes": ', ready=False)
+    bar = shown.bar("text")
+    bar.filter(has_text="not JSON").wait_for()
+    assert shown.text("broken.dali.json") == '{"nodes": '
     bar.get_by_role("button", name="Open as text").click()
-    tab.page.wait_for_selector(".jp-FileEditor")
-    assert (lab.folder / "broken.dali.json").read_text() == '{"nodes": '
     # The text is mended beside it: the canvas appears.
-    tab.page.locator(".jp-FileEditor .cm-content").fill(small_text())
-    tab.page.wait_for_selector(READY)
-    assert tab.node("value").count() == 1
+    shown.page.locator(".jp-FileEditor .cm-content").fill(small_text())
+    shown.page.locator(READY).wait_for()
+    shown.page.locator('[data-node-id="value"]').first.wait_for()
 
 
-def test_newer_version_is_left_alone(open_file: Any, lab: Lab) -> None:
+def test_newer_version_is_left_alone(shown: Document) -> None:
     text = small_text().replace('"version": 1', '"version": 99')
-    tab = open_file("newer.dali.json", text, ready=False)
-    bar = tab.page.locator('.dali-document-bar[data-bar="text"]')
-    bar.wait_for()
-    assert "newer version" in bar.inner_text()
-    assert (lab.folder / "newer.dali.json").read_text() == text
+    shown.open("newer.dali.json", text, ready=False)
+    shown.bar("text").filter(has_text="newer version").wait_for()
+    assert shown.text("newer.dali.json") == text
 
 
-def test_file_changed_by_another_program_is_shown_after_revert(open_file: Any, lab: Lab) -> None:
-    tab = open_file("other.dali.json", small_text())
-    time.sleep(0.05)
-    (lab.folder / "other.dali.json").write_text(small_text().replace('"value"', '"renamed"'))
-    tab.page.evaluate("window.jupyterapp.shell.currentWidget.context.revert()")
-    wait_for(tab, lambda: tab.node("renamed").count() == 1, "the new text is not on the canvas")
-    assert not dirty(tab)
+def test_file_changed_by_another_program(shown: Document) -> None:
+    shown.open("other.dali.json", small_text())
+    time.sleep(1.1)  # the server tells files apart by the second
+    (shown.lab.folder / "other.dali.json").write_text(small_text().replace('"value"', '"renamed"'))
+    seed = shown.page.get_by_label("Seed")
+    seed.fill("5")
+    seed.press("Enter")
+    shown.wait(shown.dirty, "the file is not marked")
+    shown.page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
+    shown.page.locator('.jp-Dialog button:has-text("Revert")').click()
+    shown.wait(lambda: shown.node("renamed").count() == 1, "the new text is not on the canvas")
+    assert seed.input_value() == "7"
+    shown.wait(lambda: not shown.dirty(), "what was read is marked as changed")
 
 
-def test_launcher_makes_a_pipeline_and_a_folder_makes_a_reader(open_file: Any, lab: Lab) -> None:
-    pictures = lab.folder / "pictures"
-    if not pictures.exists():
-        pictures.symlink_to(sample_pictures(), target_is_directory=True)
-    tab = open_file("", ready=False)
-    tab.page.locator(".jp-LauncherCard", has_text="DALI Pipeline").click()
-    tab.page.wait_for_selector(READY)
-    tab.page.wait_for_selector('[data-testid="empty-canvas"]')
-    folder = tab.page.locator('.jp-DirListing-item:has-text("pictures")').first.bounding_box()
-    canvas = tab.page.locator(".dali-document-canvas").bounding_box()
-    tab.page.mouse.move(folder["x"] + 60, folder["y"] + folder["height"] / 2)
-    tab.page.mouse.down()
-    tab.page.mouse.move(canvas["x"] + 300, canvas["y"] + 200, steps=8)
-    tab.page.mouse.move(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2, steps=5)
-    tab.page.mouse.up()
-    wait_for(tab, lambda: tab.node("reader").count() == 1, "there is no reader")
-    tab.wait_for_pixels("reader", bool)
-    wait_for(tab, lambda: dirty(tab), "the new file is not marked")
-    tab.page.evaluate("window.jupyterapp.shell.currentWidget.context.save()")
-    wait_for(tab, lambda: not dirty(tab), "the new file was not saved")
-    saved = json.loads(next(lab.folder.glob("untitled*.dali.json")).read_text())
-    assert saved["nodes"]["reader"]["arguments"]["file_root"] == "pictures"
+def test_text_and_canvas_edited_at_once_keep_both(shown: Document) -> None:
+    shown.open("both.dali.json", small_text())
+    edit = """(widget) => {
+      const { handle } = widget.content, graph = handle.getDocument(), { model } = widget.context;
+      handle.setDocument({ ...graph, pipeline: { ...graph.pipeline, seed: 11 } });
+      model.fromString(model.toString().replace('"op": "random.uniform"', '"op": "random.normal"'));
+    }"""
+    shown.ask(edit)
+    done = """(widget) => {
+      const text = widget.context.model.toString(), graph = widget.content.handle.getDocument();
+      return text.includes('random.normal') && text.includes('"seed": 11')
+        && graph.pipeline.seed === 11 && graph.nodes.value.op === 'random.normal';
+    }"""
+    shown.wait(lambda: shown.ask(done), "one of two edits was lost")
 
 
-def test_dark_theme_reaches_the_canvas(open_file: Any) -> None:
-    tab = open_file("dark.dali.json", small_text())
-    command(tab, "apputils:change-theme", theme="JupyterLab Dark")
-    tab.page.wait_for_selector('[data-testid="dali-editor"][data-theme="dark"]')
-    command(tab, "apputils:change-theme", theme="JupyterLab Light")
-    tab.page.wait_for_selector('[data-testid="dali-editor"][data-theme="light"]')
+def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
+    shown.open("first.dali.json", small_text())
+    rename = "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to).then(() => null)"
+    shown.page.evaluate(rename, ["first.dali.json", "second.dali.json"])
+    title = "(widget) => widget.content.handle?.editor.info.get().title"
+    shown.wait(lambda: shown.ask(title) == "second", "the new name did not arrive")
+
+    # Autosave writes what was changed, without a word.
+    seed = shown.page.get_by_label("Seed")
+    seed.fill("12")
+    seed.press("Enter")
+    shown.wait(shown.dirty, "the file is not marked")
+    shown.command("docmanager:toggle-autosave")
+    shown.wait(lambda: '"seed": 12' in shown.text("second.dali.json"), "it was not saved by itself")
+    shown.command("docmanager:toggle-autosave")
+
+    shown.find(".react-flow__pane").first.click(position={"x": 20, "y": 20})
+    shown.page.keyboard.press("Control+Shift+s")
+    shown.page.locator(".jp-Dialog input").fill("third.dali.json")
+    shown.page.locator(".jp-Dialog .jp-mod-accept").click()
+    shown.wait(lambda: (shown.lab.folder / "third.dali.json").exists(), "it was not saved under the new name")
+    shown.ready()
+    assert json.loads(shown.text("third.dali.json"))["pipeline"]["seed"] == 12
+
+    def fixed(route: Any) -> None:
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), "writable": False})
+
+    shown.page.route("**/api/contents/fixed.dali.json*", fixed)
+    shown.open("fixed.dali.json", small_text())
+    assert shown.page.get_by_label("Seed").last.is_disabled()
+    shown.node("value").click(position={"x": 40, "y": 8})
+    shown.page.keyboard.press("Delete")
+    shown.page.locator('[role="alert"]:has-text("read-only")').first.wait_for()
+    assert shown.node("value").count() == 1 and not shown.dirty()
 
 
-def test_open_in_notebook_and_reload(open_file: Any) -> None:
-    tab = open_file("note.dali.json", small_text())
-    command(tab, "dali-lab:open-in-notebook")
-    cell = tab.page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
-    wait_for(tab, lambda: cell.count() and "dali_lab.edit" in cell.inner_text(), "no cell loads the graph")
+def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) -> None:
+    shown.command("launcher:create")
+    shown.page.locator(".jp-LauncherCard", has_text="DALI Pipeline").last.click()
+    shown.ready()
+    shown.find('[data-testid="empty-canvas"]').wait_for()
+    name = shown.ask("(widget) => widget.context.path")
+    shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.wait_for()
+    folder = shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.bounding_box()
+    canvas = shown.find(".dali-document-canvas").bounding_box()
+    shown.page.mouse.move(folder["x"] + 60, folder["y"] + folder["height"] / 2)
+    shown.page.mouse.down()
+    shown.page.mouse.move(canvas["x"] + 300, canvas["y"] + 200, steps=8)
+    shown.page.mouse.move(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2, steps=5)
+    shown.page.mouse.up()
+    shown.wait(lambda: shown.node("reader").count() == 1, "there is no reader")
+    shown.find('img[data-node="reader"]').first.wait_for()
+    shown.wait(shown.dirty, "the new file is not marked")
+    shown.command("docmanager:save")
+    assert json.loads(shown.text(name))["nodes"]["reader"]["arguments"]["file_root"] == "pictures"
+
+    # "New graph" in the editor is a new file: what is on this canvas stays.
+    shown.ask("(widget) => void widget.content.handle.execCommand('new')")
+    shown.wait(lambda: shown.ask("(widget) => widget.context?.path") not in (None, name), "no new file was opened")
+    shown.ready()
+    assert json.loads(shown.text(name))["nodes"]["reader"]
+
+
+def test_menus_settings_themes_and_the_notebook(shown: Document) -> None:
+    settings = f"{shown.lab.address}/lab/api/settings/dali-lab:plugin"
+    body = json.dumps({"raw": json.dumps({"palette": False, "samples": 2})})
+    sent = shown.page.evaluate(
+        """async ([url, body]) => {
+          const token = document.cookie.match(/_xsrf=([^;]*)/)?.[1] ?? '';
+          return (await fetch(url, { method: 'PUT', body, headers: { 'X-XSRFToken': token } })).status;
+        }""",
+        [settings, body],
+    )
+    assert sent == 204
+    shown.page.reload()
+    shown.page.wait_for_selector("#jp-MainLogo")
+    shown.open("note.dali.json", picture_text())
+    assert shown.find('[data-testid="palette"]').count() == 0, "the settings say that it is hidden"
+    assert shown.find('img[data-node="decode"]').count() == 2
+    shown.menu("Pipeline", "Palette")
+    shown.find('[data-testid="palette"]').wait_for()
+
+    shown.command("apputils:change-theme", theme="JupyterLab Dark")
+    shown.find(f'{EDITOR}[data-theme="dark"]').wait_for()
+    shown.command("apputils:change-theme", theme="JupyterLab Light")
+    shown.find(f'{EDITOR}[data-theme="light"]').wait_for()
+
+    # The menu of a file in the browser has both; the layout comes back after a reload.
+    item = shown.page.locator('.jp-DirListing-item:has-text("note.dali.json")').first
+    item.click(button="right")
+    labels = shown.page.locator(".lm-Menu .lm-Menu-itemLabel").all_inner_texts()
+    assert {"Open in Notebook", "Copy as Python"} <= set(labels)
+    shown.page.wait_for_timeout(1200)  # the workspace is saved a moment after it changed
+    shown.page.keyboard.press("Escape")
+    shown.page.goto(f"{shown.lab.address}/lab/workspaces/tests")
+    shown.page.wait_for_selector("#jp-MainLogo")
+    shown.ready()
+    assert shown.ask("(widget) => widget.context.path") == "note.dali.json"
+
+    item.click(button="right")
+    shown.page.locator('.lm-Menu-itemLabel:text-is("Open in Notebook")').click()
+    cell = shown.page.locator(".jp-Notebook .jp-CodeCell .cm-content").first
+    shown.wait(lambda: cell.count() and "dali_lab.edit" in cell.inner_text(), "no cell loads the graph")
     assert '"note.dali.json"' in cell.inner_text()
 
 
+def test_server_goes_away_and_returns(shown: Document) -> None:
+    shown.open("away.dali.json", picture_text())
+    shown.lab.stop()
+    shown.bar("kernel").filter(has_text="server cannot be reached").wait_for(timeout=30_000)
+    shown.page.locator(".jp-Dialog button").last.click(timeout=10_000)
+    shown.set_argument("decode", "output_type", "GRAY")
+    shown.lab.start()
+    shown.find(f'{EDITOR}[data-connection="connected"]').wait_for(timeout=90_000)
+    shown.idle()
+    shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "what was changed meanwhile is not shown")
+    # The browser itself speaks of each request that found no server.
+    shown.tab.problems[:] = [each for each in shown.tab.problems if "ERR_CONNECTION_REFUSED" not in each]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write to everything")
-def test_read_only_file_cannot_be_changed(open_file: Any) -> None:
-    tab = open_file("fixed.dali.json", small_text(), mode=0o444)
-    assert tab.page.get_by_label("Seed").is_disabled()
+def test_file_without_permission_is_read_only(shown: Document) -> None:
+    (shown.lab.folder / "locked.dali.json").write_text(small_text())
+    (shown.lab.folder / "locked.dali.json").chmod(0o444)
+    shown.open("locked.dali.json")
+    assert shown.page.get_by_label("Seed").last.is_disabled()

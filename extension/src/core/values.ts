@@ -59,11 +59,7 @@ export function specialText(value: Value | undefined): string | null {
     case '$dict':
       return `dict of ${Array.isArray(held) ? held.length : 0}`;
     case '$python':
-      return typeof text === 'string'
-        ? text
-        : held === null
-          ? 'a Python object without a name'
-          : String(held);
+      return typeof text === 'string' ? text : held === null ? 'a Python object without a name' : plain(held);
     default:
       return plain(held).replace(/^DALI\w+\./, '');
   }
