@@ -146,6 +146,30 @@ template <class T, class V> __device__ inline T saturate(V value) {
     return Saturate<T, V, Traits<V>::is_float>::of(value);
 }
 
+// What elements of a type are computed with, and how a result becomes one: float16 is rounded to even.
+template <class T> struct Number {
+    typedef T Type;
+    static __device__ inline T from(T value) { return value; }
+};
+template <> struct Number<half> {
+    typedef float Type;
+    static __device__ inline half from(float value) {
+        const u32 bits = (u32)__float_as_int(value);
+        const u32 magnitude = bits & 0x7fffffffu;
+        u32 result;
+        if (magnitude > 0x7f800000u) {
+            result = 0x7e00u;
+        } else if (magnitude >= 0x477ff000u) {
+            result = 0x7c00u;
+        } else if (magnitude >= 0x38800000u) {
+            result = (magnitude - 0x38000000u + 0x0fffu + ((magnitude >> 13) & 1u)) >> 13;
+        } else {
+            result = (u32)rintf(__int_as_float((int)magnitude) * 16777216.0f);
+        }
+        return {(u16)(result | ((bits >> 16) & 0x8000u))};
+    }
+};
+
 // The floor of a position as an integer, safe for positions beyond all images and for NaN.
 __device__ inline int whole(float position) {
     const float known = position == position ? position : -1e9f;

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, Reduction
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.types import numpy_dtype
 
 Array = npt.NDArray[Any]
 
@@ -30,7 +31,8 @@ class _Extreme(Reduction):
     of_nothing_is_lowest: ClassVar[bool]
 
     def run(self, call: Call, data: Batch) -> Batch:
-        return self.reduced(call, data, self.axes_of(call, data), data.dtype, self._extreme)
+        start = limit(numpy_dtype(data.dtype), lowest=self.of_nothing_is_lowest)
+        return self.reduced(call, data, self.axes_of(call, data), data.dtype, self._extreme, start=start)
 
     def _extreme(self, out: Array, data: Array, axes: tuple[int, ...]) -> None:
         # NaN is passed over; of nothing, the result is the type's own limit.

@@ -36,6 +36,8 @@ class Reduction(Operator):
     inputs: ClassVar[tuple[Input, ...]] = (DATA,)
     outputs = (Output("output", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (4e-3, "numbers add up in float64 on both, in another order; a sum of 2**15 has steps of 0.004")
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):
@@ -77,11 +79,12 @@ class Reduction(Operator):
         dtype: DALIDataType,
         function: Callable[..., None],
         others: tuple[Batch, ...] = (),
+        **on_gpu: Any,
     ) -> Batch:
         """A new batch whose reduced axes have one element (or are gone), filled by `function`.
 
         ``function(out, data, axes, *others)`` gets arrays, of the whole chunk or of one sample; reduced axes are
-        still there in `out`, with one element.
+        still there in `out`, with one element. The kernel of the GPU gets `on_gpu` and the operator's name.
         """
         kept_shapes = data.shapes.copy()
         kept_shapes[:, list(axes)] = 1
@@ -91,6 +94,9 @@ class Reduction(Operator):
         out = call.allocate(np.ascontiguousarray(kept_shapes[:, kept]), dtype, layout)
         full = out.replaced(shapes=kept_shapes)
         if not int(out.sizes.sum()):
+            return out
+        if call.gpu is not None:
+            call.kernels("reductions").reduce(self.name.rpartition(".")[2], data, out, axes, **on_gpu)
             return out
         batches = (data, *others)
         with np.errstate(all="ignore"):

@@ -35,7 +35,7 @@ class _Spread(Reduction):
         axes = self.axes_of(call, data)
         kept = data.shapes.copy()
         kept[:, list(axes)] = 1
-        mean = cast(Call(self, call.start, call.count), mean, types.FLOAT)
+        mean = cast(Call(self, call.start, call.count, gpu=call.gpu), mean, types.FLOAT)
         if bool((mean.sizes == 1).all()):
             fitting = mean.replaced(shapes=np.ones_like(kept))
         else:
@@ -45,7 +45,8 @@ class _Spread(Reduction):
                 have, want = tuple(mean.shapes[sample].tolist()), tuple(kept[sample].tolist())
                 raise call.problem(f"a mean of shape {have} does not fit a result of shape {want}", sample=sample)
             fitting = mean.replaced(shapes=kept)
-        return self.reduced(call, data, axes, types.FLOAT, self._spread, (fitting,))
+        ddof = self.value("ddof")
+        return self.reduced(call, data, axes, types.FLOAT, self._spread, (fitting,), mean=fitting, ddof=ddof)
 
     def _spread(self, out: Array, data: Array, axes: tuple[int, ...], mean: Array) -> None:
         if not axes:

@@ -1,0 +1,132 @@
+// Sums, means, extremes and spreads along axes: parts of each result first, then their ends.
+// Floats add up in float64; integers wrap in 64 bits, which the type of the result cuts off.
+
+enum { SUM, SQUARES, SPREAD, LEAST, MOST };
+enum { TOTAL, MEAN, ROOT_MEAN, VARIANCE, DEVIATION, EXTREME };
+
+template <class Acc> struct Start {
+    static __device__ inline Acc least() { return Traits<Acc>::least(); }
+    static __device__ inline Acc most() { return Traits<Acc>::most(); }
+};
+template <> struct Start<double> {
+    static __device__ inline double least() { return -1.7976931348623157e308; }
+    static __device__ inline double most() { return 1.7976931348623157e308; }
+};
+
+// The distance from a mean, squared: in float32 but for float64.
+template <class In> __device__ inline double apart(In value, float mean) {
+    const float distance = (float)widen(value) - mean;
+    return (double)(distance * distance);
+}
+template <> __device__ inline double apart<double>(double value, float mean) {
+    const double distance = value - (double)mean;
+    return distance * distance;
+}
+
+template <class Acc> __device__ inline Acc product(Acc a) { return (Acc)((u64)a * (u64)a); }
+template <> __device__ inline double product<double>(double a) { return a * a; }
+template <class Acc> __device__ inline Acc together(Acc a, Acc b) { return (Acc)((u64)a + (u64)b); }
+template <> __device__ inline double together<double>(double a, double b) { return a + b; }
+
+// A comparison with NaN does not hold, so it is passed over.
+template <class Acc> __device__ inline Acc combined(int mode, Acc a, Acc b) {
+    if (mode == LEAST) return b < a ? b : a;
+    if (mode == MOST) return b > a ? b : a;
+    return together(a, b);
+}
+template <class Acc> __device__ inline Acc beginning(int mode, double start) { return mode < LEAST ? (Acc)0 : (Acc)start; }
+
+template <class In, class Acc> __device__ void reduce_part(const ReducePartSample* table, const ReducePartParam& param) {
+    FOR_SAMPLES(s) {
+        const ReducePartSample& sample = table[s];
+        const In* data = (const In*)sample.data;
+        const float* means = (const float*)sample.means;
+        const Acc* start = (const Acc*)sample.start;
+        Acc* out = (Acc*)sample.out;
+        FOR_ELEMENTS(i, sample.total) {
+            const Divided at = divide(i, param.parts);
+            i64 rest = at.quotient, base = 0;
+            for (int d = param.ndim - 1; d >= 0; --d) {
+                const Divided cut = divide(rest, sample.kept[d]);
+                rest = cut.quotient;
+                base += sample.kept_stride[d] * cut.rest;
+            }
+            const float mean = param.mode == SPREAD ? means[at.quotient * sample.mean_stride] : 0.0f;
+            Acc total = start[0];
+            // Neighbouring threads read neighbouring elements.
+            for (i64 j = at.rest; j < sample.length; j += param.parts) {
+                i64 left = j, offset = base;
+                for (int d = param.ndim - 1; d >= 0; --d) {
+                    const Divided cut = divide(left, sample.gone[d]);
+                    left = cut.quotient;
+                    offset += sample.gone_stride[d] * cut.rest;
+                }
+                const In value = data[offset];
+                if (param.mode == SPREAD) {
+                    total = together(total, (Acc)apart(value, mean));
+                } else if (param.mode == SQUARES) {
+                    total = together(total, product((Acc)widen(value)));
+                } else {
+                    total = combined(param.mode, total, (Acc)widen(value));
+                }
+            }
+            out[i] = total;
+        }
+    }
+}
+
+// A sum over a number of elements: times the reciprocal, in float32 unless the result is float64.
+template <class Out> __device__ inline double over_count(double total, i64 count) {
+    return (double)((float)total * (1.0f / (float)count));
+}
+template <> __device__ inline double over_count<double>(double total, i64 count) { return total * (1.0 / (double)count); }
+
+template <class Out> __device__ inline Out element(double value) { return (Out)(i64)value; }
+template <> __device__ inline unsigned long long element<unsigned long long>(double value) { return (unsigned long long)value; }
+template <> __device__ inline bool element<bool>(double value) { return value != 0; }
+template <> __device__ inline half element<half>(double value) { return Number<half>::from((float)value); }
+template <> __device__ inline float element<float>(double value) { return (float)value; }
+template <> __device__ inline double element<double>(double value) { return value; }
+
+template <class Acc, class Out> struct Plain {
+    static __device__ inline Out of(Acc value) { return (Out)value; }
+};
+template <class Acc> struct Plain<Acc, half> {
+    static __device__ inline half of(Acc value) { return Number<half>::from((float)value); }
+};
+template <class Acc> struct Plain<Acc, bool> {
+    static __device__ inline bool of(Acc value) { return value != 0; }
+};
+template <class Out> struct Widened {
+    static __device__ inline double of(Out value) { return (double)widen(value); }
+};
+
+template <class Acc, class Out> __device__ void reduce_end(const ReduceEndSample* table, const ReduceEndParam& param) {
+    const bool is_float = Traits<Out>::is_float;
+    FOR_SAMPLES(s) {
+        const ReduceEndSample& sample = table[s];
+        const Acc* parts = (const Acc*)sample.parts;
+        Out* out = (Out*)sample.out;
+        FOR_ELEMENTS(i, sample.total) {
+            Acc total = parts[i * param.parts];
+            for (int p = 1; p < param.parts; ++p) total = combined(param.mode, total, parts[i * param.parts + p]);
+            if (param.kind == TOTAL || param.kind == EXTREME) {
+                out[i] = Plain<Acc, Out>::of(total);
+                continue;
+            }
+            if (is_float) {
+                double value = over_count<Out>((double)total, sample.count);
+                if (param.kind == ROOT_MEAN || param.kind == DEVIATION) {
+                    value = sizeof(Out) == 8 ? sqrt(value) : (double)sqrtf((float)value);
+                }
+                out[i] = element<Out>(value);
+            } else {
+                // The sum has wrapped in the type of the result.
+                const double wrapped = Widened<Out>::of(Plain<Acc, Out>::of(total));
+                double value = sample.count ? trunc(wrapped / (double)sample.count) : 0.0;
+                if (param.kind == ROOT_MEAN) value = trunc(sqrt(value));
+                out[i] = element<Out>(value);
+            }
+        }
+    }
+}

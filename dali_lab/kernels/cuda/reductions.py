@@ -1,0 +1,128 @@
+"""Sums, means, extremes and spreads along axes, as :mod:`dali_lab.operators.reductions` has them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.kernels.cuda.copy import AXES, padded
+from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.types import FLOAT64, INT64, UINT64, numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max"]
+
+_ACCUMULATORS = ("f8", "i8", "u8")
+_MODES = {"sum": 0, "mean": 0, "mean_square": 1, "rms": 1, "variance": 2, "std_dev": 2, "min": 3, "max": 4}
+_ENDS = {"sum": 0, "mean": 1, "mean_square": 1, "rms": 2, "variance": 3, "std_dev": 4, "min": 5, "max": 5}
+_LEAST_WORK = 64
+"""Elements that a thread should have to add before another one helps."""
+_MOST_PARTS = 1024
+
+REDUCE_PART = Kernel(
+    "reductions.cu",
+    "reduce_part",
+    sample=(
+        ("data", "u8"),
+        ("means", "u8"),
+        ("start", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("length", "i8"),
+        ("mean_stride", "i8"),
+        ("kept", "i4", AXES),
+        ("gone", "i4", AXES),
+        ("kept_stride", "i8", AXES),
+        ("gone_stride", "i8", AXES),
+    ),
+    param=(("ndim", "i4"), ("parts", "i4"), ("mode", "i4")),
+    types=(NUMBERS, _ACCUMULATORS),
+)
+REDUCE_END = Kernel(
+    "reductions.cu",
+    "reduce_end",
+    sample=(("parts", "u8"), ("out", "u8"), ("total", "i8"), ("count", "i8")),
+    param=(("parts", "i4"), ("mode", "i4"), ("kind", "i4")),
+    types=(_ACCUMULATORS, NUMBERS),
+)
+
+
+@launches
+def reduce(
+    gpu: Launcher,
+    kind: Kind,
+    data: Batch,
+    out: Batch,
+    axes: tuple[int, ...],
+    *,
+    mean: Batch | None = None,
+    ddof: int = 0,
+    start: Any = 0,
+) -> None:
+    """Reduce axes of each sample; large ones in parts that many threads add up.
+
+    Parameters
+    ----------
+    kind
+        What is found.
+    data, out
+        Samples, and allocated results of as many elements as the axes that are left have.
+    axes
+        Axes that are reduced.
+    mean
+        For the spreads: FLOAT, of one element or as many as the result.
+    ddof
+        For the spreads: subtracted from the number of elements.
+    start
+        For extremes: the result for no elements.
+    """
+    shapes, result = data.shapes, numpy_dtype(out.dtype)
+    strides = np.ones_like(shapes)
+    if data.ndim > 1:
+        strides[:, :-1] = np.cumprod(shapes[:, :0:-1], axis=1)[:, ::-1]
+    reduced = np.zeros(data.ndim, bool)
+    reduced[list(axes)] = True
+    kept, gone = np.where(reduced, 1, shapes), np.where(reduced, shapes, 1)
+    length, outputs = gone.prod(axis=1), kept.prod(axis=1)
+    if not int(outputs.max(initial=0)):
+        return
+    parts = int(np.clip(length.max() // _LEAST_WORK, 1, max(1, _MOST_PARTS // int(outputs.max()))))
+    accumulator = FLOAT64 if result.kind == "f" else INT64 if result.kind == "i" else UINT64
+    mode = _MODES[kind]
+    count = length - ddof
+    if mode == _MODES["variance"] and not axes:
+        length, count = np.zeros_like(length), np.ones_like(length)  # as on the CPU, 0 whatever the mean
+    sums = gpu.batch((outputs * parts).reshape(-1, 1), accumulator)
+    begin = np.array([start if mode > 2 else 0], numpy_dtype(accumulator))
+    sample: dict[str, Any] = {
+        "data": data.addresses,
+        "start": gpu.constant(begin),
+        "out": sums.addresses,
+        "total": outputs * parts,
+        "length": length,
+        "kept": padded(kept),
+        "gone": padded(gone),
+        "kept_stride": padded(strides),
+        "gone_stride": padded(strides),
+    }
+    if mean is not None:
+        sample |= {"means": mean.addresses, "mean_stride": np.where(mean.sizes == 1, 0, 1)}
+    REDUCE_PART.launch(
+        gpu,
+        (numpy_dtype(data.dtype), numpy_dtype(accumulator)),
+        outputs * parts,
+        sample,
+        {"ndim": data.ndim, "parts": parts, "mode": mode},
+    )
+    REDUCE_END.launch(
+        gpu,
+        (numpy_dtype(accumulator), result),
+        outputs,
+        {"parts": sums.addresses, "out": out.addresses, "total": outputs, "count": count},
+        {"parts": parts, "mode": mode, "kind": _ENDS[kind]},
+    )
