@@ -107,8 +107,10 @@ def family_of(graph: Graph) -> str:
 def arguments_of(graph: Graph) -> list[dict[str, Any]]:
     """Numbers and choices that the graph sets and whose range is declared, the important ones first."""
     found: list[tuple[bool, dict[str, Any]]] = []
+    before = before_of(graph)
+    prepares = graph.ancestors([before]) if before is not None and graph.consumers()[before] else set()
     for node in graph.nodes.values():
-        if not has_operator(node.op) or find_operator(node.op).source:
+        if node.id in prepares or not has_operator(node.op) or find_operator(node.op).source:
             continue
         for declared in find_operator(node.op).arguments:
             value = node.arguments.get(declared.name)

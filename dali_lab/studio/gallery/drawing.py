@@ -133,7 +133,7 @@ class Variant:
         Raises
         ------
         ArgumentError
-            If there is no such node.
+            If there is no such node, or a value is not what its argument takes.
         """
         for name, arguments in self.overrides.items():
             if name not in graph.nodes:
@@ -141,6 +141,9 @@ class Variant:
             node = graph.nodes[name]
             table = find_operator(node.op).argument_table if has_operator(node.op) else {}
             arguments = {key: decode(value, table.get(key)) for key, value in arguments.items()}
+            arguments = {
+                key: table[key].canonical(value) if key in table else value for key, value in arguments.items()
+            }
             kept = {key: edge for key, edge in node.connections.items() if key not in arguments}
             graph = graph.with_node(node.replaced(arguments={**node.arguments, **arguments}, connections=kept))
         return graph
