@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dali_lab import types
 from dali_lab.errors import GraphError, nearest
+from dali_lab.executor.device_memory import memory_table
 from dali_lab.types import DALIDataType
 
 if TYPE_CHECKING:
@@ -219,22 +220,52 @@ class PipelineReport:
         Returns
         -------
         dict
-            By node: ``seconds`` (summed over threads) and ``samples``; with `enable_memory_stats` also
-            ``real_memory_size`` and ``reserved_memory_size`` (bytes of the largest batch, one entry for each output)
-            and ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the largest sample).
+            By node: ``seconds`` (summed over threads) and ``samples``; for nodes that run on a GPU ``gpu_seconds``
+            (from events, of what has run by now) and ``gpu_memory`` (bytes of the largest batch); with
+            `enable_memory_stats` also ``real_memory_size`` and ``reserved_memory_size`` (bytes of the largest batch,
+            one entry for each output) and ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the
+            largest sample).
         """
         engine = self._built().engine
         table: dict[str, dict[str, Any]] = {}
         for step in engine.plan.steps():
             name = step.node.id
             table[name] = {"seconds": engine.seconds.get(name, 0.0), "samples": engine.samples.get(name, 0)}
+            if step.gpu:
+                engine.collect_device_times()
+                sizes = [size for edge, (size, _) in engine.device_memory.items() if edge.node == name]
+                table[name].update(gpu_seconds=engine.device_seconds.get(name, 0.0), gpu_memory=sum(sizes))
             if engine.memory is None:
                 continue
-            sizes = [size for edge, size in sorted(engine.memory.items()) if edge.node == name]
+            pairs = [size for edge, size in sorted(engine.memory.items()) if edge.node == name]
             for key in ("real_memory_size", "reserved_memory_size"):
-                table[name][key] = [total for total, _ in sizes]
-                table[name][f"max_{key}"] = [largest for _, largest in sizes]
+                table[name][key] = [total for total, _ in pairs]
+                table[name][f"max_{key}"] = [largest for _, largest in pairs]
         return table
+
+    def gpu_memory(self) -> dict[str, Any] | None:
+        """Memory of the GPU that the pipeline runs on; `None` where it runs on the CPU.
+
+        Returns
+        -------
+        dict or None
+            Bytes: ``in_use`` by batches, ``held`` for them, ``peak`` in use, ``free`` and ``total`` of the device; and
+            ``table``, a text with the size of each result and how long it is kept.
+        """
+        engine = self._built().engine
+        if engine.device is None:
+            return None
+        arena = engine.device.arena
+        free, total = engine.device.memory()
+        table = str(memory_table(engine.plan, engine.device_memory))
+        return {
+            "in_use": arena.in_use,
+            "held": arena.held,
+            "peak": arena.peak,
+            "free": free,
+            "total": total,
+            "table": table,
+        }
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
         """Bytes of shared memory that parallel external sources hold: ``capacities`` and ``per_sample_capacities``."""

@@ -6,7 +6,9 @@ import functools
 import os
 import sys
 import threading
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,10 @@ from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDe
 from dali_lab.device.memory import Arena
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
+from dali_lab.types import numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.batch.batch import Batch
 
 _TO_DEVICE, _TO_HOST, _WITHIN = 1, 2, 3
 _INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY = 35, 100, 2
@@ -202,6 +208,21 @@ class CudaDevice(Device):
         with self:
             free, total = self.runtime.memGetInfo()
             return int(free), int(total)
+
+    def arrays(self, batch: Batch) -> list[Any]:
+        kind = numpy_dtype(batch.dtype)
+        cuda = self.cupy.cuda
+        arrays = []
+        for address, shape, size in zip(batch.addresses.tolist(), batch.shapes.tolist(), batch.sizes, strict=True):
+            memory = cuda.UnownedMemory(address, max(1, int(size) * kind.itemsize), batch, self.index)
+            arrays.append(self.cupy.ndarray(tuple(shape), kind, cuda.MemoryPointer(memory, 0)))
+        return arrays
+
+    @contextmanager
+    def current(self, stream: Stream) -> Iterator[None]:
+        assert isinstance(stream, CudaStream)
+        with self, stream.stream:
+            yield
 
     def relieve(self) -> None:
         with self:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDe
 from dali_lab.device.memory import ALIGNMENT, Arena
 from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
+from dali_lab.types import numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.batch.batch import Batch
 
 TAG = 1 << 56
 _POISON = 0xCB
@@ -139,6 +143,10 @@ class EmulatedStream(Stream):
         """Write nonsense over memory that begins its life."""
         self._put("new memory", lambda: self.device.host(address, nbytes).fill(_POISON), writes=[address])
 
+    def put_work(self, work: Callable[[], None]) -> None:
+        """Run a Python function in its turn; what memory it uses is not checked."""
+        self._put("work of the user", work)
+
     def run_until(self, event: EmulatedEvent) -> None:
         """Do all work up to an event."""
         while event.time is None:
@@ -250,6 +258,19 @@ class EmulatedDevice(Device):
 
     def memory(self) -> tuple[int, int]:
         return self.capacity - self.taken, self.capacity
+
+    def arrays(self, batch: Batch) -> list[Any]:
+        kind = numpy_dtype(batch.dtype)
+        sizes = (batch.sizes * batch.itemsize).tolist()
+        shapes = [tuple(shape) for shape in batch.shapes.tolist()]
+        return [
+            self.host(address, size).view(kind).reshape(shape) if size else np.empty(shape, kind)
+            for address, size, shape in zip(batch.addresses.tolist(), sizes, shapes, strict=True)
+        ]
+
+    def host_work(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
+        assert isinstance(stream, EmulatedStream)
+        return lambda: stream.put_work(work)
 
     def poison(self, stream: Stream, address: int, nbytes: int) -> None:
         assert isinstance(stream, EmulatedStream)

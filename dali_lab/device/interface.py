@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from dali_lab.batch.batch import Batch
     from dali_lab.device.memory import Arena, Block
     from dali_lab.kernels.cuda.kernel import Variant
 
@@ -160,6 +163,18 @@ class Device(ABC):
     @abstractmethod
     def memory(self) -> tuple[int, int]:
         """Bytes free and in total."""
+
+    @abstractmethod
+    def arrays(self, batch: Batch) -> list[Any]:
+        """The samples of a batch as arrays of the library that works on the device; for :meth:`host_work`."""
+
+    def current(self, stream: Stream) -> AbstractContextManager[Any]:
+        """A context in which that library uses a stream."""
+        return nullcontext()
+
+    def host_work(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
+        """What to call when work that is given to the stream by Python has its turn in it."""
+        return work
 
     def relieve(self) -> None:  # noqa: B027 (most devices have nothing to do)
         """Ask other libraries of this process to give their unused device memory back."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -48,6 +49,7 @@ class Launcher:
         self.uploads = 0
         self._work: list[Callable[[], None]] = []
         self._kept: list[Any] = []
+        self._times: list[tuple[str, Event]] = []
         self._afterwards: list[Callable[[Event], None]] = []
         self._chunk: tuple[Block, Staging] | None = None
         self._used = 0
@@ -151,6 +153,15 @@ class Launcher:
     def afterwards(self, work: Callable[[Event], None]) -> None:
         """Call something with the event that marks the end of this work, once it has been issued."""
         self._afterwards.append(work)
+
+    def time(self, name: str) -> None:
+        """Begin to count time for a name, and end to count it for the one before; see :meth:`times`."""
+        self._work.append(lambda: self._times.append((name, self.stream.record(timing=True))))
+
+    def times(self) -> list[tuple[str, Event, Event]]:
+        """Names that were timed in what has been issued, with the events between which their work runs."""
+        marks = self._times
+        return [(name, begin, end) for (name, begin), (_, end) in itertools.pairwise(marks) if name]
 
     def device_staging(self, nbytes: int) -> Staging:
         """Pinned memory; it goes back when the work has run."""

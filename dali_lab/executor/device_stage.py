@@ -6,8 +6,12 @@ import time
 from typing import TYPE_CHECKING
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
-from dali_lab.device.transfer import to_device, to_host
+from dali_lab.device.transfer import TRANSFER, to_device, to_host
+from dali_lab.errors import OperatorError
+from dali_lab.executor.device_memory import memory_table
+from dali_lab.executor.plan import COMPUTE, DECODE, bare
 from dali_lab.graph.graph import Edge
 
 if TYPE_CHECKING:
@@ -23,7 +27,15 @@ def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
     from dali_lab.executor.engine import explain
 
     try:
-        _put_together(engine, run, stage)
+        try:
+            _put_together(engine, run, stage)
+        except OutOfDeviceMemory:
+            # Batches before this one may have finished by now; with their memory there may be enough.
+            _make_room(engine)
+            _put_together(engine, run, stage)
+    except OutOfDeviceMemory as error:
+        step = stage.steps[0]
+        run.failures.append((step.node.id, 0, run.size, explain(out_of_memory(engine, error), step, [])))
     except Exception as error:  # what the device refuses: memory, a kernel that does not compile
         step = stage.steps[0]
         run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
@@ -31,7 +43,6 @@ def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
 
 def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
     from dali_lab.executor.engine import explain, run_step
-    from dali_lab.executor.plan import bare
 
     assert engine.device is not None
     local: dict[Edge, Batch] = {}
@@ -48,6 +59,7 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
                 failed.add(step.node.id)
                 continue
             began = time.perf_counter()
+            gpu.time(step.node.id)
             inputs: list[Batch] = []
             try:
                 for index, edge in enumerate(edges):
@@ -63,6 +75,8 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
                 call.gpu = gpu
                 results = run_step(step, call, inputs, check=False)
                 results = tuple(to_device(batch, gpu) for batch in results)
+            except OutOfDeviceMemory:
+                raise
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
                 run.failures.append((step.node.id, 0, run.size, explain(error, step, inputs)))
                 failed.add(step.node.id)
@@ -72,14 +86,42 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
             run.seconds[step.node.id] += time.perf_counter() - began
             for output, batch in enumerate(results):
                 local[Edge(step.node.id, output)] = batch
+                engine.count_device_memory(Edge(step.node.id, output), batch)
                 if engine.memory is not None:
                     run.count_memory(Edge(step.node.id, output), batch)
             inputs.clear()
             for edge in uses[place]:
                 local.pop(edge, None)
+        gpu.time("")
+        gpu.afterwards(lambda event: engine.device_times.extend(gpu.times()))
+    engine.collect_device_times()
     for edge in stage.exports:
         if edge in local:
             run.parts[edge][0] = local[edge]
+
+
+def _make_room(engine: Engine) -> None:
+    """Wait for what is under way on the device, and give unused memory back."""
+    device = engine.device
+    assert device is not None
+    for name in (COMPUTE, DECODE, TRANSFER):
+        device.stream(name).synchronize()
+    device.arena.trim()
+    device.relieve()
+
+
+def out_of_memory(engine: Engine, error: OutOfDeviceMemory) -> OperatorError:
+    """What to tell people: what did not fit, what the plan needs, and what they can do."""
+    assert engine.device is not None
+    table = memory_table(engine.plan, engine.device_memory)
+    free, total = engine.device.memory()
+    arena = engine.device.arena
+    known = f"\n{table}" if table.rows else ""
+    return OperatorError(
+        f"out of GPU memory: {error}. Caches were emptied and it was tried once more. Of {total >> 20} MiB {free >> 20}"
+        f" are free; batches hold {arena.in_use >> 20}. A smaller batch_size or prefetch_queue_depth, or other nodes on"
+        f" the CPU, need less.{known}"
+    )
 
 
 def _on_host(engine: Engine, run: BatchRun, edge: Edge, local: dict[Edge, Batch], gpu: Launcher) -> Batch:
@@ -92,7 +134,6 @@ def _on_host(engine: Engine, run: BatchRun, edge: Edge, local: dict[Edge, Batch]
 
 def _last_uses(stage: Stage) -> list[list[Edge]]:
     """For each step the edges that nothing needs after it."""
-    from dali_lab.executor.plan import bare
 
     last: dict[Edge, int] = {}
     for place, step in enumerate(stage.steps):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError, OperatorError, SampleError
 from dali_lab.executor.device_stage import run_device_stage
@@ -175,6 +176,9 @@ class Engine:
         self.samples: dict[str, int] = defaultdict(int)
         self.memory: dict[Edge, tuple[int, int]] | None = {} if memory else None
         self._pace: dict[int, float] = {}
+        self.device_memory: dict[Edge, tuple[int, int]] = {}
+        self.device_seconds: dict[str, float] = defaultdict(float)
+        self.device_times: deque[tuple[str, Event, Event]] = deque()
         self._own_pool = pool is None
         self._pool = pool or ThreadPool(self.threads)
         self._lock = threading.RLock()
@@ -229,6 +233,20 @@ class Engine:
                 run.finished.set()
         if ended or timeout is None:
             self.plan.close()
+
+    def count_device_memory(self, edge: Edge, batch: Batch) -> None:
+        """Note how large a result on the device is; the arena is given what the plan needs when it is known."""
+        most = int(batch.sizes.max(initial=0)) * batch.itemsize
+        with self._lock:
+            total, largest = self.device_memory.get(edge, (0, 0))
+            self.device_memory[edge] = (max(total, batch.nbytes), max(largest, most))
+
+    def collect_device_times(self) -> None:
+        """Add up the time on the device of what has run by now."""
+        with self._lock:
+            while self.device_times and self.device_times[0][2].done():
+                node, begin, end = self.device_times.popleft()
+                self.device_seconds[node] += end.seconds_since(begin)
 
     def _advance(self, run: BatchRun) -> None:
         """Admit the next stage of `run` when the batch before it has been admitted there; lock held."""

@@ -106,7 +106,7 @@ class Variant:
         return "\n".join(
             [
                 (HERE / COMMON).read_text(),
-                *dict.fromkeys(text for other in KERNELS if other.file == kernel.file for text in other.structures()),
+                *dict.fromkeys(text for other in kernel.beside() for text in other.structures()),
                 f'#line 1 "{kernel.file}"',
                 kernel.text,
             ]
@@ -147,6 +147,8 @@ class Kernel:
         Fields that hold for the whole launch; ``count``, the number of samples, is always the first.
     types
         What each template parameter may be: names of types (``"f4"``), or numbers and booleans.
+    own
+        It is no kernel of the project: a text of its own, not in a file of this folder.
     """
 
     def __init__(
@@ -156,6 +158,7 @@ class Kernel:
         sample: Fields,
         param: Fields = (),
         types: Sequence[Sequence[str | int | bool]] = (),
+        own: bool = False,
     ) -> None:
         self.file = file
         self.name = name
@@ -165,12 +168,18 @@ class Kernel:
         self.param = np.dtype([("count", "i4"), *param], align=True)  # type: ignore[list-item]
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
-        KERNELS.append(self)
+        self.own = own
+        if not own:
+            KERNELS.append(self)
 
     @property
     def title(self) -> str:
         """What the names of its structures begin with: ``GatherSample`` and ``GatherParam`` for ``gather``."""
         return "".join(part.capitalize() for part in self.name.split("_"))
+
+    def beside(self) -> list[Kernel]:
+        """The kernels of its file, whose structures the text names."""
+        return [self] if self.own else [other for other in KERNELS if other.file == self.file]
 
     def structures(self) -> list[str]:
         """The structures in C++, those first that are parts of others."""
@@ -244,10 +253,28 @@ class Kernel:
         param
             Values of the parameter structure.
         """
-        threads = np.asarray(work, np.int64)
-        count = len(threads)
-        if not count or not int(threads.max()):
-            return
+        most = int(np.max(work, initial=0))
+        if most:
+            table, row = self._filled(len(np.atleast_1d(work)), sample, param)
+            gpu.launch(self.variant(*types), table, row, most)
+
+    def run_on_host(
+        self,
+        types: Sequence[Any],
+        work: npt.ArrayLike,
+        sample: dict[str, npt.ArrayLike],
+        param: dict[str, Any] | None = None,
+    ) -> None:
+        """Run over samples in memory of the CPU, compiled for it; the arguments are those of :meth:`launch`."""
+        from dali_lab.kernels.cuda import host
+
+        if int(np.max(work, initial=0)):
+            table, row = self._filled(len(np.atleast_1d(work)), sample, param)
+            host.call(self.variant(*types), table, row, 1, len(table), 1)
+
+    def _filled(
+        self, count: int, sample: dict[str, npt.ArrayLike], param: dict[str, Any] | None
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         table = np.zeros(count, self.sample)
         for field, values in sample.items():
             table[field] = values
@@ -255,7 +282,7 @@ class Kernel:
         row["count"] = count
         for field, value in (param or {}).items():
             row[field] = value
-        gpu.launch(self.variant(*types), table, row, int(threads.max()))
+        return table, row
 
 
 def _addresses(dtype: np.dtype[Any]) -> tuple[tuple[str, bool], ...]:
