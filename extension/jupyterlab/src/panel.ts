@@ -236,6 +236,7 @@ export class GraphPanel extends Widget {
         toolbar: false,
         panels: { palette, inspector, tray, minimap },
         storage: false,
+        document: this.last,
         host: {
           createNew: () => void this.surroundings.createNew(PathExt.dirname(this.context.path)),
           saveAs: () => void commands.execute('docmanager:save-as'),

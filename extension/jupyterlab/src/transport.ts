@@ -65,6 +65,10 @@ export class KernelTransport implements Transport {
     void context.ready.then(() => {
       if (!this.disposed && !context.session?.kernel) this.noKernel();
     });
+    // Where there is nothing to choose from, it is said before anybody is asked to choose.
+    void context.specsManager.ready.then(() => {
+      if (!this.disposed && !context.session?.kernel && !this.hasPython) this.noKernel();
+    });
     void this.connect();
   }
 
@@ -222,9 +226,13 @@ export class KernelTransport implements Transport {
     }
   }
 
-  private noKernel(): void {
+  private get hasPython(): boolean {
     const specs = Object.values(this.context.specsManager.specs?.kernelspecs ?? {});
-    const any = specs.some((spec) => spec?.language.toLowerCase() === 'python');
+    return specs.some((spec) => spec?.language.toLowerCase() === 'python');
+  }
+
+  private noKernel(): void {
+    const any = this.hasPython;
     const detail = any
       ? this.trans.__('No kernel is chosen. The graph can be edited; pictures need a kernel.')
       : this.trans.__(

@@ -177,7 +177,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
             <div className="stage">
               <Canvas />
               {ready && empty && <EmptyCanvas />}
-              {!ready && (
+              {!ready && empty && (
                 <div className="loading">
                   {connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}
                 </div>

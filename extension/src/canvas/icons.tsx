@@ -84,6 +84,7 @@ const PATHS: Record<string, ReactNode> = {
   ),
   filters: <path d="M8 1.8c2.5 3 4.5 5.200 4.5 8a4.5 4.5 0 0 1-9 0c0-2.8 2-5 4.5-8M6 10.5a2 2 0 0 0 2 2" />,
   tensor: <path d="M2 5 8 2l6 3v6l-6 3-6-3zM2 5l6 3 6-3M8 8v6" />,
+  mixing: <path d="M2 4.5h3.5l5 7H14M2 11.5h3.5l5-7H14M12 2.5l2 2-2 2M12 9.5l2 2-2 2" />,
   reductions: <path d="M2 3h12M4 6.5h8M6 10h4M7.5 13.5h1" />,
   transforms: <path d="M2.5 2.5h6v6h-6zM7 11.5l4.5 2 2-4.5-4.5-2" />,
   boxes: <path d="M2 2h8v8H2zM6.5 6.5h7.5v7.5H6.5z" />,

@@ -79,6 +79,7 @@ const FALLBACK_COLORS: Record<string, string> = {
   color: '#cc4f8f',
   filters: '#8a63d2',
   tensor: '#6f7d8f',
+  mixing: '#9a8b2f',
   reductions: '#5f8a9d',
   transforms: '#3d8fd1',
   boxes: '#d1693d',

@@ -249,6 +249,18 @@ export class Editor {
     else throw error;
   }
 
+  /** Shows a document before there is a session: it can be looked at, and not be edited yet. */
+  show(document: GraphDocument): void {
+    if (this.info.get().session !== null) return;
+    this.history.reset(
+      moveNodes(
+        document,
+        missingPositions(document, () => NODE_SIZE),
+      ),
+    );
+    this.opened.update((count) => count + 1);
+  }
+
   /** Takes a document that the session opened. */
   adopt(opened: Opened): void {
     let document: GraphDocument;

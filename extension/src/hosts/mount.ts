@@ -23,6 +23,8 @@ export interface MountOptions {
   panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
   /** Under which name this browser remembers which panels are open; false where the host has settings for that. */
   storage?: string | false;
+  /** Shown until the session tells what it holds, or where there is no session. */
+  document?: GraphDocument;
   /** What the host does in its own way. */
   host?: Host;
   /** What is shown first. */
@@ -68,6 +70,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   if (options.view === 'gallery') editor.gallery.set(true);
   if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
   if (options.host) editor.host = options.host;
+  if (options.document) editor.show(options.document);
   if (options.storage !== false) {
     remember(options.storage ? `panels:${options.storage}` : 'panels', editor.panels);
     remember('samples', editor.samples);
