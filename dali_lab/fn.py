@@ -72,10 +72,11 @@ def make_function(operator: type[Operator]) -> Any:
 
 
 def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
-    """The function under ``fn`` for an old name of an operator, which warns once."""
+    """The function under ``fn`` for another name of an operator, which warns once if it is an old one."""
 
     def function(*inputs: Any, **kwargs: Any) -> Any:
-        warn_renamed(f"fn.{alias.name}", f"fn.{alias.successor}")
+        if alias.warns:
+            warn_renamed(f"fn.{alias.name}", f"fn.{alias.successor}")
         return operator.python_call(inputs, {**alias.defaults, **kwargs})
 
     parts = alias.name.split(".")

@@ -155,7 +155,7 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
     content = {
         "operator_name": operator.name,
         "defaults": dict(alias.defaults) if alias is not None else {},
-        "outdated": "ops." + schema_name.replace("__", ".") if alias is not None else "",
+        "outdated": "ops." + schema_name.replace("__", ".") if alias is not None and alias.warns else "",
         "__doc__": docstring(operator),
         "__module__": ".".join([__name__, *path]),
         "__qualname__": last,

@@ -182,6 +182,8 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
 def _sort_arguments(
     operator: type[Operator], kwargs: Mapping[str, Any], pipeline: Pipeline | None
 ) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
+    from dali_lab.constants import constant_node
+
     arguments: dict[str, Any] = {}
     connections: dict[str, DataNode] = {}
     name: str | None = None
@@ -213,6 +215,9 @@ def _sort_arguments(
         if arg.tensor and pipeline is not None and not isinstance(value, DataNode):
             adopted = pipeline._adopted(value)
             value = value if adopted is None else adopted
+        if arg.tensor and hasattr(value, "__array__") and np.ndim(value) > (1 if arg.vector else 0):
+            # An array that is no list of the argument's numbers stands for a node of a constant.
+            value = constant_node(value)
         if isinstance(value, DataNode):
             if not arg.tensor:
                 raise ArgumentTypeError("must be a constant, not a DataNode", operator=operator.name, argument=key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dali_lab.schema.registry import default_schema_name
@@ -24,12 +24,15 @@ class Alias:
         The old name under ``ops`` and in serialized pipelines.
     defaults
         Arguments whose default was another one under the old name.
+    warns
+        Whether its use warns that it has a successor.
     """
 
     name: str
     successor: str
     schema_name: str
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    warns: bool = True
 
 
 def _alias(name: str, successor: str, schema_name: str = "", **defaults: Any) -> Alias:
@@ -67,7 +70,8 @@ ALIASES: dict[str, Alias] = {
         _alias("experimental.filter", "filter"),
         _alias("experimental.inflate", "decoders.inflate"),
         _alias("experimental.peek_image_shape", "peek_image_shape"),
-        _alias("experimental.resize", "resize"),
+        # NVIDIA DALI keeps both names of this one.
+        replace(_alias("experimental.resize", "resize"), warns=False),
         _alias("experimental.tensor_resize", "tensor_resize"),
         _alias("experimental.decoders.image", "decoders.image"),
         _alias("experimental.decoders.image_crop", "decoders.image_crop"),

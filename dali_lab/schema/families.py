@@ -37,6 +37,9 @@ FAMILIES: tuple[Family, ...] = (
         "geometry", "Geometry", "#4a7df0", "geometry", "Size, position, rotation, and what part of a picture is kept."
     ),
     Family("color", "Colour", "#cc4f8f", "color", "Brightness, contrast, hue, saturation and colour spaces."),
+    Family(
+        "mixing", "Mixing", "#9a8b2f", "mixing", "Samples of a batch made into one another: pairs, patches, mosaics."
+    ),
     Family("filters", "Filters", "#8a63d2", "filters", "Blur, noise and other effects on neighbouring pixels."),
     Family("tensor", "Tensor", "#6f7d8f", "tensor", "Type, layout, shape, and putting samples together."),
     Family("arithmetic", "Arithmetic", "#8c7a4f", "arithmetic", "Expressions over samples, element by element."),

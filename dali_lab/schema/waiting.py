@@ -21,7 +21,6 @@ WAITING: dict[str, str] = {
     "experimental.decoders.video": _VIDEO,
     "experimental.inputs.video": _VIDEO,
     "experimental.readers.video": _VIDEO,
-    "dump_image": "an operator for debugging; dali_lab.show and the editor's previews take its place",
 }
 
 

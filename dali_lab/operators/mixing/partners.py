@@ -33,7 +33,7 @@ _PERMUTATION = 0x6D6978696E67
 class Mixing(Operator):
     """Operators that make each sample of two or more samples of its batch."""
 
-    family = "geometry"
+    family = "mixing"
     random = True
     whole_batch = True
     beyond_dali = True
