@@ -1,6 +1,6 @@
 /** An entry's augmentation as nodes that go into another graph. */
 import { copyNodes, pasteNodes, type Point } from '../core/commands';
-import { formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
+import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
 import { autoLayout, NODE_SIZE } from '../core/layout';
 
 /**
@@ -16,14 +16,15 @@ export function insertFragment(
   output: EdgeRef | null,
   at: Point,
 ): { document: GraphDocument; ids: string[] } {
-  const places = autoLayout(source, () => NODE_SIZE, ids);
+  const whole: GraphDocument = { ...emptyDocument(), ...source };
+  const places = autoLayout(whole, () => NODE_SIZE, ids);
   const corner = {
     x: Math.min(...Object.values(places).map(({ x }) => x)),
     y: Math.min(...Object.values(places).map(({ y }) => y)),
   };
   const inside = new Set(ids);
   const views = Object.fromEntries(Object.entries(places).map(([id, { x, y }]) => [id, { x, y }]));
-  const clip = copyNodes({ ...source, view: { ...source.view, nodes: views } }, ids);
+  const clip = copyNodes({ ...whole, view: { ...whole.view, nodes: views } }, ids);
   const rewired = (reference: EdgeRef | null): EdgeRef | null => {
     if (reference === null || inside.has(parseEdge(reference).node)) return reference;
     return reference === before ? feed : null;

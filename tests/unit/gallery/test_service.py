@@ -122,7 +122,7 @@ def test_a_control_changes_the_picture_and_a_wrong_value_says_so(ask: Ask) -> No
     assert len(dark["after"][0]["images"]) == 2
     shown = [pixels(one["after"][0]["images"][0], buffers).mean() for one in (dark, bright)]
     assert shown[0] < pixels(dark["before"]["images"][0], buffers).mean() < shown[1]
-    assert "problem" in wrong[1] and "brightness" in wrong[1]["problem"]["message"]
+    assert wrong[1]["problem"]["argument"] == "brightness" and "float" in wrong[1]["problem"]["message"]
     nowhere = ask("gallery.draw", name="brightness", variants=[{"overrides": {"none": {"a": 1}}}])[0]
     assert "none" in nowhere["result"]["variants"][0]["problem"]["message"]
 

@@ -1,0 +1,209 @@
+"""The gallery as a person meets it: the wall, an entry under its controls, comparing, a surprise, the static site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dali_lab.gallery import Gallery, load_gallery
+from dali_lab.gallery.site import build_site
+from tests.browser.conftest import App, Tab
+
+
+@pytest.fixture
+def wall(app: App, browser: Any) -> Iterator[Tab]:
+    """A tab at the gallery's own address; in the end it may have seen no error and no other host."""
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    context.set_default_timeout(20_000)
+    tab = Tab(context.new_page())
+    tab.page.goto(app.address + "gallery")
+    tab.page.wait_for_selector('[data-testid="gallery-tile"] img')
+    yield tab
+    context.close()
+    assert not tab.problems
+    assert tab.hosts <= {"127.0.0.1"}
+
+
+def open_entry(tab: Tab, name: str) -> Any:
+    tab.page.locator(f'[data-testid="gallery-tile"][data-entry="{name}"] .tile-open').click()
+    return tab.page.locator(f'[data-testid="gallery-entry"][data-entry="{name}"]')
+
+
+def picture(tab: Tab, selector: str) -> list[int]:
+    """The pixels of the first picture under a selector, as the browser has decoded them; empty while it has not."""
+    pixels: list[int] = tab.page.locator(selector).first.evaluate(
+        """(image) => {
+          if (!image.complete || !image.naturalWidth) return [];
+          const canvas = document.createElement('canvas');
+          canvas.width = 48; canvas.height = 36;
+          const context = canvas.getContext('2d');
+          context.drawImage(image, 0, 0, 48, 36);
+          return Array.from(context.getImageData(0, 0, 48, 36).data);
+        }"""
+    )
+    return pixels
+
+
+def wait_for(tab: Tab, what: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if what():
+            return
+        tab.page.wait_for_timeout(50)
+    raise AssertionError("it did not become so")
+
+
+def test_the_wall_with_families_tags_and_search(wall: Tab) -> None:
+    page = wall.page
+    tiles = page.locator('[data-testid="gallery-tile"]')
+    assert tiles.count() >= 100
+    wait_for(wall, lambda: page.locator('[data-testid="gallery-tile"] img').count() >= 2 * tiles.count() - 4)
+    page.locator('[data-family="noise"]').click()
+    assert tiles.count() == 5
+    page.locator('[data-tag="random"]').click()
+    assert [tile.get_attribute("data-entry") for tile in tiles.all()] == ["noise-gaussian-random"]
+    page.locator('[data-tag="random"]').click()
+    page.locator('[data-family="noise"]').click()
+    page.get_by_test_id("gallery-search").fill("boxes detection")
+    names = {tile.get_attribute("data-entry") for tile in tiles.all()}
+    assert {"recipe-ssd-crop", "recipe-detection-flip"} <= names and len(names) < 10
+    page.get_by_test_id("gallery-search").fill("nothing at all like it")
+    page.get_by_text("Show everything").click()
+    assert tiles.count() >= 100
+    waiting = page.locator('[data-entry="recipe-video-clips"]')
+    assert "Waiting" in waiting.text_content()
+
+
+def test_a_control_moves_the_picture_and_the_code_and_it_goes_to_the_editor(wall: Tab, app: App) -> None:
+    page = wall.page
+    entry = open_entry(wall, "brightness")
+    after = '[data-testid="gallery-split"] img[alt="after"]'
+    page.wait_for_selector(after)
+    wait_for(wall, lambda: bool(picture(wall, after)))
+    before = sum(picture(wall, after))
+    slider = page.locator('[data-testid="gallery-controls"] [data-argument="brightness"] input')
+    slider.focus()
+    slider.press("Home")
+    wait_for(wall, lambda: 0 < sum(picture(wall, after)) < 0.8 * before)
+    code = page.get_by_test_id("gallery-code")
+    wait_for(wall, lambda: "brightness=0.2" in code.inner_text())
+    entry.locator('[data-action="copy"]').click()
+    assert "brightness=0.2" in page.evaluate("navigator.clipboard.readText()")
+    page.locator('[data-action="measure"]').click()
+    page.wait_for_selector(".cost-row")
+    assert page.locator(".cost-row").count() == 2
+    assert page.get_by_test_id("gallery-range").locator("img").count() == 7
+    assert page.get_by_test_id("gallery-graph").is_visible()
+    page.locator('[data-action="open-in-editor"]').click()
+    page.wait_for_selector('[data-node-id="brightness"]')
+    assert page.get_by_test_id("gallery").count() == 0
+    opened = app.session.store.document["nodes"]["brightness"]["arguments"]
+    assert opened["brightness"] == pytest.approx(0.2)
+    assert app.session.store.title == "Brightness"
+
+
+def test_random_draws_differ_and_boxes_are_drawn(wall: Tab) -> None:
+    page = wall.page
+    open_entry(wall, "recipe-detection-flip")
+    page.wait_for_selector('[data-testid="gallery-draws"] img')
+    wait_for(wall, lambda: page.locator('[data-testid="gallery-draws"] img').count() == 8)
+    shown = [picture(wall, f'[data-testid="gallery-draws"] .frame:nth-child({index}) img') for index in range(1, 5)]
+    assert len({tuple(one) for one in shown}) > 1
+    boxes = page.locator('[data-testid="gallery-pair"] [data-overlay="box"]')
+    wait_for(wall, lambda: boxes.count() >= 4)
+    first = '[data-testid="gallery-pair"] img[alt="before"]'
+    before = picture(wall, first)
+    page.locator('[data-action="next-picture"]').click()
+    wait_for(wall, lambda: picture(wall, first) not in ([], before))
+    assert boxes.count() >= 4
+    page.keyboard.press("Escape")
+    page.wait_for_selector('[data-testid="gallery-wall"]')
+
+
+def test_an_augmentation_goes_into_the_graph_at_hand(wall: Tab, app: App) -> None:
+    page = wall.page
+    page.locator('[data-action="to-editor"]').click()
+    wall.ready()
+    wall.node("rotate").click(position={"x": 12, "y": 8})
+    before = dict(app.session.store.document["nodes"])
+    page.locator('[data-command="gallery"]').click()
+    open_entry(wall, "hsv")
+    page.locator('[data-action="insert"]').click()
+    page.wait_for_selector('[data-node-id="hsv"]')
+    wait_for(wall, lambda: "hsv" in app.session.store.document["nodes"])
+    nodes = app.session.store.document["nodes"]
+    assert set(nodes) - set(before) == {"hsv", "hue", "saturation", "value"}
+    assert nodes["hsv"]["inputs"] == ["rotate"]
+    assert nodes["brightness_contrast"]["inputs"] == ["hsv"]
+    wall.idle()
+    wait_for(wall, lambda: wall.node("normalize").get_attribute("data-state") == "ok")
+    page.locator('[data-command="undo"]').click()
+    wait_for(wall, lambda: set(app.session.store.document["nodes"]) == set(before))
+
+
+def test_compare_and_surprise(wall: Tab, app: App) -> None:
+    page = wall.page
+    for name in ("hue", "gaussian-blur"):
+        page.locator(f'[data-testid="gallery-tile"][data-entry="{name}"] [data-action="compare"]').click()
+    page.locator('[data-action="to-compare"]').click()
+    rows = page.locator('[data-testid="compare-row"]')
+    assert [row.get_attribute("data-entry") for row in rows.all()] == ["hue", "gaussian-blur"]
+    wait_for(wall, lambda: page.locator(".compare-grid img").count() == 12)
+    page.locator('[data-action="to-surprise"]').click()
+    page.wait_for_selector('[data-testid="gallery-surprise"] .strip img')
+    seed = page.get_by_test_id("gallery-surprise").get_attribute("data-seed")
+    page.locator('[data-action="surprise"]').click()
+    wait_for(wall, lambda: page.get_by_test_id("gallery-surprise").get_attribute("data-seed") != seed)
+    page.locator('[data-testid="gallery-surprise"] [data-action="open-in-editor"]').click()
+    page.wait_for_selector('[data-node-id="photo"]')
+    wall.idle()
+    assert page.locator('[data-testid="node-error"]').count() == 0
+
+
+def test_other_pictures(wall: Tab, tmp_path: Path) -> None:
+    import cv2
+    import numpy as np
+
+    (tmp_path / "mine").mkdir()
+    assert cv2.imwrite(str(tmp_path / "mine" / "a.png"), np.full((90, 120, 3), (0, 255, 0), np.uint8))
+    page = wall.page
+    open_entry(wall, "invert")
+    page.wait_for_selector('[data-testid="gallery-split"] img[alt="before"]')
+    page.locator('[data-action="my-pictures"]').click()
+    page.get_by_label("Folder of pictures").fill("/nowhere/at/all")
+    page.get_by_role("button", name="Use", exact=True).click()
+    page.wait_for_selector('[role="alert"]')
+    page.get_by_label("Folder of pictures").fill(str(tmp_path / "mine"))
+    page.get_by_role("button", name="Use", exact=True).click()
+    shown = '[data-testid="gallery-split"] img[alt="after"]'
+    # Green inverted is magenta.
+    wait_for(wall, lambda: (found := picture(wall, shown)) != [] and found[0] > 200 > 60 > found[1] and found[2] > 200)
+
+
+def test_the_site_works_from_the_file_system(browser: Any, tmp_path: Path) -> None:
+    every = load_gallery()
+    names = ("brightness", "rotate", "recipe-segmentation", "spectrogram")
+    build_site(Gallery({name: every[name] for name in names}), tmp_path / "site")
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    requests: list[str] = []
+    problems: list[str] = []
+    page = context.new_page()
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("requestfailed", lambda request: problems.append(request.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("console", lambda message: message.type == "error" and problems.append(message.text))
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    assert page.locator(".tile:visible").count() == 4
+    page.locator("#search").fill("angle")
+    assert page.locator(".tile:visible").count() == 1
+    page.locator(".tile:visible").click()
+    assert "Rotation" in page.locator("h1").inner_text()
+    assert all(page.locator("img").evaluate_all("all => all.map((image) => image.naturalWidth > 0)"))
+    page.locator("ul a", has_text="fn.rotate").click()
+    assert "fn.rotate" in page.locator("h1").inner_text()
+    context.close()
+    assert not problems
+    assert all(url.startswith(("file://", "data:")) for url in requests)
