@@ -34,6 +34,7 @@ class GaussianBlur(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "sigma",
@@ -69,8 +70,6 @@ class GaussianBlur(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import convolve
-
         dtype = self.value("dtype")
         dtype = data.dtype if dtype is None else dtype
         if data.dtype == BOOL:
@@ -81,7 +80,7 @@ class GaussianBlur(Operator):
         windows, lengths = self._windows(call, len(spatial))
         out = call.allocate(data.shapes, dtype, data.layout)
         shapes, counts = volumes(data, outer, spatial)
-        convolve.separable_convolution(
+        call.kernels("convolve").separable_convolution(
             places(data, shapes, counts),
             places(out, shapes, counts),
             np.repeat(shapes, counts, axis=0),

@@ -36,6 +36,7 @@ class Laplacian(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "window_size",
@@ -96,8 +97,7 @@ class Laplacian(Operator):
             raise ArgumentError("excludes 'normalized_kernel'", argument="scale", operator=cls.name)
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import convert, convolve
-
+        convolve = call.kernels("convolve")
         dtype = self.value("dtype")
         dtype = data.dtype if dtype is None else dtype
         if data.dtype in (BOOL, FLOAT64):
@@ -113,7 +113,7 @@ class Laplacian(Operator):
         every = np.repeat(shapes, counts, axis=0)
         source = places(data, shapes, counts)
         out = call.allocate(data.shapes, dtype, data.layout)
-        total = out if dtype == FLOAT else Batch.allocate(data.shapes, FLOAT)
+        total = out if dtype == FLOAT else call.scratch(data.shapes, FLOAT)
         part = total
         for axis in range(axes):
             lengths = np.repeat(derivative[:, axis : axis + 1], axes, axis=1) if smoothing is None else smoothing.copy()
@@ -123,7 +123,7 @@ class Laplacian(Operator):
                 scale = np.exp2(axes + 2 - lengths.sum(axis=1)).astype(np.float32)
             full, full_lengths = _windows(lengths, axis, scale)
             if axis == 1:
-                part = Batch.allocate(data.shapes, FLOAT)
+                part = call.scratch(data.shapes, FLOAT)
             convolve.separable_convolution(
                 source,
                 places(part, shapes, counts),
@@ -136,7 +136,7 @@ class Laplacian(Operator):
             if axis:
                 convolve.add(part.addresses, total.addresses, data.sizes)
         if total is not out:
-            convert.cast(total.addresses, out.addresses, data.sizes, np.float32, numpy_dtype(dtype))
+            call.kernels("convert").cast(total.addresses, out.addresses, data.sizes, np.float32, numpy_dtype(dtype))
         return out
 
     def _sizes(self, call: Call, name: str, axes: int) -> npt.NDArray[np.int64]:
