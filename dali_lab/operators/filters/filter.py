@@ -9,11 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16
+from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
@@ -115,35 +114,31 @@ class Filter(Operator):
         ):
             if wrong.any():
                 raise call.problem(message, sample=int(wrong.argmax()))
-        # OpenCV has no INT8 and FLOAT16; all their values are FLOAT ones too.
-        direct = data.dtype not in (INT8, FLOAT16)
-        source = data if direct else converted(data, FLOAT)
         out = call.allocate(shapes, dtype, data.layout)
-        work = out if direct or dtype == FLOAT else Batch.allocate(shapes, FLOAT)
-        self._filter(call, source, work, windows, anchors, fills, spatial)
-        return out if work is out else self._rounded(work, out)
+        self._filter(data, out, windows, anchors, fills, spatial)
+        return out
 
     def _filter(
-        self, call: Call, source: Batch, out: Batch, windows: Batch, anchors: Table, fills: Array | None,
-        spatial: list[int],
-    ) -> None:  # fmt: skip
-        valid = self.value("mode") == "valid"
-        for index in np.flatnonzero(source.sizes).tolist():
-            if call.cancelled():
-                return
-            window = windows.array(index)
-            extent = source.shapes[index, spatial]
-            places = []
-            for size, length, anchor in zip(extent.tolist(), window.shape, anchors[index].tolist(), strict=True):
-                inside = np.arange(size) if valid else np.arange(-anchor, size + length - 1 - anchor)
-                places.append(_places(inside, size, self.value("border")))
-            fill = source.array(index).dtype.type(0 if fills is None else fills[index])
-            planes = (-1, *extent.tolist(), *source.shapes[index, spatial[-1] + 1 :].tolist())
-            results = out.array(index).reshape(-1, *out.shapes[index, spatial[0] :].tolist())
-            for picture, result in zip(source.array(index).reshape(planes), results, strict=True):
-                for axis, where in enumerate(places):
-                    picture = _taken(picture, where, axis, fill)
-                _correlate(picture, window, result)
+        self, source: Batch, out: Batch, windows: Batch, anchors: Table, fills: Array | None, spatial: list[int]
+    ) -> None:
+        from dali_lab.kernels.cpu.correlate import correlate
+
+        count, axes = len(source), len(spatial)
+        shapes = np.ones((count, 5), np.int64)
+        shapes[:, 0] = source.shapes[:, : spatial[0]].prod(axis=1)
+        shapes[:, 4 - axes : 4] = source.shapes[:, spatial]
+        shapes[:, 4] = source.shapes[:, spatial[-1] + 1 :].prod(axis=1)
+        outs, lengths, places = np.ones((3, count, 3), np.int64)
+        outs[:, 3 - axes :] = out.shapes[:, spatial]
+        lengths[:, 3 - axes :] = windows.shapes
+        places[:] = 0
+        if self.value("mode") == "same":
+            places[:, 3 - axes :] = anchors
+        correlate(
+            source.addresses, out.addresses, shapes, outs, windows.addresses, lengths, places,
+            np.zeros(count, np.float32) if fills is None else fills.astype(np.float32),
+            self.value("border"), numpy_dtype(source.dtype), numpy_dtype(out.dtype),
+        )  # fmt: skip
 
     def _each_frame(self, call: Call, batch: Batch) -> Batch:
         """One sample for each frame, where one was given for each sequence."""
@@ -173,16 +168,6 @@ class Filter(Operator):
                 sample=index,
             )
         return np.where(anchors < 0, windows.shapes // 2, anchors)
-
-    def _rounded(self, work: Batch, out: Batch) -> Batch:
-        for index in np.flatnonzero(work.sizes).tolist():
-            target = out.array(index)
-            values = work.array(index)
-            if target.dtype.kind == "i":
-                limits = np.iinfo(target.dtype)
-                values = np.clip(np.rint(values), limits.min, limits.max)
-            target[...] = values.astype(target.dtype)
-        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -231,55 +216,6 @@ class Filter(Operator):
         yield ErrorCase((pictures, [window.astype(np.float64) for window in windows]), words=("FLOAT64", "2 axes"))
         small = samples.pictures(((2, 9),) * 3)
         yield ErrorCase((small, windows), {"mode": "valid"}, words=("larger than the image", "sample 0"))
-
-
-def _places(index: Table, size: int, border: str) -> Table:
-    """Which elements of an axis stand at `index` of the axis continued beyond its ends; −1 for the fill value."""
-    if border == "constant":
-        return np.where((index >= 0) & (index < size), index, -1)
-    if border == "clamp" or size == 1:
-        return np.clip(index, 0, size - 1)
-    if border == "wrap":
-        return index % size
-    period = 2 * size - 2 if border == "reflect_101" else 2 * size
-    place = index % period
-    return np.where(place < size, place, (period if border == "reflect_101" else period - 1) - place)
-
-
-def _taken(picture: Array, places: Table, axis: int, fill: Any) -> Array:
-    """The elements of an axis at `places`, with `fill` where they are −1."""
-    if len(places) == picture.shape[axis] and places[0] == 0 and places[-1] == len(places) - 1:
-        return picture
-    result = np.take(picture, np.maximum(places, 0), axis=axis)
-    outside = places < 0
-    if outside.any():
-        result[(slice(None),) * axis + (outside,)] = fill
-    return result
-
-
-def _correlate(padded: Array, window: Array, result: Array) -> None:
-    """Sums of products with the window wherever it lies inside, into `result`."""
-    from dali_lab.codecs.opencv import module
-
-    cv2 = module()
-    rows, columns = result.shape[window.ndim - 2 : window.ndim]
-    depth = {np.dtype(np.uint8): cv2.CV_8U, np.dtype(np.uint16): cv2.CV_16U, np.dtype(np.int16): cv2.CV_16S}.get(
-        result.dtype, cv2.CV_32F
-    )
-
-    def filtered(picture: Array, part: Array, kind: int) -> Array:
-        full = cv2.filter2D(np.ascontiguousarray(picture), kind, part, anchor=(0, 0), borderType=cv2.BORDER_REPLICATE)
-        return np.asarray(full[:rows, :columns]).reshape(rows, columns, *picture.shape[2:])
-
-    if window.ndim == 2:
-        result[...] = filtered(padded, window, depth)
-        return
-    for z in range(result.shape[0]):
-        total = sum(filtered(padded[z + k].astype(np.float32), part, cv2.CV_32F) for k, part in enumerate(window))
-        if result.dtype.kind in "iu":
-            limits = np.iinfo(result.dtype)
-            total = np.clip(np.rint(total), limits.min, limits.max)
-        result[z] = total
 
 
 def _windows(shapes: Iterable[tuple[int, int]]) -> list[Array]:
