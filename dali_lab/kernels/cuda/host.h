@@ -85,3 +85,4 @@ template <class T> static inline T atomicMax(T* where, T value) { T old = *where
 #define asinhf __builtin_asinhf
 #define acoshf __builtin_acoshf
 #define atanhf __builtin_atanhf
+#define fmaf __builtin_fmaf

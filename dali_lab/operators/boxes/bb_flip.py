@@ -30,6 +30,7 @@ class BbFlip(Operator):
     )
     outputs = (Output("boxes", kind="boxes"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
         Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
@@ -47,6 +48,11 @@ class BbFlip(Operator):
             sample = tuple(boxes.shapes[0].tolist())
             raise call.problem(f"takes boxes of 4 numbers, [N, 4], got shape {sample}")
         out = call.allocate(boxes.shapes, boxes.dtype, boxes.layout)
+        if call.gpu is not None:
+            flips = (call.numbers(name, np.int64) != 0 for name in ("horizontal", "vertical"))
+            counts = boxes.sizes // 4
+            call.kernels("boxes").flip_boxes(boxes.addresses, out.addresses, counts, *flips, not self.value("ltrb"))
+            return out
         source = flat(gathered(boxes)).reshape(-1, 4)
         target = flat(out).reshape(-1, 4)
         np.copyto(target, source)

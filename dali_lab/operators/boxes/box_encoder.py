@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.boxes.coordinates import box_table, sample_boxes
+from dali_lab.operators.boxes.coordinates import box_counts, sample_boxes
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import FLOAT, INT32
 
@@ -36,6 +36,7 @@ class BoxEncoder(Operator):
         Output("labels", kind="tensor", doc="Its label, INT32 ``(m,)``.", dtype=INT32),
     )
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg("anchors", "float", REQUIRED, "Left, top, right, bottom of each anchor.", vector=True),
         Arg(
@@ -71,10 +72,9 @@ class BoxEncoder(Operator):
         self._anchors: npt.NDArray[np.float32] = np.array(self.value("anchors"), np.float32).reshape(-1, 4)
 
     def run(self, call: Call, boxes: Batch, labels: Batch) -> tuple[Batch, Batch]:
-        from dali_lab.kernels.cpu import boxes as kernels
         from dali_lab.kernels.cpu.memory import like
 
-        _, counts = box_table(call, boxes)
+        counts = box_counts(call, boxes)
         if labels.dtype != INT32:
             raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
         if (labels.sizes != counts).any():
@@ -83,7 +83,7 @@ class BoxEncoder(Operator):
         anchors = len(self._anchors)
         out = call.allocate(np.broadcast_to((anchors, 4), (len(boxes), 2)), FLOAT)
         classes = call.allocate(np.full((len(boxes), 1), anchors), INT32, output=1)
-        kernels.encode(
+        call.kernels("boxes").encode(
             boxes.addresses, labels.addresses, counts, out.addresses, classes.addresses, self._anchors,
             np.float32(self.value("criteria")), self.value("offset"), np.float32(self.value("scale")),
             np.array(self.value("means"), np.float32), np.array(self.value("stds"), np.float32),

@@ -32,6 +32,7 @@ class CoordFlip(Operator):
     )
     outputs = (Output("points", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "layout",
@@ -60,6 +61,13 @@ class CoordFlip(Operator):
             if letter not in layout:
                 raise call.problem(f"'{letter}' is not in '{layout}'", argument="layout")
         out = call.allocate(points.shapes, points.dtype, points.layout)
+        if call.gpu is not None:
+            letters = layout[:width]
+            flips = np.stack([call.numbers(f"flip_{letter}", np.int64) != 0 for letter in letters], axis=1)
+            center = np.stack([call.numbers(f"center_{letter}", np.float32) for letter in letters], axis=1)
+            kernels = call.kernels("boxes")
+            kernels.flip_points(points.addresses, out.addresses, points.shapes[:, 0], flips, center)
+            return out
         source = flat(gathered(points)).reshape(-1, width)
         target = flat(out).reshape(-1, width)
         np.copyto(target, source)

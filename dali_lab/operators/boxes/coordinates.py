@@ -27,6 +27,18 @@ def box_table(call: Call, boxes: Batch, name: str = "boxes") -> tuple[Boxes, npt
     OperatorError
         If they are not float32, or a sample does not hold a multiple of four numbers.
     """
+    counts = box_counts(call, boxes, name)
+    return flat(gathered(boxes)).reshape(-1, 4), counts
+
+
+def box_counts(call: Call, boxes: Batch, name: str = "boxes") -> npt.NDArray[np.int64]:
+    """The number of boxes of each sample, ``int64[N]``.
+
+    Raises
+    ------
+    OperatorError
+        If they are not float32, or a sample does not hold a multiple of four numbers.
+    """
     if boxes.dtype != FLOAT:
         raise call.problem(f"takes {name} of FLOAT, got {boxes.dtype.name}")
     sizes = boxes.sizes
@@ -34,7 +46,8 @@ def box_table(call: Call, boxes: Batch, name: str = "boxes") -> tuple[Boxes, npt
         index = int((sizes % 4 != 0).argmax())
         shape = tuple(boxes.shapes[index].tolist())
         raise call.problem(f"takes {name} of 4 numbers, got shape {shape}", sample=index)
-    return flat(gathered(boxes)).reshape(-1, 4), sizes // 4
+    counts: npt.NDArray[np.int64] = sizes // 4
+    return counts
 
 
 def per_box(values: npt.NDArray[Any], counts: npt.NDArray[np.int64]) -> npt.NDArray[Any]:

@@ -21,6 +21,7 @@ class Merge(Operator):
     inputs = (Input("true", kind="any", doc="Samples for which the condition holds."), Input("false", kind="any"))
     arguments = (PREDICATE,)
     devices = ("cpu", "gpu")
+    on_gpu = True
     whole_batch = True
     joins_scopes = True
     hidden = True

@@ -44,6 +44,7 @@ class Split(Operator):
     outputs = (Output("true", kind="any"), Output("false", kind="any"))
     arguments = (PREDICATE, Arg("_if_stmt", "bool", False, "Part of an 'if' statement.", advanced=True))
     devices = ("cpu", "gpu")
+    on_gpu = True
     whole_batch = True
     hidden = True
     tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"

@@ -32,6 +32,8 @@ class CoordTransform(Operator):
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
     outputs = (Output("points", kind="tensor"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (2e-5, "a library's matrix product rounds in an order of its own")
     arguments = (
         Arg("M", "float", None, "The matrix, row by row; a single number stands for a multiple of the identity.",
             vector=True, tensor=True, per_frame=True, important=True),
@@ -75,9 +77,14 @@ class CoordTransform(Operator):
         out = call.allocate(shapes, self.value("dtype"), points.layout)
         if not int(out.sizes.sum()):
             return out
+        counts = points.shapes[:, :-1].prod(axis=1)
+        if call.gpu is not None:
+            kinds = types.numpy_dtype(points.dtype), types.numpy_dtype(out.dtype)
+            kernels = call.kernels("boxes")
+            kernels.transform_points(points.addresses, out.addresses, counts, matrix, offset, *kinds)
+            return out
         from dali_lab.kernels.cpu.casting import saturate_into
 
-        counts = points.shapes[:, :-1].prod(axis=1)
         source = flat(gathered(points)).reshape(-1, width)
         target = flat(out).reshape(-1, rows)
         if bool((matrix == matrix[:1]).all() and (offset == offset[:1]).all()):

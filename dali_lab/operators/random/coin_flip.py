@@ -50,7 +50,7 @@ class CoinFlip(Drawing):
         if wrong.any():
             index = int(wrong.argmax())
             raise call.problem(f"{probability[index]:g} is not in [0, 1]", argument="probability", sample=index)
-        out = call.allocate(self.shapes(call, like), dtype)
+        out = self.memory(call, like, dtype)
         random_streams.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
         return out
 

@@ -22,7 +22,13 @@ class Drawing(Operator):
     inputs: ClassVar[tuple[Input, ...]] = (SHAPE_LIKE,)
     outputs = (Output("numbers", kind="tensor"),)
     devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
+    on_gpu = True
     random = True
+
+    def memory(self, call: Call, like: tuple[Batch, ...], dtype: DALIDataType) -> Batch:
+        """Where the numbers are drawn: on the CPU, also for a GPU, so that they are the same on both."""
+        shapes = self.shapes(call, like)
+        return call.allocate(shapes, dtype) if call.gpu is None else Batch.allocate(shapes, dtype)
 
     def shapes(self, call: Call, like: tuple[Batch, ...]) -> npt.NDArray[np.int64]:
         """Shape of each sample, ``int64[N, ndim]``.

@@ -32,7 +32,7 @@ class Normal(Drawing):
         from dali_lab.executor import random_streams
 
         dtype = self.dtype_or(FLOAT)
-        out = call.allocate(self.shapes(call, like), dtype)
+        out = self.memory(call, like, dtype)
         random_streams.fill_normal(
             self.stream(call),
             out.addresses,

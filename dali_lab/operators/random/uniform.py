@@ -59,7 +59,7 @@ class Uniform(Drawing):
         from dali_lab.executor import random_streams
 
         dtype = self.dtype_or(FLOAT)
-        out = call.allocate(self.shapes(call, like), dtype)
+        out = self.memory(call, like, dtype)
         stream = self.stream(call)
         if self.has("values"):
             values = call.lists("values") or []
