@@ -70,14 +70,14 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
         </>
       }
     >
-      <div className="choices" role="radiogroup" aria-label="Pipeline">
+      <div className="program-list" role="radiogroup" aria-label="Pipeline">
         {pipelines.map(({ name: each, line, summary, runs }) => (
           <button
             key={each}
             type="button"
             role="radio"
             aria-checked={each === name}
-            className="choice"
+            className="program-entry"
             data-pipeline={each}
             onClick={() => setName(each)}
           >

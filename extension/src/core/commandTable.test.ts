@@ -1,0 +1,115 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PageSession } from '../../dev/session';
+import { COMMANDS, execute } from './commandTable';
+import { Editor } from './editor';
+import type { GraphDocument } from './document';
+
+/** What changes the graph; all others must leave it as it is. */
+const EDITS = new Set([
+  'cut',
+  'paste',
+  'duplicate',
+  'delete',
+  'bypass',
+  'collapse',
+  'output',
+  'group',
+  'ungroup',
+  'note',
+  'arrange',
+  'align-left',
+  'align-centre',
+  'align-right',
+  'align-top',
+  'align-middle',
+  'align-bottom',
+  'align-across',
+  'align-down',
+  'nudge-ArrowLeft',
+  'nudge-ArrowRight',
+  'nudge-ArrowUp',
+  'nudge-ArrowDown',
+]);
+
+let editor: Editor;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal('navigator', { clipboard: { writeText: () => Promise.resolve() } });
+  editor = new Editor(new PageSession('three'), { make: () => 'blob:', release: () => undefined });
+  // The session in the page draws its pictures with a browser's canvas.
+  editor.previews.ask = () => undefined;
+  await vi.advanceTimersByTimeAsync(500);
+  editor.canvas = {
+    fit: () => undefined,
+    zoom: () => undefined,
+    centre: () => ({ x: 0, y: 0 }),
+    focus: () => undefined,
+    pointer: () => ({ place: { x: 40, y: 60 }, at: { x: 1, y: 2 } }),
+    release: () => undefined,
+    sizeOf: () => ({ width: 200, height: 120 }),
+    focusNode: () => undefined,
+    reveal: () => undefined,
+  };
+});
+
+afterEach(() => {
+  editor.dispose();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+/** Three nodes out of line, all selected, the first two in a group of their own. */
+function prepare(): GraphDocument {
+  const ids = Object.keys(editor.history.document.nodes).slice(0, 3);
+  const nodes = { ...editor.history.document.view.nodes };
+  ids.forEach(
+    (id, index) => (nodes[id] = { ...nodes[id], x: index * 317 + index ** 2 * 20, y: index * index * 41 }),
+  );
+  editor.edit('scatter', (document) => ({
+    ...document,
+    view: { ...document.view, nodes, groups: [{ id: 'g', title: 'G', nodes: ids.slice(0, 2) }] },
+  }));
+  editor.select(ids);
+  return editor.history.document;
+}
+
+describe('every command', () => {
+  it.each(COMMANDS.map(({ id }) => id))('%s is undone as one step, or is no step', async (id) => {
+    const before = prepare();
+    const steps = editor.history.state.get().done;
+    if (id === 'paste') execute(editor, 'copy');
+    if (id === 'undo' || id === 'redo' || id === 'new') return;
+    const done = execute(editor, id);
+    await vi.advanceTimersByTimeAsync(0);
+    const after = editor.history.document;
+    if (!EDITS.has(id)) {
+      expect(after).toEqual(before);
+      return;
+    }
+    expect(done).toBe(true);
+    expect(after).not.toEqual(before);
+    expect(editor.history.state.get().done).toBe(steps + 1);
+    expect(execute(editor, 'undo')).toBe(true);
+    expect(JSON.stringify(editor.history.document)).toBe(JSON.stringify(before));
+    expect(execute(editor, 'redo')).toBe(true);
+    expect(editor.history.document).toEqual(after);
+  });
+
+  it('changes nothing in a graph that is read-only', async () => {
+    const before = prepare();
+    editor.info.update((info) => ({ ...info, readOnly: true }));
+    for (const id of EDITS) {
+      editor.select(Object.keys(before.nodes).slice(0, 3));
+      execute(editor, id);
+    }
+    await vi.advanceTimersByTimeAsync(0);
+    expect(editor.history.document).toBe(before);
+  });
+
+  it('has words, and keys that nothing else has', () => {
+    const keys = COMMANDS.flatMap((command) => command.keys ?? []);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const { label } of COMMANDS) expect(label).toMatch(/^[A-Z]/);
+  });
+});
