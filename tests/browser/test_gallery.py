@@ -112,7 +112,7 @@ def test_random_draws_differ_and_boxes_are_drawn(wall: Tab) -> None:
     wait_for(wall, lambda: page.locator('[data-testid="gallery-draws"] img').count() == 8)
     shown = [picture(wall, f'[data-testid="gallery-draws"] .frame:nth-child({index}) img') for index in range(1, 5)]
     assert len({tuple(one) for one in shown}) > 1
-    boxes = page.locator('[data-testid="gallery-pair"] [data-overlay="box"]')
+    boxes = page.locator('[data-testid="gallery-pair"] [data-overlay="boxes"] rect')
     wait_for(wall, lambda: boxes.count() >= 4)
     first = '[data-testid="gallery-pair"] img[alt="before"]'
     before = picture(wall, first)

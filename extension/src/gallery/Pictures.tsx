@@ -1,7 +1,7 @@
 /** Pictures of the gallery: one with its overlays, and two under a slider. */
 import { useState, type CSSProperties, type PointerEvent } from 'react';
 import type { Picture } from '../core/previews';
-import { Overlays } from '../pictures/Overlays';
+import { Mask, Shapes } from '../pictures/Overlays';
 import type { DrawnOverlay } from './model';
 
 interface FrameProperties {
@@ -22,7 +22,22 @@ export function Frame({ picture, overlay, alt, className = '' }: FrameProperties
     >
       <div className="frame-inner">
         <img src={picture.url} alt={alt} draggable={false} />
-        {overlay && <Overlays {...overlay} />}
+        {overlay?.mask && <Mask url={overlay.mask.url} />}
+        {(['boxes', 'points'] as const).map((kind) => {
+          const items = overlay?.[kind];
+          return (
+            items && (
+              <Shapes
+                key={kind}
+                kind={kind}
+                items={items}
+                width={picture.width}
+                height={picture.height}
+                label={`${items.length} ${kind}`}
+              />
+            )
+          );
+        })}
       </div>
     </div>
   );
