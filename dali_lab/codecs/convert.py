@@ -93,7 +93,7 @@ def to_dtype(array: Array, output_type: str, dtype: npt.DTypeLike) -> Array:
         return np.ascontiguousarray(array)
     if array.dtype == np.uint8 and wanted == np.uint16:
         return np.multiply(array, np.uint16(257), order="C", dtype=np.uint16)
-    precise = array.dtype in _WIDE or wanted in _WIDE
+    precise = array.dtype in _WIDE or wanted == np.float64
     values = np.multiply(
         array, _scale(array.dtype, wanted, precise), order="C", dtype=np.float64 if precise else np.float32
     )
@@ -121,6 +121,9 @@ def _saturated(values: Array, wanted: np.dtype[Any]) -> Array:
     limits = np.iinfo(wanted)
     # NaN, which a file of real numbers may hold, becomes zero.
     np.nan_to_num(values, copy=False, nan=0.0)
+    if wanted.itemsize >= 4:
+        # The largest of these numbers are none of float32.
+        values = values.astype(np.float64)
     return np.clip(values, limits.min, limits.max, out=values).astype(wanted)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib.util
 import os
+import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,9 @@ Region = tuple[int, int, int, int]
 
 # Both libraries read these when they are loaded. What they would print is told by `CodecError` instead.
 _QUIET = {"PYNVIMGCODEC_VERBOSITY": "0", "OPENCV_LOG_LEVEL": "OFF"}
+# The modules that decode on a GPU, by the libraries they load. Each complains at length where its library is missing.
+_GPU_MODULES = ("nvjpeg", "nvjpeg2k", "nvtiff")
+_MODULES_VARIABLE = "NVIMGCODEC_EXTENSIONS_PATH"
 
 _loading = threading.Lock()
 _thread = threading.local()
@@ -93,7 +100,7 @@ def _load() -> Any:
         with _loading:
             if _module is None and not _missing:
                 try:
-                    with _quietly():
+                    with _quietly(), _host_modules_alone():
                         from nvidia import nvimgcodec
 
                         # Its extensions are loaded by the first decoder.
@@ -114,6 +121,39 @@ def _quietly() -> Iterator[None]:
     finally:
         for name in ours:
             os.environ.pop(name, None)
+
+
+@contextmanager
+def _host_modules_alone() -> Iterator[None]:
+    """While the library is loaded, offer it a folder without its GPU modules, if none of them has its library."""
+    folder = _modules_folder()
+    if folder is None or _MODULES_VARIABLE in os.environ or any(map(_has_library, _GPU_MODULES)):
+        yield
+        return
+    with tempfile.TemporaryDirectory(prefix="dali_lab-", ignore_cleanup_errors=True) as chosen:
+        left_out = tuple(f"lib{name}_ext." for name in _GPU_MODULES)
+        for module in folder.iterdir():
+            if not module.name.startswith(left_out):
+                os.symlink(module, os.path.join(chosen, module.name))
+        os.environ[_MODULES_VARIABLE] = chosen
+        try:
+            yield
+        finally:
+            os.environ.pop(_MODULES_VARIABLE, None)
+
+
+def _modules_folder() -> Path | None:
+    spec = importlib.util.find_spec("nvidia.nvimgcodec")
+    folder = Path(spec.origin).parent / "extensions" if spec is not None and spec.origin else None
+    return folder if folder is not None and folder.is_dir() else None
+
+
+def _has_library(name: str) -> bool:
+    """Whether a library of NVIDIA's is on this machine: in a wheel beside this one, or where the system looks."""
+    import nvidia
+
+    wheels = (path for root in nvidia.__path__ for path in Path(root).glob(f"*/lib*/lib{name}.so*"))
+    return next(wheels, None) is not None or ctypes.util.find_library(name) is not None
 
 
 def _new_decoder(library: Any, use_fast_idct: bool) -> Any:

@@ -11,10 +11,10 @@ from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, pnm_header
 
 
 def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
-    """The picture as HWC; bitmaps (P1 and P4) become 0 and 255, other values stay as stored.
+    """The picture as HWC; bitmaps (P1 and P4) become 0 and 255, values of text are scaled to 255 if they go less far.
 
-    Where the largest value has more than 8 bits but is not 65535, values lose their lower 8 bits: so do
-    NVIDIA DALI's, and a picture of 12 bits comes out dark there as here.
+    Other values stay as stored. Where the largest value has more than 8 bits but is not 65535, values lose their lower
+    8 bits: so do NVIDIA DALI's, and a picture of 12 bits comes out dark there as here.
 
     Raises
     ------
@@ -45,6 +45,9 @@ def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
         except (ValueError, OverflowError):
             raise CodecError("bad PNM pixels: a number was expected") from None
         values = np.clip(values, 0, largest)
+        if largest < 255:
+            # As text, and only so, values are scaled to 8 bits, fractions cut off.
+            values = values * 255 // largest
     if values.size < count:
         raise CodecError(f"truncated PNM: {values.size} of {count} values")
     return _narrow(values.astype(info.dtype), largest).reshape(shape)

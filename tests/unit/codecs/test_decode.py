@@ -180,3 +180,16 @@ def test_decoding_after_a_fork() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["0", "False"]
+
+
+def test_nothing_is_printed_where_there_are_no_libraries_for_a_gpu() -> None:
+    """In a process of its own: the library is loaded once."""
+    program = """
+import os
+from dali_lab.codecs import nvimgcodec
+nvimgcodec._has_library = lambda name: False
+print(nvimgcodec.available(), "NVIMGCODEC_EXTENSIONS_PATH" in os.environ)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.split() == [str(nvimgcodec.available()), "False"]

@@ -12,7 +12,6 @@ import dali_lab
 from dali_lab.schema import samples
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of this test")
-import nvidia.dali.fn  # noqa: E402
 
 
 def dumped(engine: Any, folder: Path, arrays: list[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
