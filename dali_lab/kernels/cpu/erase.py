@@ -94,15 +94,20 @@ def erase(
     fill_axis
         Axis along which `fill` has its values; -1 if there is one value.
     """
+    item = like_size(np.dtype(dtype).itemsize)
+    elements = rows(fill_elements(fill, dtype), item.dtype)
+    _erase(rows(src), rows(dst), rows(shapes), rows(starts), rows(stops), elements, fill_axis, item)
+
+
+def fill_elements(fill: Array, dtype: Any) -> Array:
+    """Fill values as the bytes of elements, ``[N or 1, K]``: without their fraction for whole numbers, and clamped."""
     kind = np.dtype(dtype)
     values = np.atleast_2d(np.asarray(fill, np.float64))
     if kind.kind in "iu":
         info = np.iinfo(kind)
         values = np.clip(np.trunc(values), float(info.min), float(info.max))
-    item = like_size(kind.itemsize)
     with np.errstate(over="ignore"):
-        elements = rows(values.astype(kind), kind).view(item.dtype)
-    _erase(rows(src), rows(dst), rows(shapes), rows(starts), rows(stops), elements, fill_axis, item)
+        return np.ascontiguousarray(values.astype(kind)).view(f"u{kind.itemsize}")
 
 
 def erase_regions(

@@ -86,3 +86,6 @@ template <class T> static inline T atomicMax(T* where, T value) { T old = *where
 #define acoshf __builtin_acoshf
 #define atanhf __builtin_atanhf
 #define fmaf __builtin_fmaf
+#define fmaf __builtin_fmaf
+#define fma __builtin_fma
+#define lgamma __builtin_lgamma

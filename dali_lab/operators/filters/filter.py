@@ -51,6 +51,8 @@ class Filter(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
+    cpu_inputs = (2,)
     arguments = (
         Arg(
             "anchor",
@@ -115,14 +117,13 @@ class Filter(Operator):
             if wrong.any():
                 raise call.problem(message, sample=int(wrong.argmax()))
         out = call.allocate(shapes, dtype, data.layout)
-        self._filter(data, out, windows, anchors, fills, spatial)
+        self._filter(call, data, out, windows, anchors, fills, spatial)
         return out
 
     def _filter(
-        self, source: Batch, out: Batch, windows: Batch, anchors: Table, fills: Array | None, spatial: list[int]
-    ) -> None:
-        from dali_lab.kernels.cpu.correlate import correlate
-
+        self, call: Call, source: Batch, out: Batch, windows: Batch, anchors: Table, fills: Array | None,
+        spatial: list[int],
+    ) -> None:  # fmt: skip
         count, axes = len(source), len(spatial)
         shapes = np.ones((count, 5), np.int64)
         shapes[:, 0] = source.shapes[:, : spatial[0]].prod(axis=1)
@@ -134,7 +135,7 @@ class Filter(Operator):
         places[:] = 0
         if self.value("mode") == "same":
             places[:, 3 - axes :] = anchors
-        correlate(
+        call.kernels("correlate").correlate(
             source.addresses, out.addresses, shapes, outs, windows.addresses, lengths, places,
             np.zeros(count, np.float32) if fills is None else fills.astype(np.float32),
             self.value("border"), numpy_dtype(source.dtype), numpy_dtype(out.dtype),

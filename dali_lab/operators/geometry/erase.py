@@ -26,6 +26,7 @@ class Erase(Operator):
     inputs = (Input("data", doc="Samples of any type and layout."),)
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "anchor",
@@ -69,8 +70,7 @@ class Erase(Operator):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import erase
-
+        erase = call.kernels("erase")
         axes = self._axes(call, data)
         anchors, extents = self._rectangles(call, len(axes))
         normalized = self.value("normalized")

@@ -31,6 +31,7 @@ class Paste(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "ratio",
@@ -76,8 +77,6 @@ class Paste(Operator):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import copy
-
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         ratio = self._checked(call, "ratio", 1.0, np.inf)
@@ -97,7 +96,7 @@ class Paste(Operator):
             starts[:, axis] = -((canvas - extent).astype(np.float32) * place).astype(np.int64)
         out = call.allocate(shapes, UINT8, data.layout)
         fill = np.clip(colour, 0, 255).astype(np.uint8)
-        copy.copy_window(
+        call.kernels("copy").copy_window(
             data.addresses,
             out.addresses,
             data.shapes,

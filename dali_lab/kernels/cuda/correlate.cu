@@ -1,0 +1,52 @@
+// Correlation with windows of any size: one fused sum in float32 over the taps, rows of a window one after the other.
+
+enum { REFLECT_101, REFLECT_1001, WRAP, CLAMP, CONSTANT };
+
+// Which element of an axis stands at `index` of the axis continued beyond its ends; -1 for the fill value.
+__device__ inline int place_of(int index, int size, int border) {
+    if (index >= 0 && index < size) return index;
+    if (border == CONSTANT) return -1;
+    if (border == CLAMP || size == 1) return index < 0 ? 0 : size - 1;
+    const int period = border == WRAP ? size : border == REFLECT_101 ? 2 * size - 2 : 2 * size;
+    int place = index % period;
+    if (place < 0) place += period;
+    if (border == WRAP || place < size) return place;
+    return (border == REFLECT_101 ? period : period - 1) - place;
+}
+
+template <class In, class Out> __device__ void correlate(const CorrelateSample* table, const CorrelateParam& param) {
+    FOR_SAMPLES(s) {
+        const CorrelateSample& sample = table[s];
+        const float* window = (const float*)sample.window;
+        Out* out = (Out*)sample.out;
+        const int depth = sample.depth, height = sample.height, width = sample.width, channels = sample.channels;
+        const i64 pitch = (i64)width * channels;
+        FOR_ELEMENTS(i, sample.total) {
+            Divided at = divide(i, channels);
+            const int channel = at.rest;
+            at = divide(at.quotient, sample.out_width);
+            const int left = at.rest - sample.anchor_x;
+            at = divide(at.quotient, sample.out_height);
+            const int top = at.rest - sample.anchor_y;
+            at = divide(at.quotient, sample.out_depth);
+            const int front = at.rest - sample.anchor_z;
+            const In* data = (const In*)sample.data + at.quotient * depth * height * pitch + channel;
+            const float* tap = window;
+            float sum = 0.0f;
+            for (int k = 0; k < sample.taps_z; ++k) {
+                const int z = place_of(front + k, depth, param.border);
+                for (int j = 0; j < sample.taps_y; ++j) {
+                    const int y = place_of(top + j, height, param.border);
+                    const In* row = data + ((i64)z * height + y) * pitch;
+                    for (int n = 0; n < sample.taps_x; ++n) {
+                        const int x = place_of(left + n, width, param.border);
+                        const bool outside = x < 0 || y < 0 || z < 0;
+                        const float value = outside ? sample.fill : (float)widen(row[(i64)x * channels]);
+                        sum = fmaf(value, *tap++, sum);
+                    }
+                }
+            }
+            out[i] = saturate<Out>(Traits<Out>::is_float ? sum : rintf(sum));
+        }
+    }
+}
