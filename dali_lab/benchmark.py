@@ -138,10 +138,11 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
 
         pipeline: Any = Pipeline.from_graph(load(path), **settings)
     else:
-        from nvidia.dali import Pipeline as TheirPipeline
+        from importlib import import_module
 
+        their: Any = import_module("nvidia.dali")
         known = {name: value for name, value in settings.items() if value is not None}
-        pipeline = TheirPipeline.deserialize(filename=path, device_id=None, **known)
+        pipeline = their.Pipeline.deserialize(filename=path, device_id=None, **known)
     pipeline.build()
     return pipeline
 

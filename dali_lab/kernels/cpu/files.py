@@ -26,13 +26,20 @@ _PRIVATE = getattr(mmap, "MAP_PRIVATE", 2)
 _SOON = getattr(mmap, "MADV_WILLNEED", 3)
 
 _address, _int, _long = nb_types.intp, nb_types.int32, nb_types.int64
-_open = ExternalFunction("open", _int(_address, _int))  # type: ignore[no-untyped-call]
-_close = ExternalFunction("close", _int(_int))  # type: ignore[no-untyped-call]
-_lseek = ExternalFunction("lseek", _long(_int, _long, _int))  # type: ignore[no-untyped-call]
-_pread = ExternalFunction("pread", _long(_int, _address, _address, _long))  # type: ignore[no-untyped-call]
-_mmap = ExternalFunction("mmap", _address(_address, _address, _int, _int, _int, _long))  # type: ignore[no-untyped-call]
-_munmap = ExternalFunction("munmap", _int(_address, _address))  # type: ignore[no-untyped-call]
-_madvise = ExternalFunction("madvise", _int(_address, _address, _int))  # type: ignore[no-untyped-call]
+
+
+def _function(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of the C library."""
+    return ExternalFunction(name, result(*arguments))
+
+
+_open = _function("open", _int, _address, _int)
+_close = _function("close", _int, _int)
+_lseek = _function("lseek", _long, _int, _long, _int)
+_pread = _function("pread", _long, _int, _address, _address, _long)
+_mmap = _function("mmap", _address, _address, _address, _int, _int, _int, _long)
+_munmap = _function("munmap", _int, _address, _address)
+_madvise = _function("madvise", _int, _address, _address, _int)
 
 
 @part
@@ -51,7 +58,7 @@ def _read(handle: Any, offset: Any, count: Any, target: Any) -> Any:
 
 
 @kernel
-def read_whole(paths: Array, start: int, capacity: int, addresses: Array, sizes: Array) -> int:
+def read_whole(paths: Array, start: int, capacity: int, addresses: Array, sizes: Array) -> Any:
     """Read files one after the other into a block of `capacity` bytes at `start`; fill in where and how long.
 
     A file that does not fit any more is not read, but its size is filled in.
@@ -81,7 +88,7 @@ def _header_end(head: Array) -> Any:
 
 
 @kernel
-def read_heads(paths: Array, heads: Array, sizes: Array) -> int:
+def read_heads(paths: Array, heads: Array, sizes: Array) -> Any:
     """Read the header of each NumPy file into a row of `heads` (``uint8[N, length]``) and fill in the file's size.
 
     A row holds zeros after the header, and the beginning of a header that is longer than a row.
@@ -138,7 +145,7 @@ def groups_of_rows(table: Array, group: Array) -> int:
 
 
 @kernel
-def read_ranges(paths: Array, offsets: Array, counts: Array, addresses: Array) -> int:
+def read_ranges(paths: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
     """Read ``counts[i]`` bytes of file `i` from ``offsets[i]`` on to ``addresses[i]``."""
     for i in range(paths.shape[0]):
         handle = _open(paths[i], _READ)
@@ -152,7 +159,7 @@ def read_ranges(paths: Array, offsets: Array, counts: Array, addresses: Array) -
 
 
 @kernel
-def map_files(paths: Array, ends: Array, soon: bool, addresses: Array) -> int:
+def map_files(paths: Array, ends: Array, soon: bool, addresses: Array) -> Any:
     """Map the first ``ends[i]`` bytes of each file, privately: what is written there does not reach the file.
 
     With `soon`, the system is told to have them read by the time they are looked at.
