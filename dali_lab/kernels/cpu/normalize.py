@@ -15,7 +15,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
-from dali_lab.kernels.cpu.pixel_vectors import finish_normalized
+from dali_lab.kernels.cpu.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
@@ -125,6 +125,37 @@ def _crop_mirror_normalize(
                     )  # fmt: skip
 
 
+@kernel
+def _crop_mirror_normalize_pixels(
+    src: Array, dst: Array, src_shapes: Array, windows: Array, mirror: Array, mean: Array, inverse: Array
+) -> None:
+    """The same for windows inside uint8 pictures of three channels that become float32 planes, with the same result.
+
+    `mean` and `inverse` are those of :func:`_lanes`.
+    """
+    for i in range(src.shape[0]):
+        frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
+        top, left, out_height, out_width = windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3]
+        centre = mean[min(i, mean.shape[0] - 1)].ctypes.data
+        factor = inverse[min(i, inverse.shape[0] - 1)].ctypes.data
+        plane = out_height * out_width * 4
+        for frame in range(frames):
+            for y in range(out_height):
+                row = src[i] + ((frame * height + top + y) * width + left) * 3
+                goal = dst[i] + frame * 3 * plane + y * out_width * 4
+                if mirror[i]:
+                    normalize_mirrored_row(row, centre, factor, goal, plane, out_width)
+                else:
+                    normalize_row(row, centre, factor, goal, plane, out_width)
+
+
+def _are_inside(src_shapes: Array, windows: Array) -> bool:
+    """Whether pictures have three channels and windows lie within them, wide enough for the vectors."""
+    table, cut = np.asarray(src_shapes), np.asarray(windows)
+    inside = (cut[:, :2] >= 0).all() and (cut[:, :2] + cut[:, 2:] <= table[:, 1:3]).all()
+    return bool(len(table) and inside and (table[:, 3] == 3).all() and (cut[:, 3] >= STEP).all())
+
+
 def crop_mirror_normalize(
     src: Array,
     dst: Array,
@@ -170,6 +201,12 @@ def crop_mirror_normalize(
     -----
     Equal to NVIDIA DALI, to the bit. For volumes take depth as frames where channels come last on both sides.
     """
+    floats = np.dtype(src_dtype) == np.uint8 and np.dtype(dst_dtype) == np.float32
+    if floats and planar_dst and not planar_src and out_channels == 3 and _are_inside(src_shapes, windows):
+        _crop_mirror_normalize_pixels(
+            rows(src), rows(dst), rows(src_shapes), rows(windows), rows(mirror), _lanes(mean), _lanes(inverse)
+        )
+        return
     stand = like(dst_dtype)
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
     _crop_mirror_normalize(

@@ -113,6 +113,22 @@ def _weighted(
     return _loop(builder, count, [_vector(0.0)] * vectors, turn)
 
 
+_PAIRS = (
+    (0, [0, 1, 2, 2, 3, 4, 5, 5]),
+    (0, [6, 7, 8, 8, 9, 10, 11, 11]),
+    (1, [4, 5, 6, 6, 7, 8, 9, 9]),
+    (1, [10, 11, 12, 12, 13, 14, 15, 15]),
+)
+"""Where two pixels of four lanes are among the 24 values of three vectors: the left one of two, and the lanes."""
+
+
+def _read_bytes(builder: Any, address: Any) -> list[Any]:
+    """Eight uint8 pixels of three channels as three float32 vectors."""
+    wide = ir.VectorType(ir.IntType(32), STEP)
+    small = [_load(builder, _add(builder, address, STEP * i), ir.VectorType(_byte, STEP)) for i in range(3)]
+    return [builder.sitofp(builder.zext(value, wide), ir.VectorType(_float, STEP)) for value in small]
+
+
 def _void(arguments: int) -> Any:
     return nb_types.void(*[nb_types.int64] * arguments)
 
@@ -131,16 +147,12 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, weights, count, out, pixels = arguments
-        small = ir.VectorType(_byte, STEP)
-        wide = ir.VectorType(ir.IntType(32), STEP)
 
         def body(place: Any) -> None:
             offset = builder.mul(place, _i64(3))
 
             def read(row: Any) -> list[Any]:
-                start = builder.add(row, offset)
-                values = [_load(builder, _add(builder, start, STEP * i), small) for i in range(3)]
-                return [builder.sitofp(builder.zext(v, wide), ir.VectorType(_float, STEP)) for v in values]
+                return _read_bytes(builder, builder.add(row, offset))
 
             sums = []
             for index in range(4):
@@ -156,15 +168,7 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
                     )
                 )
             goal = builder.add(out, builder.mul(place, _i64(64)))
-            # Where two pixels of four lanes are among the 24 values of three vectors.
-            for pair, (left, lanes) in enumerate(
-                (
-                    (0, [0, 1, 2, 2, 3, 4, 5, 5]),
-                    (0, [6, 7, 8, 8, 9, 10, 11, 11]),
-                    (1, [4, 5, 6, 6, 7, 8, 9, 9]),
-                    (1, [10, 11, 12, 12, 13, 14, 15, 15]),
-                )
-            ):
+            for pair, (left, lanes) in enumerate(_PAIRS):
                 p, q, r, s = (_shuffle(builder, values[left], values[left + 1], lanes) for values in sums)
                 for half in range(2):
                     picked = [4 * half + lane for lane in range(4)]
@@ -286,15 +290,100 @@ def finish_normalized(
 
         def body(place: Any) -> None:
             values = _sum_pixels(builder, rows, weights, count, place)
-            a, b, c, d = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
-            goal = builder.add(out, builder.mul(place, _i64(4)))
-            for channel in range(3):
-                lanes = [channel + 4 * i for i in range(4)]
-                left, right = _shuffle(builder, a, b, lanes), _shuffle(builder, c, d, lanes)
-                _store(builder, _shuffle(builder, left, right, list(range(STEP))), goal)
-                goal = builder.add(goal, pitch)
+            pairs = [builder.fmul(builder.fsub(value, centre), factor) for value in values]
+            _planes(builder, pairs, builder.add(out, builder.mul(place, _i64(4))), pitch, False)
 
         _steps(builder, pixels, body)
         return context.get_dummy_value()
 
     return _void(8), codegen
+
+
+def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bool) -> None:
+    """Store eight pixels, given as vectors of two pixels of four lanes, into a row of each of three planes."""
+    a, b, c, d = pairs
+    for channel in range(3):
+        lanes = [channel + 4 * i for i in range(4)]
+        order = list(range(STEP))
+        left, right = _shuffle(builder, a, b, lanes), _shuffle(builder, c, d, lanes)
+        _store(builder, _shuffle(builder, left, right, order[::-1] if backwards else order), goal)
+        goal = builder.add(goal, pitch)
+
+
+def _normalize_row(backwards: bool) -> Any:
+    @intrinsic
+    def normalize_row(typingctx: Any, row: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any) -> Any:
+        """Write ``(value - mean) * inverse`` of a row of uint8 pixels in float32, each channel by itself.
+
+        Parameters
+        ----------
+        mean, inverse, out, pitch
+            As for :func:`finish_normalized`.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row, mean, inverse, out, pitch, pixels = arguments
+            kind = ir.VectorType(_float, STEP)
+            centre, factor = _load(builder, mean, kind, 4), _load(builder, inverse, kind, 4)
+
+            def body(place: Any) -> None:
+                a, b, c = _read_bytes(builder, builder.add(row, builder.mul(place, _i64(3))))
+                pairs = [_shuffle(builder, *((a, b), (b, c))[left], lanes) for left, lanes in _PAIRS]
+                pairs = [builder.fmul(builder.fsub(pair, centre), factor) for pair in pairs]
+                first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
+                _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
+
+            _steps(builder, pixels, body)
+            return context.get_dummy_value()
+
+        return _void(6), codegen
+
+    return normalize_row
+
+
+normalize_row = _normalize_row(False)
+normalize_mirrored_row = _normalize_row(True)
+
+
+@intrinsic
+def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: Any) -> Any:
+    """Blend two neighbours of a row with those of the row below, and write a uint8 pixel.
+
+    Along x first, as ``a * (1 - qx) + b * qx``, then along y as ``upper + (lower - upper) * qy``; the sum is rounded
+    half away from zero. Eight bytes are read of each row and four are written: there must be something after the six
+    and the three that count, and pixels are written in ascending order.
+
+    Parameters
+    ----------
+    upper, lower
+        Addresses of the left one of each two pixels.
+    qx, qy
+        ``float32`` distances from it, 0 to 1.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        upper, lower, qx, qy, out = arguments
+        four = ir.VectorType(_float, 4)
+        whole = cgutils.get_or_insert_function(builder.module, ir.FunctionType(four, [four]), "llvm.trunc.v4f32")
+        right = _splat(builder, qx, 4)
+        left = builder.fsub(ir.Constant(four, [1.0] * 4), right)
+
+        def across(address: Any) -> Any:
+            small = _load(builder, address, ir.VectorType(_byte, STEP))
+            small = _shuffle(builder, small, small, [0, 1, 2, 2, 3, 4, 5, 5])
+            wide = builder.zext(small, ir.VectorType(ir.IntType(32), STEP))
+            values = builder.sitofp(wide, ir.VectorType(_float, STEP))
+            a, b = (_shuffle(builder, values, values, [4 * half + i for i in range(4)]) for half in range(2))
+            return builder.fadd(builder.fmul(a, left), builder.fmul(b, right))
+
+        top, bottom = across(upper), across(lower)
+        value = builder.fadd(top, builder.fmul(builder.fsub(bottom, top), _splat(builder, qy, 4)))
+        floor = builder.call(whole, [value])
+        rest = builder.fsub(value, floor)
+        value = builder.fadd(floor, builder.call(whole, [builder.fadd(rest, rest)]))
+        # A blend of bytes is never negative, and rounds to 255 at most.
+        pixel = builder.trunc(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), ir.VectorType(_byte, 4))
+        _store(builder, pixel, out)
+        return context.get_dummy_value()
+
+    return nb_types.void(nb_types.int64, nb_types.int64, nb_types.float32, nb_types.float32, nb_types.int64), codegen
