@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max"]
+Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max", "spread"]
 
 _ACCUMULATORS = ("f8", "i8", "u8")
-_MODES = {"sum": 0, "mean": 0, "mean_square": 1, "rms": 1, "variance": 2, "std_dev": 2, "min": 3, "max": 4}
-_ENDS = {"sum": 0, "mean": 1, "mean_square": 1, "rms": 2, "variance": 3, "std_dev": 4, "min": 5, "max": 5}
+_MODES = {"sum": 0, "mean": 0, "mean_square": 1, "rms": 1, "variance": 2, "std_dev": 2, "min": 3, "max": 4, "spread": 2}
+_ENDS = {"sum": 0, "mean": 1, "mean_square": 1, "rms": 2, "variance": 3, "std_dev": 4, "min": 5, "max": 5, "spread": 0}
 _LEAST_WORK = 64
 """Elements that a thread should have to add before another one helps."""
 _MOST_PARTS = 1024
@@ -63,13 +63,14 @@ def reduce(
     mean: Batch | None = None,
     ddof: int = 0,
     start: Any = 0,
+    count: Array | None = None,
 ) -> None:
     """Reduce axes of each sample; large ones in parts that many threads add up.
 
     Parameters
     ----------
     kind
-        What is found.
+        What is found; ``"spread"`` is the sum of squared distances from `mean`.
     data, out
         Samples, and allocated results of as many elements as the axes that are left have.
     axes
@@ -80,6 +81,8 @@ def reduce(
         For the spreads: subtracted from the number of elements.
     start
         For extremes: the result for no elements.
+    count
+        Number of elements that means are of, ``[N]``, where they are not all of the sample's.
     """
     shapes, result = data.shapes, numpy_dtype(out.dtype)
     strides = np.ones_like(shapes)
@@ -94,9 +97,9 @@ def reduce(
     parts = int(np.clip(length.max() // _LEAST_WORK, 1, max(1, _MOST_PARTS // int(outputs.max()))))
     accumulator = FLOAT64 if result.kind == "f" else INT64 if result.kind == "i" else UINT64
     mode = _MODES[kind]
-    count = length - ddof
-    if mode == _MODES["variance"] and not axes:
-        length, count = np.zeros_like(length), np.ones_like(length)  # as on the CPU, 0 whatever the mean
+    number = length - ddof if count is None else count
+    if kind in ("variance", "std_dev") and not axes:
+        length, number = np.zeros_like(length), np.ones_like(length)  # as on the CPU, 0 whatever the mean
     sums = gpu.batch((outputs * parts).reshape(-1, 1), accumulator)
     begin = np.array([start if mode > 2 else 0], numpy_dtype(accumulator))
     sample: dict[str, Any] = {
@@ -123,6 +126,6 @@ def reduce(
         gpu,
         (numpy_dtype(accumulator), result),
         outputs,
-        {"parts": sums.addresses, "out": out.addresses, "total": outputs, "count": count},
+        {"parts": sums.addresses, "out": out.addresses, "total": outputs, "count": number},
         {"parts": parts, "mode": mode, "kind": _ENDS[kind]},
     )

@@ -35,6 +35,8 @@ class Normalize(Operator):
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (2e-5, "numbers add up in another order, and means are rounded once more")
     arguments = (
         Arg("batch", "bool", False, "Find mean and deviation over the whole batch; the axes that are left must agree."),
         Arg("mean", "float", None, "The mean, if it is known; otherwise it is found.", tensor=True, important=True),
@@ -82,6 +84,14 @@ class Normalize(Operator):
         given = {name: self._parameter(call, name, data) for name in ("mean", "stddev") if self.has(name)}
         out = call.allocate(data.shapes, self.value("dtype"), data.layout)
         if not int(out.sizes.sum()):
+            return out
+        if call.gpu is not None:
+            if self.value("batch"):
+                self._check_kept(call, data, axes)
+            options = {name: self.value(name) for name in ("ddof", "epsilon", "scale", "shift")}
+            known = {"mean": given.get("mean"), "deviation": given.get("stddev")}
+            kernels = call.kernels("standardize")
+            kernels.standardize(data, out, axes, together=bool(self.value("batch")), **known, **options)
             return out
         with np.errstate(all="ignore"):
             if self.value("batch"):
@@ -168,8 +178,7 @@ class Normalize(Operator):
         variance = variance + self.value("epsilon")
         return np.where(variance > 0, 1 / np.sqrt(variance), 0).astype(np.float32)
 
-    def _of_batch(self, call: Call, data: Batch, axes: tuple[int, ...], given: dict[str, Any]) -> dict[str, Any]:
-        """Mean and deviation over all samples, where they are not given."""
+    def _check_kept(self, call: Call, data: Batch, axes: tuple[int, ...]) -> None:
         kept = [axis for axis in range(data.ndim) if axis not in axes]
         differs = (data.shapes[:, kept] != data.shapes[:1, kept]).any(axis=1)
         if differs.any():
@@ -179,6 +188,10 @@ class Normalize(Operator):
                 f" {tuple(data.shapes[0].tolist())}, in an axis that is not reduced",
                 sample=sample,
             )
+
+    def _of_batch(self, call: Call, data: Batch, axes: tuple[int, ...], given: dict[str, Any]) -> dict[str, Any]:
+        """Mean and deviation over all samples, where they are not given."""
+        self._check_kept(call, data, axes)
         count = int(data.shapes[:, list(axes)].prod(axis=1).sum())
         result = dict(given)
         if "mean" not in result:

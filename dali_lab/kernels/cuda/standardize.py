@@ -1,0 +1,146 @@
+"""Elements less their mean, over their deviation, as :mod:`dali_lab.operators.tensor.normalize` has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.kernels.cuda.casting import cast
+from dali_lab.kernels.cuda.copy import AXES, padded
+from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.reductions import Kind, reduce
+from dali_lab.types import FLOAT, FLOAT64, numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+STANDARDIZE = Kernel(
+    "standardize.cu",
+    "standardize",
+    sample=(
+        ("data", "u8"),
+        ("mean", "u8"),
+        ("spread", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("divisor", "i8"),
+        ("shape", "i4", AXES),
+        ("mean_stride", "i8", AXES),
+        ("spread_stride", "i8", AXES),
+    ),
+    param=(("ndim", "i4"), ("found", "i4"), ("epsilon", "f4"), ("scale", "f4"), ("shift", "f4")),
+    types=(NUMBERS, NUMBERS),
+)
+
+
+@launches
+def standardize(
+    gpu: Launcher,
+    data: Batch,
+    out: Batch,
+    axes: tuple[int, ...],
+    *,
+    mean: Batch | Array | None,
+    deviation: Batch | Array | None,
+    together: bool,
+    ddof: int,
+    epsilon: float,
+    scale: float,
+    shift: float,
+) -> None:
+    """Fill `out` with ``(data - mean) / deviation * scale + shift``.
+
+    Parameters
+    ----------
+    axes
+        Axes along which a mean or a deviation that is `None` is found.
+    mean, deviation
+        FLOAT on the CPU: one number for all, or a batch that can be stretched over the samples.
+    together
+        Find them over the whole batch.
+    ddof, epsilon
+        As the operator has them.
+    """
+    kept = data.shapes.copy()
+    kept[:, list(axes)] = 1
+    lengths = data.shapes[:, list(axes)].prod(axis=1)
+    divisor = np.full(len(data), lengths.sum()) if together else lengths
+    if mean is None:
+        found = _found(gpu, "mean", data, kept, axes, together, divisor)
+        means = gpu.batch(found.shapes, FLOAT)
+        cast(gpu, found.addresses, means.addresses, found.sizes, numpy_dtype(FLOAT64), numpy_dtype(FLOAT))
+        mean_stride = _strides(kept, data.shapes)
+    else:
+        means, mean_stride = _given(gpu, mean, data)
+    if deviation is None:
+        # What a deviation is found about has the shape of what is left, or is one number.
+        about = means if bool((means.sizes == kept.prod(axis=1)).all() or (means.sizes == 1).all()) else None
+        if about is None:
+            raise TypeError("a deviation about a mean of another shape does not run on the GPU")
+        spread = _found(gpu, "spread", data, kept, axes, together, divisor, about)
+        spread_stride = _strides(kept, data.shapes)
+    else:
+        spread, spread_stride = _given(gpu, deviation, data)
+    STANDARDIZE.launch(
+        gpu,
+        (numpy_dtype(data.dtype), numpy_dtype(out.dtype)),
+        data.sizes,
+        {
+            "data": data.addresses,
+            "mean": means.addresses,
+            "spread": spread.addresses,
+            "out": out.addresses,
+            "total": data.sizes,
+            "divisor": divisor - ddof,
+            "shape": padded(data.shapes),
+            "mean_stride": padded(mean_stride),
+            "spread_stride": padded(spread_stride),
+        },
+        {"ndim": data.ndim, "found": deviation is None, "epsilon": epsilon, "scale": scale, "shift": shift},
+    )
+
+
+def _found(
+    gpu: Launcher,
+    kind: Kind,
+    data: Batch,
+    kept: Array,
+    axes: tuple[int, ...],
+    together: bool,
+    divisor: Array,
+    mean: Batch | None = None,
+) -> Batch:
+    """Means, or sums of squared distances from means, in FLOAT64; of a whole batch the same memory in each sample."""
+    if not together:
+        out = gpu.batch(kept, FLOAT64)
+        reduce(gpu, kind, data, out, axes, mean=mean)
+        return out
+    size = int(kept[0].prod())
+    rows = gpu.batch([[len(data), size]], FLOAT64)
+    parts = Batch(rows.addresses[0] + np.arange(len(data)) * size * 8, kept, FLOAT64, "", rows.owners)
+    reduce(gpu, "sum" if kind == "mean" else kind, data, parts, axes, mean=mean)
+    total = gpu.batch([[size]], FLOAT64)
+    reduce(gpu, "mean" if kind == "mean" else "sum", rows, total, (0,), count=divisor[:1])
+    return Batch(np.repeat(total.addresses, len(data)), kept, FLOAT64, "", total.owners)
+
+
+def _given(gpu: Launcher, values: Batch | Array, data: Batch) -> tuple[Batch, Array]:
+    """What was given on the device, and its steps along the axes of the samples."""
+    if isinstance(values, Batch):
+        moved = gpu.upload(values)
+        return moved, _strides(values.shapes, data.shapes)
+    address = gpu.constant(np.asarray(values, np.float32).reshape(1))
+    ones = np.ones_like(data.shapes)
+    return Batch(np.full(len(data), address), ones, FLOAT), np.zeros_like(ones)
+
+
+def _strides(shapes: Array, full: Array) -> Array:
+    """Steps along each axis of samples of these shapes, 0 where they are stretched over `full`."""
+    steps = np.ones_like(shapes)
+    if shapes.shape[1] > 1:
+        steps[:, :-1] = np.cumprod(shapes[:, :0:-1], axis=1)[:, ::-1]
+    return np.where((shapes == 1) & (full != 1), 0, steps)
