@@ -108,7 +108,8 @@ def _largest(dtype: np.dtype[Any]) -> float:
 
 
 def _scale(stored: np.dtype[Any], wanted: np.dtype[Any], precise: bool = False) -> np.floating[Any]:
-    return (np.float64 if precise else np.float32)(_largest(wanted) / _largest(stored))
+    real = np.float64 if precise else np.float32
+    return np.asarray(real(_largest(wanted)) / real(_largest(stored)), real)[()]
 
 
 def _saturated(values: Array, wanted: np.dtype[Any]) -> Array:
@@ -141,7 +142,8 @@ _BT601 = np.array(
 
 def _ycbcr(rgb: Array, wanted: np.dtype[Any]) -> Array:
     """Scale, matrix and offset in the order in which NVIDIA DALI rounds them, so that float32 agrees to the bit."""
-    weights = _BT601 * _scale(rgb.dtype, wanted)
+    # Unlike that of plain channels, this scale is rounded once.
+    weights = _BT601 * np.float32(_largest(wanted) / _largest(rgb.dtype))
     steps = 1.0 if wanted.kind == "f" else _largest(wanted) + 1
     channels = rgb.astype(np.float32)
     out = np.empty(rgb.shape, np.float32)

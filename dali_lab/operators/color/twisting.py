@@ -61,6 +61,10 @@ class Twisting(Operator):
     """Operators that turn colours of pixels with three channels."""
 
     family = "color"
+    differs = (
+        "Images of another number of channels than three are refused; NVIDIA DALI takes every three numbers of them for"
+        " a pixel."
+    )
     inputs = (
         Input(
             "data",

@@ -65,6 +65,11 @@ class ImageDecoder(Operator):
     """What all picture decoders share."""
 
     family = "decoders"
+    differs = (
+        "A damaged picture fails alone; NVIDIA DALI loses the pipeline, or the process. Decoded as well are BMP of 32"
+        " bits with ANY_DATA, 1-bit TIFF, and WebP and PNG with grey and alpha; grey TIFF with alpha comes out grey,"
+        " where NVIDIA DALI takes alpha and the next pixel for colours. `dtype` may be of any numbers."
+    )
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
     outputs = (Output("images", layout="HWC", doc="Pictures, layout HWC."),)
     devices = ("cpu", "mixed")
@@ -149,14 +154,14 @@ class ImageDecoder(Operator):
         left = np.flatnonzero(addresses == 0)
         if len(left):
             arrays, failures = image.decode(
-                [data.array(int(index)) for index in left],
+                [data.array(index) for index in left.tolist()],
                 regions=None if regions is None else regions[left],
                 output_type=output_type,
                 dtype=numpy_dtype(dtype),
                 adjust_orientation=turn,
                 use_fast_idct=self.value("use_fast_idct"),
                 allocate=np.empty,
-                headers=[headers[index] for index in left],
+                headers=[headers[index] for index in left.tolist()],
             )
             if failures:
                 index, reason = failures[0]
