@@ -111,6 +111,8 @@ def bare(edge: Edge) -> Edge:
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
     """Whether a node runs on the device of a plan.
 
+    Sources work on the CPU wherever they are placed: what they make is uploaded where it is used.
+
     Raises
     ------
     GraphError
@@ -118,7 +120,7 @@ def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
     """
     if node.device == "mixed":
         return operator.on_gpu and device.decodes
-    if node.device != "gpu":
+    if node.device != "gpu" or operator.source:
         return False
     if not operator.on_gpu:
         raise GraphError(
