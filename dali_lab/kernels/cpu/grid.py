@@ -63,11 +63,17 @@ def grid_mask(
     item_size
         Bytes of an element.
     """
-    tile, angle = np.asarray(tile, np.float32), np.asarray(angle, np.float32)
-    cosines = np.cos(angle.astype(np.float64)).astype(np.float32) / tile
-    sines = np.sin(angle.astype(np.float64)).astype(np.float32) / tile
-    starts = -np.stack([np.asarray(shift_x, np.float32) / tile, np.asarray(shift_y, np.float32) / tile], axis=1)
+    cosines, sines, starts = grid_steps(tile, angle, shift_x, shift_y)
     _grid_mask(
         rows(src), rows(dst), rows(shapes), rows(cosines, np.float32), rows(sines, np.float32),
         rows(starts, np.float32), rows(ratio, np.float32), like_size(item_size),
     )  # fmt: skip
+
+
+def grid_steps(tile: Array, angle: Array, shift_x: Array, shift_y: Array) -> tuple[Array, Array, Array]:
+    """Steps of grid positions along x and y, ``float32[N]`` both, and where they begin, ``float32[N, 2]``."""
+    tile, angle = np.asarray(tile, np.float32), np.asarray(angle, np.float32)
+    cosines = np.cos(angle.astype(np.float64)).astype(np.float32) / tile
+    sines = np.sin(angle.astype(np.float64)).astype(np.float32) / tile
+    starts = -np.stack([np.asarray(shift_x, np.float32) / tile, np.asarray(shift_y, np.float32) / tile], axis=1)
+    return cosines, sines, starts

@@ -39,7 +39,7 @@ def erase(
 ) -> None:  # fmt: skip
     """Copy samples, then overwrite all regions in one launch; see :func:`dali_lab.kernels.cpu.erase.erase`."""
     table = np.asarray(shapes, np.int64)
-    count, ndim = table.shape
+    ndim = table.shape[1]
     item_size = np.dtype(dtype).itemsize
     if (src != dst).any():
         copy(gpu, src, dst, table.prod(axis=1), item_size)

@@ -39,6 +39,7 @@ class GridMask(Operator):
     )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "tile",
@@ -84,8 +85,6 @@ class GridMask(Operator):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import grid
-
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         tile = call.numbers("tile", np.int64)
@@ -101,7 +100,7 @@ class GridMask(Operator):
         plane = np.arange(len(owner)) - np.repeat(np.cumsum(planes) - planes, planes)
         shapes = np.stack([data.shapes[:, first], data.shapes[:, first + 1], pixels], axis=1)
         offsets = plane * (shapes.prod(axis=1) * data.itemsize)[owner]
-        grid.grid_mask(
+        call.kernels("grid").grid_mask(
             data.addresses[owner] + offsets,
             out.addresses[owner] + offsets,
             shapes[owner],

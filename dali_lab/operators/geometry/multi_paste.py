@@ -51,6 +51,7 @@ class MultiPaste(Operator):
     )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
     whole_batch = True
     arguments = (
@@ -97,8 +98,6 @@ class MultiPaste(Operator):
             raise ArgumentError(f"needs one input, there are {inputs}", argument="in_ids", operator=cls.name)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.kernels.cpu import paste
-
         data = inputs[0]
         dtype = data.dtype if self.value("dtype") is None else self.value("dtype")
         self._check_types(call, inputs, dtype.name, dtype in DTYPES)
@@ -123,7 +122,7 @@ class MultiPaste(Operator):
         pitches = np.column_stack(
             [image[:, 1] * image[:, 2] * data.itemsize, canvas[owners, 1] * channels[owners] * out.itemsize]
         )
-        paste.paste_regions(
+        call.kernels("paste").paste_regions(
             out.addresses,
             out.sizes,
             every.addresses[image_of] + anchor[:, 0] * pitches[:, 0] + anchor[:, 1] * image[:, 2] * data.itemsize,

@@ -1,0 +1,57 @@
+"""Blanking the squares of a grid; see :mod:`dali_lab.kernels.cpu.grid`, which has the same function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.grid import grid_steps
+from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+GRID_MASK = Kernel(
+    "grid.cu",
+    "grid_mask",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("cosine", "f4"),
+        ("sine", "f4"),
+        ("start_u", "f4"),
+        ("start_v", "f4"),
+        ("ratio", "f4"),
+    ),
+    types=(WORDS,),
+)
+
+
+@launches
+def grid_mask(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, tile: Array, ratio: Array, angle: Array, shift_x: Array,
+    shift_y: Array, item_size: int,
+) -> None:  # fmt: skip
+    """Copy images and set the pixels in squares to zero; see :func:`dali_lab.kernels.cpu.grid.grid_mask`."""
+    table = np.asarray(shapes, np.int64)
+    total = table.prod(axis=1)
+    cosines, sines, starts = grid_steps(tile, angle, shift_x, shift_y)
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": total,
+        "width": table[:, 1],
+        "channels": table[:, 2],
+        "cosine": cosines,
+        "sine": sines,
+        "start_u": starts[:, 0],
+        "start_v": starts[:, 1],
+        "ratio": ratio,
+    }
+    GRID_MASK.launch(gpu, (f"u{item_size}",), total, sample)
