@@ -81,13 +81,16 @@ export function Canvas() {
 
   useEffect(() => {
     editor.canvas = {
-      fit: (ids) =>
+      fit: (ids) => {
+        // A canvas that is hidden has no size, and nothing fits into that.
+        if (!frame.current?.clientWidth || !frame.current.clientHeight) return;
         void flow.fitView({
           padding: 0.06,
           maxZoom: 1,
           duration: 120,
           ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}),
-        }),
+        });
+      },
       zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
       centre: () => {
         const box = frame.current?.getBoundingClientRect();

@@ -30,7 +30,7 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
   let ids: string[] = [];
   const done = editor.edit(`Insert ${page.title}`, (document) => {
     const after = feed === null ? undefined : document.view.nodes[parseEdge(feed).node];
-    const at = after ? { x: (after.x ?? 0) + 264, y: (after.y ?? 0) + 96 } : { x: 0, y: 0 };
+    const at = after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : { x: 0, y: 0 };
     const result = insertFragment(document, source, page.fragment, page.before, feed, single(page), at);
     ids = result.ids;
     return result.document;

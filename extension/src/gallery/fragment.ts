@@ -3,6 +3,8 @@ import { copyNodes, pasteNodes, type Point } from '../core/commands';
 import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
 import { autoLayout, NODE_SIZE } from '../core/layout';
 
+const GAP = 48;
+
 /**
  * Puts nodes of `source` into `document`, at `at`. What they take from `before` they take from `feed`, where it is
  * given, and are not connected otherwise. What took the picture from `feed` takes it from `output` then.
@@ -46,13 +48,26 @@ export function insertFragment(
         : {}),
     };
   }
-  const pasted = pasteNodes(document, clip, { x: at.x - corner.x, y: at.y - corner.y });
+  const room = Math.max(...Object.values(places).map(({ x }) => x)) - corner.x + NODE_SIZE.width + GAP;
+  const opened = feed === null ? document : makeRoom(document, at.x, room);
+  const pasted = pasteNodes(opened, clip, { x: at.x - corner.x, y: at.y - corner.y });
   const given = output === null ? -1 : ids.indexOf(parseEdge(output).node);
   const end = pasted.ids[given];
   if (feed === null || output === null || end === undefined) return pasted;
   return {
     ...pasted,
     document: redirected(pasted.document, feed, formatEdge({ ...parseEdge(output), node: end }), pasted.ids),
+  };
+}
+
+/** Moves what stands at `from` or right of it further to the right. */
+function makeRoom(document: GraphDocument, from: number, by: number): GraphDocument {
+  const moved = Object.entries(document.view.nodes).map(([id, view]) =>
+    view.x !== undefined && view.x >= from ? [id, { ...view, x: view.x + by }] : [id, view],
+  );
+  return {
+    ...document,
+    view: { ...document.view, nodes: Object.fromEntries(moved) as GraphDocument['view']['nodes'] },
   };
 }
 
