@@ -91,6 +91,8 @@ class Tab:
         """Wait until the document is there and its pictures too."""
         self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
         self.page.wait_for_selector("img[data-node]")
+        # Kernels that this machine has never used are compiled first.
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-preview="idle"]', timeout=120_000)
         self.idle()
 
     def idle(self) -> None:

@@ -10,7 +10,11 @@ import pytest
 
 from dali_lab.gallery import Gallery, load_gallery
 from dali_lab.gallery.site import build_site
+from dali_lab.studio.documents import written
+from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import App, Tab
+from tests.browser.lab import serving
 
 
 @pytest.fixture
@@ -207,3 +211,28 @@ def test_the_site_works_from_the_file_system(browser: Any, tmp_path: Path) -> No
     context.close()
     assert not problems
     assert all(url.startswith(("file://", "data:")) for url in requests)
+
+
+def test_the_panel_in_jupyterlab(browser: Any, tmp_path: Path) -> None:
+    with serving(tmp_path) as lab:
+        (lab.folder / "mine.dali.json").write_text(written(first_pipeline(sample_pictures())))
+        context = browser.new_context(viewport={"width": 1500, "height": 950})
+        context.set_default_timeout(30_000)
+        tab = lab.open(context, "mine.dali.json")
+        page = tab.page
+        page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
+        page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
+        page.wait_for_selector('[data-testid="gallery-tile"] img')
+        open_entry(tab, "hsv")
+        page.wait_for_selector('[data-testid="gallery-draws"] img')
+        page.locator('[data-action="insert"]').click()
+        page.wait_for_selector('[data-node-id="hsv"]')
+        page.evaluate("window.jupyterapp.commands.execute('dali-lab:gallery')")
+        page.locator('[data-testid="gallery-entry"] [data-action="open-in-editor"]').click()
+        page.wait_for_selector(
+            '.lm-DockPanel-widget:not(.lm-mod-hidden) [data-testid="dali-editor"] [data-node-id="photo"]'
+        )
+        wait_for(tab, lambda: len(list(lab.folder.glob("*.dali.json"))) == 2)
+        context.close()
+        assert not tab.problems
+        assert tab.hosts <= {"127.0.0.1"}
