@@ -1,0 +1,288 @@
+"""What people expect of an editor of graphs: each by mouse or by keyboard, and nothing serious found by axe-core."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import App, Tab
+from tests.browser.test_panel_app import close_up, node_names, port
+
+AXE = Path(__file__).parents[2] / "extension" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def edges(app: App) -> set[tuple[str, str]]:
+    nodes = app.session.store.document["nodes"]
+    return {(edge, name) for name, node in nodes.items() for edge in node.get("inputs") or () if edge}
+
+
+def steady(tab: Tab, wanted: Any, what: str) -> Any:
+    for _ in range(100):
+        found = wanted()
+        if found:
+            return found
+        tab.page.wait_for_timeout(50)
+    raise AssertionError(what)
+
+
+def on_canvas(tab: Tab) -> None:
+    """Give the canvas the keys, with nothing selected."""
+    tab.page.locator(".react-flow__pane").first.click(position={"x": 8, "y": 8})
+
+
+def select(tab: Tab, *names: str) -> None:
+    tab.page.locator('[data-command="fit"]').click()
+    tab.page.wait_for_timeout(250)
+    for index, name in enumerate(names):
+        tab.node(name).click(position={"x": 12, "y": 8}, modifiers=["Shift"] if index else [])
+
+
+def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
+    page, document = tab.page, app.session.store
+    on_canvas(tab)
+    page.keyboard.press("Tab")
+    search = page.get_by_test_id("quick-search")
+    search.wait_for()
+    page.keyboard.type("gaussian_blur")
+    page.keyboard.press("Enter")
+    steady(tab, lambda: "gaussian_blur" in document.document["nodes"], "Tab adds no operator")
+
+    # Ports are linked by name, without the mouse.
+    select(tab, "decode")
+    page.keyboard.press("c")
+    page.locator('[role="dialog"][data-dialog="connect"]').wait_for()
+    page.keyboard.type("gaussian_blur")
+    page.keyboard.press("Enter")
+    steady(tab, lambda: ("decode", "gaussian_blur") in edges(app), "no link by keyboard")
+
+    select(tab, "gaussian_blur")
+    page.keyboard.press("r")
+    search.wait_for()
+    page.keyboard.type("flip")
+    page.keyboard.press("Enter")
+    steady(tab, lambda: ("decode", "flip") in edges(app), "the link was not kept")
+    assert "gaussian_blur" not in document.document["nodes"]
+
+    page.keyboard.press("Control+k")
+    page.keyboard.type("brightness_contrast")
+    page.keyboard.press("Enter")
+    tab.page.wait_for_selector('[data-node-id="brightness_contrast"][data-selected="true"]')
+    page.keyboard.press("Alt+ArrowRight")
+    tab.page.wait_for_selector('[data-node-id="normalize"][data-selected="true"]')
+
+    for key, dialog in (("?", "shortcuts"), ("Control+h", "history")):
+        page.keyboard.press(key)
+        page.locator(f'[role="dialog"][data-dialog="{dialog}"]').wait_for()
+        page.keyboard.press("Escape")
+    for _ in range(3):
+        page.keyboard.press("Control+z")
+    tab.idle()
+    assert set(node_names(tab)) == set(document.document["nodes"]) and len(node_names(tab)) == 7
+
+
+def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
+    page, store = tab.page, app.session.store
+    view = lambda: store.document["view"]  # noqa: E731
+    before = tab.wait_for_pixels("normalize", bool)
+    select(tab, "brightness_contrast")
+    page.keyboard.press("b")
+    steady(tab, lambda: view()["nodes"]["brightness_contrast"].get("bypass"), "not bypassed")
+    tab.wait_for_pixels("normalize", lambda pixels: pixels != before)
+    page.keyboard.press("b")
+    tab.wait_for_pixels("normalize", lambda pixels: pixels == before)
+
+    select(tab, "resize", "rotate")
+    page.keyboard.press("Control+g")
+    (group,) = steady(tab, lambda: view()["groups"], "no group")
+    assert set(group["nodes"]) == {"resize", "rotate"}
+    # Folded up it is one node with the ports that cross its border; unpacked all is as before.
+    page.locator('[data-command="fit"]').click()
+    page.locator(".react-flow__node-frame").first.click(position={"x": 10, "y": 8}, button="right")
+    page.get_by_role("menuitem", name="Show as one node").click()
+    page.locator(".react-flow__node-subgraph").wait_for()
+    assert "rotate" not in node_names(tab)
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    steady(tab, lambda: not view()["groups"], "the group is still there")
+
+    on_canvas(tab)
+    page.keyboard.press("n")
+    steady(tab, lambda: view()["notes"], "no note")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+z")
+
+    select(tab, "resize", "rotate", "normalize")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("Align tops")
+    page.keyboard.press("Enter")
+    tops = lambda: {view()["nodes"][name]["y"] for name in ("resize", "rotate", "normalize")}  # noqa: E731
+    steady(tab, lambda: len(tops()) == 1, "not aligned")
+    page.keyboard.press("Control+z")
+
+    select(tab, "resize")
+    page.keyboard.press("Delete")
+    steady(tab, lambda: ("decode", "rotate") in edges(app), "deleting cut the wire")
+    page.keyboard.press("Control+z")
+    nodes = store.document["nodes"]
+    broken = {**nodes, "rotate": {**nodes["rotate"], "inputs": []}}
+    app.session.replace({**store.document, "nodes": broken})
+    tab.page.wait_for_selector(
+        '[data-node-id="rotate"][data-state="error"], [data-node-id="rotate"][data-state="skipped"]'
+    )
+    on_canvas(tab)
+    page.keyboard.press("F8")
+    tab.page.wait_for_selector('[data-node-id="rotate"][data-selected="true"]')
+
+
+def test_links_by_mouse(tab: Tab, app: App) -> None:
+    page = tab.page
+    page.locator('[data-command="fit"]').click()
+    page.wait_for_timeout(300)
+    # A link dropped on the canvas offers what fits: after a picture no decoder.
+    start = port(tab, "decode", "out:0").bounding_box()
+    page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
+    page.mouse.down()
+    pane = page.locator(".react-flow__pane").first
+    box = pane.bounding_box()
+    page.mouse.move(start["x"] + 60, start["y"] + 60, steps=5)
+    page.mouse.move(box["x"] + 60, box["y"] + box["height"] - 30, steps=5)
+    page.mouse.up()
+    page.get_by_test_id("quick-search").wait_for()
+    offered = page.get_by_test_id("quick-entry").evaluate_all("all => all.map((each) => each.dataset.op)")
+    assert "flip" in offered and not any(op.startswith(("decoders.", "readers.")) for op in offered)
+    page.keyboard.type("flip")
+    page.keyboard.press("Enter")
+    steady(tab, lambda: ("decode", "flip") in edges(app), "what was chosen is not connected")
+
+    # An operator dropped on a link goes between.
+    page.locator('[data-command="fit"]').click()
+    page.wait_for_timeout(300)
+    page.get_by_test_id("palette-search").fill("hsv")
+    entry = page.locator('[data-testid="palette-entry"][data-op="hsv"]').first
+    link = page.locator('[data-testid="edge"][data-source="brightness_contrast:0"] path').first
+    middle = link.evaluate(
+        """(path) => {
+          const at = path.getPointAtLength(path.getTotalLength() / 2), matrix = path.getScreenCTM();
+          return [at.x * matrix.a + matrix.e, at.y * matrix.d + matrix.f];
+        }"""
+    )
+    entry.drag_to(pane, target_position={"x": middle[0] - box["x"], "y": middle[1] - box["y"]}, force=True)
+    steady(tab, lambda: {("brightness_contrast", "hsv"), ("hsv", "normalize")} <= edges(app), "not put into the link")
+
+    # On hover a link tells what flows through it.
+    tab.idle()
+    page.locator('[data-command="fit"]').click()
+    page.wait_for_timeout(300)
+    link = page.locator('[data-testid="edge"][data-source="decode:0"][data-target="resize:in:0"] path').first
+    x, y = link.evaluate(
+        """(path) => {
+          const at = path.getPointAtLength(path.getTotalLength() / 2), matrix = path.getScreenCTM();
+          return [at.x * matrix.a + matrix.e, at.y * matrix.d + matrix.f];
+        }"""
+    )
+    page.mouse.move(x - 30, y - 30)
+    page.mouse.move(x, y, steps=4)
+    tip = page.locator(".link-tip")
+    tip.wait_for()
+    assert "uint8" in tip.inner_text() and "HWC" in tip.inner_text()
+    assert tip.locator("svg").count() == 1, "there is no histogram"
+
+    page.mouse.dblclick(box["x"] + 20, box["y"] + box["height"] - 40)
+    page.get_by_test_id("quick-search").wait_for()
+
+
+def test_what_no_other_editor_has(tab: Tab, app: App) -> None:
+    page = tab.page
+    # The distribution of a random argument, with the values drawn; the seed in use, pinned or drawn.
+    row = close_up(tab, "rotate").locator('[data-argument="angle"]')
+    row.locator("svg").first.wait_for()
+    assert row.locator("svg circle, svg line, svg path").count() > 3
+    assert page.locator('[aria-label="Seed"], [aria-label="seed"]').first.input_value() == "42"
+    close_up(tab, "brightness_contrast")
+    tray = page.get_by_test_id("tray")
+    tray.locator('[data-mode="sweep"]').click()
+    tray.locator("img").nth(4).wait_for()
+    tray.locator('[data-mode="follow"]').click()
+    steady(tab, lambda: tray.locator("figure.followed").count() >= 5, "not every node is shown")
+    tray.locator('[data-mode="compare"]').click()
+    tray.locator(".compare img").nth(1).wait_for()
+    tab.node("brightness_contrast").click(position={"x": 12, "y": 8})
+    page.keyboard.press("b")
+    tray.locator('[data-mode="versions"]').click()
+    tray.locator("img").nth(1).wait_for()
+
+
+def test_programs_are_run_only_after_consent(tab: Tab, app: App, tmp_path: Path) -> None:
+    page = tab.page
+    program = tmp_path / "train.py"
+    program.write_text(
+        "from dali_lab import fn, pipeline_def\n"
+        f"open({str(tmp_path / 'ran')!r}, 'w').close()\n"
+        "@pipeline_def(batch_size=2, num_threads=1)\n"
+        "def training(folder):\n"
+        "    image, label = fn.readers.file(file_root=folder, name='files')\n"
+        "    for _ in range(2):\n"
+        "        image = fn.decoders.image(image) if _ == 0 else fn.flip(image)\n"
+        "    return image, label\n"
+    )
+    page.locator('[data-command="open"]').first.click()
+    dialog = page.locator('[role="dialog"][data-dialog="open"]')
+    dialog.get_by_role("tab", name="File").click()
+    dialog.locator(f'[data-path="{program}"]').click()
+    choice = page.locator('[role="dialog"][data-dialog="program"]')
+    choice.wait_for()
+    start = choice.locator('[data-action="open-program"]')
+    assert start.is_disabled() and not (tmp_path / "ran").exists()
+    choice.get_by_label("folder").fill(str(tmp_path))
+    assert start.is_disabled(), "it would run without consent"
+    choice.get_by_test_id("consent").check()
+    start.click()
+    choice.wait_for(state="detached", timeout=60_000)
+    steady(tab, lambda: "files" in app.session.store.document["nodes"], "the graph is not there")
+    assert (tmp_path / "ran").exists()
+
+
+def test_boxes_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:
+    document = app.session.store.document
+    boxes = {"op": "random.uniform", "arguments": {"range": [0.1, 0.9], "shape": [3, 4]}}
+    flipped = {"op": "bb_flip", "inputs": ["boxes"], "arguments": {"ltrb": True}}
+    paired = {"op": "flip", "inputs": ["decode"]}
+    nodes = {**document["nodes"], "boxes": boxes, "bb": flipped, "flip": paired}
+    nodes["flip"]["connections"] = {"horizontal": "coin"}
+    nodes["coin"] = {"op": "random.coin_flip"}
+    nodes["bb"]["connections"] = {"horizontal": "coin"}
+    app.session.replace({**document, "nodes": nodes})
+    tab.page.wait_for_selector('img[data-node="flip"]')
+    tab.page.locator('[data-command="fit"]').click()
+    tab.page.wait_for_timeout(300)
+    tab.node("flip").click(position={"x": 12, "y": 8})
+    shapes = tab.page.locator('[data-testid="tray"] [data-overlay="boxes"]').first
+    shapes.wait_for()
+    assert shapes.locator("rect").count() == 3
+    tab.page.get_by_test_id("overlays").uncheck()
+    assert tab.page.locator('[data-testid="tray"] [data-overlay]').count() == 0
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core comes with 'jlpm install' in extension/")
+def test_axe_finds_nothing_serious(tab: Tab) -> None:
+    page = tab.page
+    page.evaluate(AXE.read_text())
+
+    def serious() -> list[str]:
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        return [
+            f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:4]]}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+
+    assert not serious()
+    close_up(tab, "rotate")
+    assert not serious()
+    for command in ("open", "export", "shortcuts"):
+        page.locator(f'[data-command="{command}"]').first.click()
+        page.locator(f'[role="dialog"][data-dialog="{command}"]').wait_for()
+        assert not serious(), command
+        page.keyboard.press("Escape")
