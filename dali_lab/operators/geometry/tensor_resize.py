@@ -124,12 +124,17 @@ class TensorResize(Resizing):
             raise ArgumentError("takes 'sizes', not 'scales'", argument="mode", operator=cls.name)
 
     def setup(self) -> None:
-        # Axes that are passed over without need are blurred by the Gaussian filter, and decide about ties of nearest
-        # neighbours. Which axes these are is a matter of the whole batch.
+        # Which axes are passed over is a matter of the whole batch. It makes a difference where passing over an axis
+        # without need changes something: the Gaussian filter blurs, nearest neighbours have ties, sizes are not whole.
         filters = [name for name in ("interp_type", "mag_filter", "min_filter") if name in self.given]
-        self.whole_batch = any(
-            name in self.connected or self.values[name] in (INTERP_GAUSSIAN, INTERP_NN) for name in filters
-        )
+        touchy = any(name in self.connected or self.values[name] in (INTERP_GAUSSIAN, INTERP_NN) for name in filters)
+        self.whole_batch = touchy or (self.value("subpixel_scale") and not self._are_sizes_whole())
+
+    def _are_sizes_whole(self) -> bool:
+        """Whether the sizes are whole before they are rounded, whatever the samples."""
+        sizes = None if "sizes" in self.connected else self.values["sizes"]
+        bounded = self.value("mode") in ("not_larger", "not_smaller") or self.value("max_size") is not None
+        return sizes is not None and not bounded and all(size and size == int(size) for size in sizes)
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         return self._plan(call, images)[0]
