@@ -1,4 +1,4 @@
-"""NVIDIA nvImageCodec on a GPU: a whole batch in one call on one stream, with the hardware engine where there is one."""
+"""NVIDIA nvImageCodec on a GPU: a batch in one call on one stream, with the hardware engine where there is one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from dali_lab.codecs.header import Buffer
 from dali_lab.codecs.nvimgcodec import Region
 
 if TYPE_CHECKING:
-    from dali_lab.device.cuda import CudaDevice, CudaStream
-    from dali_lab.device.interface import Event
+    from dali_lab.device.cuda import CudaStream
+    from dali_lab.device.interface import Device, Event, Stream
 
 # NVIDIA DALI documents that the chroma of JPEG is not interpolated unless `jpeg_fancy_upsampling` is set.
 _OPTIONS = ":fancy_upsampling={fancy}"
@@ -35,7 +35,7 @@ class GpuDecoder:
         Whether the chroma of JPEG is interpolated.
     """
 
-    def __init__(self, device: CudaDevice, fancy_upsampling: bool) -> None:
+    def __init__(self, device: Device, fancy_upsampling: bool) -> None:
         self._library = nvimgcodec.library()
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Event, list[Any]]] = deque()
@@ -55,7 +55,7 @@ class GpuDecoder:
         buffers: Sequence[Buffer],
         regions: Sequence[Region | None],
         output_type: str,
-        stream: CudaStream,
+        stream: Stream,
         *,
         adjust_orientation: bool = True,
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[Any]]:
@@ -78,6 +78,8 @@ class GpuDecoder:
             What owns the memory; to be given to :meth:`keep`.
         """
         library = self._library
+        assert stream.device.kind == "cuda"
+        cuda_stream: CudaStream = stream  # type: ignore[assignment]
         addresses = np.zeros(len(buffers), np.int64)
         shapes = np.zeros((len(buffers), 3), np.int64)
         streams, places = [], []
@@ -93,8 +95,8 @@ class GpuDecoder:
         if not streams:
             return addresses, shapes, []
         parameters = nvimgcodec.parameters(output_type, adjust_orientation)
-        with self._lock, stream.device:
-            images = self._decoder.decode(streams, params=parameters, cuda_stream=stream.pointer)
+        with self._lock, cuda_stream.device:
+            images = self._decoder.decode(streams, params=parameters, cuda_stream=cuda_stream.pointer)
         for place, image in zip(places, images, strict=True):
             if image is None:
                 continue
@@ -115,7 +117,7 @@ class GpuDecoder:
 
 
 @functools.lru_cache(maxsize=16)
-def gpu_decoder(device: CudaDevice, fancy_upsampling: bool) -> GpuDecoder | None:
+def gpu_decoder(device: Device, fancy_upsampling: bool) -> GpuDecoder | None:
     """The decoder of a device; `None` where nvImageCodec cannot decode there."""
     if not nvimgcodec.available():
         return None

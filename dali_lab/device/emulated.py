@@ -104,7 +104,8 @@ class EmulatedStream(Stream):
 
         def run() -> None:
             samples = rows()
-            writes, reads = [], [table]
+            writes: list[int] = []
+            reads = [table]
             for field, written in kernel.addresses:
                 column = samples[field]
                 used = np.unique(column[column >= TAG]).tolist()

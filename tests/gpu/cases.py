@@ -16,7 +16,13 @@ SEED = 1234
 
 def operators() -> dict[str, Any]:
     """All operators that run on a GPU."""
-    return {name: operator for name, operator in all_operators().items() if operator.on_gpu}
+    found = all_operators().items()
+    return {name: operator for name, operator in found if operator.on_gpu and {"gpu", "mixed"} & {*operator.devices}}
+
+
+def place(name: str) -> str:
+    """Where an operator is placed that runs on a GPU: ``"gpu"``, or ``"mixed"`` for decoders."""
+    return "gpu" if "gpu" in all_operators()[name].devices else "mixed"
 
 
 def cases() -> Iterator[tuple[str, str, Case]]:
@@ -27,7 +33,10 @@ def cases() -> Iterator[tuple[str, str, Case]]:
 
 
 def run(name: str, case: Case, mode: str, device: str) -> list[list[dict[str, Any]]]:
-    """Run a case with the operator on `device` (``"cpu"`` or ``"gpu"``); as :func:`tests.conformance.harness.run`."""
+    """Run a case with the operator on `device`; as :func:`tests.conformance.harness.run`.
+
+    `mode` is the pipeline's ``gpu``, `device` ``"cpu"``, ``"gpu"`` or ``"mixed"``.
+    """
     inputs = expanded(case.inputs, case.batch_size)
     sizes = [len(arrays) for arrays, _ in inputs]
     sizes += [len(value.values) for value in case.arguments.values() if isinstance(value, PerSample)]
@@ -55,7 +64,7 @@ def run(name: str, case: Case, mode: str, device: str) -> list[list[dict[str, An
     for _ in range(case.batches):
         row = []
         for output in pipeline.run():
-            assert type(output).__name__ == ("TensorListGPU" if device == "gpu" else "TensorListCPU")
+            assert type(output).__name__ == ("TensorListCPU" if device == "cpu" else "TensorListGPU")
             cpu = output.as_cpu()
             row.append(
                 {

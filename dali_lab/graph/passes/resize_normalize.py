@@ -12,17 +12,17 @@ def resize_normalize(graph: Graph) -> Graph:
     """Exact: the resized values are rounded in between, as they would be when stored."""
     for name in list(graph.nodes):
         node = graph.nodes.get(name)
-        if node is None or node.op not in _RESIZES or node.device == "gpu" or "dtype" in node.arguments:
+        if node is None or node.op not in _RESIZES or "dtype" in node.arguments:
             continue
         user = only_consumer(graph, name)
-        if user is None or user.op != "crop_mirror_normalize" or user.device == "gpu":
+        if user is None or user.op != "crop_mirror_normalize" or user.device != node.device:
             continue
         if node.arguments.get("save_attrs"):
             continue
         merged = Node(
             user.id,
             "_resize_normalize",
-            "cpu",
+            node.device,
             node.inputs,
             {
                 "resize": node.op,

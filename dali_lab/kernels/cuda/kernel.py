@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -33,7 +33,7 @@ class Structure:
 
     def __init__(self, name: str, fields: Fields) -> None:
         self.name = name
-        self.dtype = np.dtype(list(fields), align=True)  # type: ignore[arg-type]
+        self.dtype = np.dtype(list(fields), align=True)
 
 
 Fields = Sequence[tuple[str, str] | tuple[str, str, int] | tuple[str, Structure]]
@@ -164,8 +164,8 @@ class Kernel:
         self.name = name
         self._inner = {field[0]: field[1] for field in sample if isinstance(field[1], Structure)}
         plain = [(field[0], field[1].dtype) if isinstance(field[1], Structure) else field for field in sample]
-        self.sample = np.dtype(plain, align=True)  # type: ignore[arg-type]
-        self.param = np.dtype([("count", "i4"), *param], align=True)  # type: ignore[list-item]
+        self.sample = np.dtype(plain, align=True)
+        self.param = np.dtype([("count", "i4"), *param], align=True)
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
         self.own = own
@@ -235,8 +235,8 @@ class Kernel:
         gpu: Launcher,
         types: Sequence[Any],
         work: npt.ArrayLike,
-        sample: dict[str, npt.ArrayLike],
-        param: dict[str, Any] | None = None,
+        sample: Mapping[str, Any],
+        param: Mapping[str, Any] | None = None,
     ) -> None:
         """Run over all samples.
 
@@ -262,8 +262,8 @@ class Kernel:
         self,
         types: Sequence[Any],
         work: npt.ArrayLike,
-        sample: dict[str, npt.ArrayLike],
-        param: dict[str, Any] | None = None,
+        sample: Mapping[str, Any],
+        param: Mapping[str, Any] | None = None,
     ) -> None:
         """Run over samples in memory of the CPU, compiled for it; the arguments are those of :meth:`launch`."""
         from dali_lab.kernels.cuda import host
@@ -273,7 +273,7 @@ class Kernel:
             host.call(self.variant(*types), table, row, 1, len(table), 1)
 
     def _filled(
-        self, count: int, sample: dict[str, npt.ArrayLike], param: dict[str, Any] | None
+        self, count: int, sample: Mapping[str, Any], param: Mapping[str, Any] | None
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         table = np.zeros(count, self.sample)
         for field, values in sample.items():

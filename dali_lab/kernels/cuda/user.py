@@ -72,8 +72,7 @@ def registered(name: str) -> UserSource | UserFunction:
     """
     if name not in _registered:
         raise KeyError(
-            f"there is no kernel '{name}'{nearest(name, _registered)}; register it with"
-            " dali_lab.plugin.cuda.register"
+            f"there is no kernel '{name}'{nearest(name, _registered)}; register it with dali_lab.plugin.cuda.register"
         )
     return _registered[name]
 
@@ -120,7 +119,7 @@ class UserKernel(Kernel):
 __device__ void {self.name}(const {self.title}Sample* table, const {self.title}Param& param) {{
     FOR_SAMPLES(s) {{
         const {self.title}Sample& row = table[s];
-        const Sample sample = {{{values}{", " if inputs else ""}({C_TYPES[output]}*)row.out, row.out_shape, row.numbers, row.total}};
+        const Sample sample = {{{values}}};
         FOR_ELEMENTS(i, row.total) {self._source.name}(sample, i);
     }}
 }}

@@ -51,7 +51,7 @@ def to_torch_tensor(dali_tensor: Any, copy: bool = False) -> torch.Tensor:
         dali_tensor = dali_tensor.as_tensor()
     if isinstance(dali_tensor, TensorGPU):
         # Zero copy on a GPU: torch names its current stream, which then waits for the batch.
-        tensor = torch.from_dlpack(dali_tensor)
+        tensor = torch.utils.dlpack.from_dlpack(dali_tensor)
         return tensor.clone() if copy else tensor
     tensor = torch.from_numpy(_array(dali_tensor))
     return tensor.clone() if copy else tensor

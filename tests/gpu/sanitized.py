@@ -1,0 +1,63 @@
+"""Run by ``test_sanitized.py`` in a process with AddressSanitizer: a few cases of each operator that runs on a GPU.
+
+The cases are the operator's smallest ones, and for those that take pictures pictures of one pixel and of odd sizes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+
+from dali_lab.errors import DaliLabError
+from dali_lab.schema import Case, all_operators, samples
+from tests.conformance.harness import compare
+from tests.gpu.cases import operators, place, run
+
+PICTURES = samples.pictures(((1, 1), (1, 7), (5, 3)))
+MORE: dict[str, tuple[dict[str, object], ...]] = {
+    "resize": ({"size": (9, 13)}, {"size": (1, 1)}),
+    "resize_crop_mirror": ({"size": (9, 13), "crop": (5, 7), "mirror": 1},),
+    "rotate": ({"angle": 33.0}, {"angle": 33.0, "fill_value": 0.0}),
+    "crop_mirror_normalize": ({"crop": (3, 5), "out_of_bounds_policy": "pad", "mirror": 1},),
+    "crop": ({"crop": (9, 13), "out_of_bounds_policy": "pad"},),
+    "gaussian_blur": ({"window_size": 5},),
+    "flip": ({"vertical": 1},),
+}
+
+
+def cases(name: str) -> Iterator[Case]:
+    """What to run of an operator."""
+
+    def size(case: Case) -> int:
+        arrays = [array for item in case.inputs for array in (item[0] if isinstance(item, tuple) else item)]
+        return sum(np.size(array) for array in arrays)
+
+    declared = sorted(all_operators()[name].cases(), key=size)
+    yield from declared[:1]
+    for arguments in MORE.get(name, ()):
+        yield Case((PICTURES,), arguments)
+
+
+def main() -> int:
+    """Print each case before it runs, so that a report of the sanitizer is known by the line before it."""
+    failed = []
+    for name, operator in operators().items():
+        for case in cases(name):
+            print(name, list(case.arguments), flush=True)  # noqa: T201
+            try:
+                compare(run(name, case, "emulated", place(name)), run(name, case, "never", "cpu"), tolerant(operator))
+            except (AssertionError, DaliLabError) as error:
+                failed.append(f"{name}: {error}")
+    print(*failed, sep="\n", file=sys.stderr)  # noqa: T201
+    return len(failed)
+
+
+def tolerant(operator: type) -> Case:
+    """The operator's tolerance between devices."""
+    return Case(tolerance=operator.gpu_tolerance[0])  # type: ignore[attr-defined]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,277 @@
+"""Order and memory on the emulated device: streams that run late, races that are found, memory that is used again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import Pipeline, fn, types
+from dali_lab.batch.batch import Batch
+from dali_lab.device.emulated import EmulatedDevice, RaceError
+from dali_lab.device.interface import OutOfDeviceMemory
+from dali_lab.device.launcher import Launcher
+from dali_lab.device.transfer import download, upload
+from dali_lab.errors import GraphError
+from dali_lab.executor import placement
+from dali_lab.kernels.cuda import color, copy
+
+
+def _batch(count: int = 3, size: int = 5) -> Batch:
+    rng = np.random.default_rng(1)
+    return Batch.of([rng.integers(0, 255, (size, size, 3)).astype(np.uint8) for _ in range(count)], "HWC")
+
+
+def test_work_runs_only_when_it_is_waited_for() -> None:
+    device = EmulatedDevice()
+    stream = device.stream("compute")
+    with Launcher(stream) as gpu:
+        data = gpu.upload(_batch())
+        out = gpu.batch(data.shapes, data.dtype, "HWC")
+        copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
+    place = int(out.addresses[0])
+    assert (device.host(place, 75) == 0xCB).all()
+    stream.synchronize()
+    assert (device.host(place, 75).reshape(5, 5, 3) == _batch().array(0)).all()
+
+
+def test_a_forgotten_event_is_a_race() -> None:
+    device = EmulatedDevice()
+    data = upload(_batch(), device)
+    with Launcher(device.stream("compute")) as gpu:
+        # Not told to use the batch: nothing orders the upload on the other stream before this kernel.
+        out = gpu.batch(data.shapes, data.dtype, "HWC")
+        copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
+
+    # Whichever of the two runs second meets the other.
+    def run_both() -> None:
+        device.stream("compute").synchronize()
+        device.stream("transfer").synchronize()
+
+    with pytest.raises(RaceError, match="no event puts them in order"):
+        run_both()
+
+
+def test_the_same_work_with_the_event_is_none() -> None:
+    device = EmulatedDevice()
+    data = upload(_batch(), device)
+    with Launcher(device.stream("compute")) as gpu:
+        gpu.use(data)
+        out = gpu.batch(data.shapes, data.dtype, "HWC")
+        copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
+    assert (download(out).array(2) == _batch().array(2)).all()
+
+
+def test_device_addresses_are_invalid_on_the_cpu() -> None:
+    data = upload(_batch(), EmulatedDevice())
+    with pytest.raises(TypeError, match="device memory"):
+        data.array(0)
+    with pytest.raises(TypeError, match="device memory"):
+        data.stacked()
+
+
+def test_descriptors_of_all_launches_travel_in_one_upload() -> None:
+    device = EmulatedDevice()
+    with Launcher(device.stream("compute")) as gpu:
+        data = gpu.upload(_batch())
+        factor, offset = np.ones(3, np.float32), np.zeros(3, np.float32)
+        for _ in range(5):
+            out = gpu.batch(data.shapes, data.dtype, "HWC")
+            color.scale(gpu, data.addresses, out.addresses, data.sizes, factor, offset, np.uint8, np.uint8)
+            data = out
+    assert (gpu.launches, gpu.uploads) == (5, 1)
+    assert (download(data).array(0) == _batch().array(0)).all()
+
+
+def test_memory_is_used_again_on_the_same_stream_at_once_and_on_another_behind_an_event() -> None:
+    device = EmulatedDevice()
+    first, second = device.stream("first"), device.stream("second")
+    with Launcher(first) as gpu:
+        data = gpu.upload(_batch())
+        place = int(data.addresses[0])
+        del data
+        again = gpu.batch(_batch().shapes, types.UINT8, "HWC")
+        assert int(again.addresses[0]) == place
+    held = device.arena.held
+    del again, gpu
+    with Launcher(second) as gpu:
+        other = gpu.upload(_batch())
+        assert int(other.addresses[0]) == place
+    assert device.arena.held == held
+    second.synchronize()  # raises a RaceError if nothing orders it behind the first stream
+    assert (download(other).array(1) == _batch().array(1)).all()
+
+
+def test_the_arena_grows_no_more_after_the_first_batches() -> None:
+    pipeline = _pipeline(gpu="emulated")
+    device = placement.find_device("emulated")
+    for _ in range(4):
+        pipeline.run()[0].as_cpu()
+    held = device.arena.held
+    for _ in range(12):
+        pipeline.run()[0].as_cpu()
+    assert device.arena.held == held
+    pipeline.close()
+
+
+def _pipeline(gpu: str, size: int = 40, **settings: Any) -> Pipeline:
+    place = "cpu" if gpu == "never" else "gpu"
+    pipeline = Pipeline(4, 2, 0, seed=5, gpu=gpu, **settings)
+    count = iter(range(10**6))
+    with pipeline:
+
+        def pictures() -> list[np.ndarray]:
+            rng = np.random.default_rng(next(count))
+            return [rng.integers(0, 255, (size, size + k, 3)).astype(np.uint8) for k in range(4)]
+
+        images = fn.external_source(source=pictures, layout="HWC")
+        resized = fn.random_resized_crop(images, size=(24, 24), device=place, name="resized")
+        turned = fn.rotate(
+            resized, angle=fn.random.uniform(range=(-30.0, 30.0)), fill_value=0, keep_size=True, device=place
+        )
+        back = fn.brightness_contrast(turned.cpu() if place == "gpu" else turned, brightness=1.1, name="on_cpu")
+        normal = fn.crop_mirror_normalize(
+            back.gpu() if place == "gpu" else back,
+            mirror=fn.random.coin_flip(),
+            mean=[120.0],
+            std=[60.0],
+            device=place,
+            name="normal",
+        )
+        pipeline.set_outputs(normal, resized, back)
+    return pipeline
+
+
+def test_a_graph_with_transfers_both_ways_gives_what_the_cpu_gives() -> None:
+    emulated, plain = _pipeline("emulated"), _pipeline("never")
+    for _ in range(5):
+        for ours, theirs in zip(emulated.run(), plain.run(), strict=True):
+            assert (ours.as_cpu().as_array() == theirs.as_cpu().as_array()).all()
+    assert [type(output).__name__ for output in emulated.run()] == ["TensorListGPU", "TensorListGPU", "TensorListCPU"]
+    statistics = emulated.executor_statistics()
+    assert statistics["normal"]["gpu_memory"] == 4 * 24 * 24 * 3 * 4
+    assert statistics["normal"]["gpu_seconds"] > 0
+    assert "gpu_seconds" not in statistics["on_cpu"]
+    memory = emulated.gpu_memory()
+    assert memory is not None and "normal" in memory["table"] and memory["in_use"] > 0
+    assert plain.gpu_memory() is None
+
+
+def test_the_fused_resize_and_normalise_is_one_launch() -> None:
+    def make(gpu: str, optimize: bool) -> Pipeline:
+        place = "cpu" if gpu == "never" else "gpu"
+        pipeline = Pipeline(3, 1, 0, seed=5, gpu=gpu, optimize=optimize)
+        with pipeline:
+            images = fn.external_source(source=lambda: [np.full((30, 40, 3), 99, np.uint8)] * 3, layout="HWC")
+            small = fn.resize(images.gpu() if place == "gpu" else images, size=(16, 20), device=place)
+            out = fn.crop_mirror_normalize(small, crop=(12, 12), mean=[100.0], std=[50.0], device=place)
+            pipeline.set_outputs(out)
+        pipeline.build()
+        return pipeline
+
+    pipeline = make("emulated", True)
+    assert pipeline._runner is not None
+    assert [len(stage.steps) for stage in pipeline._runner.plan.stages if stage.gpu] == [1]
+    expected = make("never", False).run()[0].as_array()
+    for made in (pipeline, make("emulated", False)):
+        assert (made.run()[0].as_cpu().as_array() == expected).all()
+
+
+def test_decoding_has_a_stream_of_its_own() -> None:
+    from dali_lab.operators.decoders.image import sample_files
+
+    files = sample_files()[:2]
+
+    def make(gpu: str, place: str) -> Pipeline:
+        pipeline = Pipeline(2, 1, 0, seed=5, gpu=gpu)
+        with pipeline:
+            images = fn.decoders.image(fn.external_source(source=lambda: files), device=place, name="decode")
+            pipeline.set_outputs(fn.flip(images), images)
+        pipeline.build()
+        return pipeline
+
+    emulated = make("emulated", "mixed")
+    assert emulated._runner is not None
+    stages = [(stage.gpu, stage.steps[0].stream) for stage in emulated._runner.plan.stages]
+    assert stages[-2:] == [(True, "decode"), (True, "compute")]
+    for ours, theirs in zip(emulated.run(), make("never", "cpu").run(), strict=True):
+        for index in range(2):
+            assert (ours.as_cpu().at(index) == theirs.as_cpu().at(index)).all()
+
+
+def test_a_corrupt_picture_is_reported_with_its_number() -> None:
+    from dali_lab.operators.decoders.image import sample_files
+
+    good = sample_files()[0]
+    pipeline = Pipeline(2, 1, 0, gpu="emulated")
+    with pipeline:
+        encoded = fn.external_source(source=lambda: [good, good[:300]])
+        pipeline.set_outputs(fn.decoders.image(encoded, device="mixed"))
+    with pytest.raises(dali_lab.DaliLabError, match="sample 1"):
+        pipeline.run()
+
+
+def test_out_of_memory_is_tried_again_and_then_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = EmulatedDevice(capacity=3 << 20)
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: small)
+    pipeline = _pipeline("emulated", size=600)
+    with pytest.raises(dali_lab.DaliLabError) as caught:
+        pipeline.run()
+    message = str(caught.value)
+    assert "out of GPU memory" in message and "batch_size" in message and "3 MiB" in message
+    pipeline.close()
+    # What was kept for later is given back before that is said.
+    with Launcher(small.stream("compute")) as gpu:
+        kept = gpu.scratch(1 << 20)
+    del kept
+    with Launcher(small.stream("compute")) as gpu:
+        assert gpu.scratch(small.capacity - (1 << 20)).nbytes
+    with pytest.raises(OutOfDeviceMemory), Launcher(small.stream("compute")) as gpu:
+        gpu.scratch(4 << 20)
+
+
+def test_an_operator_without_a_gpu_version_says_what_to_do() -> None:
+    pipeline = Pipeline(2, 1, 0, gpu="emulated")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.python_function(images.gpu(), function=lambda x: x, device="gpu", name="mine"))
+    with pytest.raises(GraphError, match=r"(?s)mine.*device='cpu'"):
+        pipeline.build()
+
+
+def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:
+    from dali_lab.plugin import cuda
+
+    cuda.register(
+        "add_rows",
+        source="""
+        __device__ void add_rows(const Sample& s, i64 i) {
+            const int width = s.in0_shape[1];
+            float total = s.numbers[0];
+            for (int x = 0; x < width; ++x) total += s.in0[i * width + x];
+            s.out[i] = total;
+        }
+    """,
+    )
+
+    def double(outputs: list[Any], inputs: list[Any], numbers: Any) -> None:
+        for out, data in zip(outputs[0], inputs[0], strict=True):
+            out[...] = data * 2
+
+    cuda.register("double", function=double)
+    data = [np.arange(12, dtype=np.float32).reshape(3, 4), np.ones((3, 2), np.float32)]
+    for mode, place in (("emulated", "gpu"), ("never", "cpu")):
+        pipeline = Pipeline(2, 1, 0, gpu=mode)
+        with pipeline:
+            source = fn.external_source(source=lambda: data)
+            given = source.gpu() if place == "gpu" else source
+            rows = fn.experimental.cuda_kernel(given, kernel="add_rows", shape=[3], numbers=[0.5], device=place)
+            twice = fn.experimental.cuda_kernel(given, kernel="double", device=place)
+            pipeline.set_outputs(rows, twice)
+        rows_made, twice_made = (output.as_cpu() for output in pipeline.run())
+        for index, array in enumerate(data):
+            assert np.array_equal(rows_made.at(index), array.sum(axis=1) + 0.5)
+            assert np.array_equal(twice_made.at(index), array * 2)
+        pipeline.close()
