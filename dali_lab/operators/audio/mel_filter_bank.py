@@ -34,6 +34,8 @@ class MelFilterBank(Operator):
     inputs = (Input("spectrogram", doc="FLOAT with an axis of frequencies."),)
     outputs = (Output("mels", doc="The mel spectrogram, FLOAT, with the layout of the input.", dtype=FLOAT),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (1e-6, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
         Arg("nfilter", "int", 128, "Number of mel filters.", minimum=1, soft_maximum=256, important=True),
         Arg(
@@ -95,7 +97,6 @@ class MelFilterBank(Operator):
         return self._tables[length]
 
     def run(self, call: Call, spectrogram: Batch) -> Batch:
-        from dali_lab.kernels.cpu import audio
         from dali_lab.kernels.cpu.memory import like
 
         need_float(call, spectrogram)
@@ -117,7 +118,7 @@ class MelFilterBank(Operator):
         result_shapes = data.shapes.copy()
         result_shapes[:, axis] = count
         out = call.allocate(result_shapes, FLOAT, data.layout)
-        audio.filter_bank(
+        call.kernels("audio").filter_bank(
             data.addresses, out.addresses, shapes, which.astype(np.int64), bounds, weights, like(np.float32)
         )
         return out

@@ -29,6 +29,8 @@ class MFCC(Operator):
     inputs = (Input("mels", doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
     outputs = (Output("coefficients", dtype=FLOAT),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (1e-5, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
         Arg("n_mfcc", "int", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
         Arg("dct_type", "int", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
@@ -62,7 +64,6 @@ class MFCC(Operator):
         return self._tables[length]
 
     def run(self, call: Call, mels: Batch) -> Batch:
-        from dali_lab.kernels.cpu import audio
         from dali_lab.kernels.cpu.memory import like
 
         need_float(call, mels)
@@ -87,7 +88,7 @@ class MFCC(Operator):
             table = self._table(length)
             bounds = np.empty((1, len(table), 2), np.int64)
             bounds[:] = (0, length)
-            audio.filter_bank(
+            call.kernels("audio").filter_bank(
                 mels.addresses[part], out.addresses[part], shapes[part], np.zeros(len(part), np.int64), bounds,
                 table[None], like(np.float32),
             )  # fmt: skip

@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
+from dali_lab.operators.tensor.cast import cast
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, INT32, UINT8, numpy_dtype
@@ -28,6 +29,8 @@ class PreemphasisFilter(Operator):
     inputs = (Input("data", kind="audio", doc="Sound of any type but FLOAT16 and BOOL."),)
     outputs = (Output("data", kind="audio"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
+    gpu_tolerance = (2e-7, "the product and the difference are rounded one by one or together")
     arguments = (
         Arg(
             "border",
@@ -54,7 +57,6 @@ class PreemphasisFilter(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import audio
         from dali_lab.kernels.cpu.memory import like
 
         wanted = self.value("dtype")
@@ -66,13 +68,17 @@ class PreemphasisFilter(Operator):
                 )
         # Products are made in float32 from types that it holds, else in float64.
         real = FLOAT64 if data.itemsize == 8 else FLOAT
-        source = converted(data, real)
+        source = converted(data, real) if call.gpu is None else cast(call, data, real)
         border = BORDERS.index(self.value("border"))
         direct = wanted == real
-        result = (call.allocate if direct else Batch.allocate)(data.shapes, real, data.layout)
+        result = (call.allocate if direct else call.scratch)(data.shapes, real, data.layout)
         kind = numpy_dtype(real)
         coefficients = call.numbers("preemph_coeff").astype(kind)
-        audio.preemphasis(source.addresses, result.addresses, data.sizes, coefficients, border, like(kind))
+        call.kernels("audio").preemphasis(
+            source.addresses, result.addresses, data.sizes, coefficients, border, like(kind)
+        )
+        if call.gpu is not None:
+            return cast(call, result, wanted)
         return result if direct else converted(result, wanted, call.allocate(data.shapes, wanted, data.layout))
 
     @classmethod

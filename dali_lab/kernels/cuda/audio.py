@@ -1,0 +1,153 @@
+"""Sound: pre-emphasis, spectra, filter banks, decibels; see :mod:`dali_lab.kernels.cpu.audio`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.reductions import reduce
+from dali_lab.types import FLOAT
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+PREEMPHASIS = Kernel(
+    "audio.cu",
+    "preemphasis",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("coefficient", "f8")),
+    param=(("border", "i4"),),
+    types=(("f4", "f8"),),
+)
+SPECTRUM = Kernel(
+    "audio.cu",
+    "spectrum",
+    sample=(
+        ("data", "u8"),
+        ("window", "u8"),
+        ("waves", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("length", "i8"),
+        ("count", "i8"),
+    ),
+    param=tuple(
+        (name, "i4") for name in ("nfft", "bins", "size", "step", "before", "reflect", "squared", "time_first")
+    ),
+)
+FILTER_BANK = Kernel(
+    "audio.cu",
+    "filter_bank",
+    sample=(
+        ("data", "u8"),
+        ("bounds", "u8"),
+        ("weights", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("length", "i8"),
+        ("inner", "i8"),
+    ),
+    param=(("filters", "i4"), ("pitch", "i4")),
+)
+DECIBELS = Kernel(
+    "audio.cu",
+    "decibels",
+    sample=(("data", "u8"), ("largest", "u8"), ("out", "u8"), ("total", "i8")),
+    param=(("floor", "f4"), ("scale", "f4")),
+)
+
+
+@launches
+def preemphasis(
+    gpu: Launcher, src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array
+) -> None:
+    """``y[t] = x[t] - c · x[t - 1]``; `border` says what comes before the first element."""
+    sample: dict[str, Any] = {"data": src, "out": dst, "total": counts, "coefficient": coefficients}
+    PREEMPHASIS.launch(gpu, (like.dtype,), counts, sample, {"border": border})
+
+
+@launches
+def spectrum(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    lengths: Array,
+    counts: Array,
+    *,
+    nfft: int,
+    window: Array,
+    step: int,
+    before: int,
+    reflect: bool,
+    squared: bool,
+    time_first: bool,
+) -> None:
+    """Powers (or magnitudes) of ``counts[n]`` weighted windows of each signal of ``lengths[n]`` elements.
+
+    The transform is summed up directly: for windows of a thousand elements a GPU has the time, and every number of
+    frequencies is served by the same text.
+    """
+    bins = nfft // 2 + 1
+    angles = 2 * np.pi / nfft * np.arange(nfft)
+    waves = np.stack([np.cos(angles), -np.sin(angles)], axis=1)
+    sample: dict[str, Any] = {
+        "data": src,
+        "window": gpu.constant(window),
+        "waves": gpu.constant(waves),
+        "out": dst,
+        "total": counts * bins,
+        "length": lengths,
+        "count": counts,
+    }
+    param = {
+        "nfft": nfft,
+        "bins": bins,
+        "size": min(len(window), nfft),
+        "step": step,
+        "before": before,
+        "reflect": reflect,
+        "squared": squared,
+        "time_first": time_first,
+    }
+    SPECTRUM.launch(gpu, (), counts * bins, sample, param)
+
+
+@launches
+def filter_bank(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, like: Array
+) -> None:
+    """Weighted sums along the middle axis; see :func:`dali_lab.kernels.cpu.audio.filter_bank`."""
+    count, filters = bounds.shape[:2]
+    pitch = weights.shape[2]
+    total = shapes[:, 0] * filters * shapes[:, 2]
+    sample: dict[str, Any] = {
+        "data": src,
+        "bounds": gpu.constant(bounds.astype(np.int64)) + tables * filters * 16,
+        "weights": gpu.constant(weights) + tables * filters * pitch * 4,
+        "out": dst,
+        "total": total,
+        "length": shapes[:, 1],
+        "inner": shapes[:, 2],
+    }
+    assert (tables < count).all()
+    FILTER_BANK.launch(gpu, (), total, sample, {"filters": filters, "pitch": pitch})
+
+
+@launches
+def decibels(
+    gpu: Launcher, src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
+) -> None:
+    """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
+    if reference:
+        largest: Any = gpu.constant(np.array([reference], np.float32))
+    else:
+        found = gpu.batch(np.ones((len(src), 1), np.int64), FLOAT)
+        reduce(gpu, "max", Batch(src, counts.reshape(-1, 1), FLOAT), found, (0,), start=0.0)
+        largest = found.addresses
+    sample: dict[str, Any] = {"data": src, "largest": largest, "out": dst, "total": counts}
+    DECIBELS.launch(gpu, (), counts, sample, {"floor": least, "scale": multiplier * math.log10(2.0)})
