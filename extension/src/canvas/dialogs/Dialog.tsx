@@ -27,7 +27,10 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
         frame.current?.querySelector<HTMLElement>(`.dialog-body :is(${FOCUSABLE})`)
       )?.focus();
     }
-    return () => (before as HTMLElement | null)?.focus();
+    return () => {
+      // The focus stays in a dialog that has opened over this one.
+      if (!root?.activeElement?.closest('[role="dialog"]')) (before as HTMLElement | null)?.focus();
+    };
   }, []);
   if (!overlay) return null;
   return createPortal(
