@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.operators.boxes.coordinates import store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import INT32
 
@@ -45,38 +47,72 @@ class SelectMasks(Operator):
                 )
         if vertices.ndim != 2:
             raise call.problem(f"takes 'vertices' with 2 dimensions, got {vertices.ndim}")
-        rows = zip(mask_ids.arrays(), polygons.arrays(), vertices.arrays(), strict=True)
-        taken = [self._select(call, index, *row) for index, row in enumerate(rows)]
-        return Batch.of([row[0] for row in taken], "", INT32), Batch.of([row[1] for row in taken], "", vertices.dtype)
-
-    def _select(
-        self, call: Call, index: int, ids: npt.NDArray[Any], polygons: npt.NDArray[Any], vertices: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any]]:
-        if polygons.shape[1] != 3:
-            raise call.problem(f"takes 'polygons' of 3 columns, got {polygons.shape[1]}", sample=index)
-        order = {int(row[0]): place for place, row in enumerate(polygons)}
-        wanted = ids.tolist()
-        if len(set(wanted)) != len(wanted):
-            repeated = next(mask for mask in wanted if wanted.count(mask) > 1)
-            raise call.problem(f"'mask_ids' holds {repeated} more than once", sample=index)
-        lost = [mask for mask in wanted if mask not in order]
-        if lost:
-            raise call.problem(f"there is no polygon with the mask id {lost[0]}", sample=index)
-        chosen = polygons[[order[mask] for mask in wanted]].reshape(-1, 3)
-        starts, ends = chosen[:, 1].astype(np.int64), chosen[:, 2].astype(np.int64)
-        wrong = (starts < 0) | (ends > len(vertices)) | (ends < starts)
+        wrong = polygons.shapes[:, 1] != 3
         if wrong.any():
-            mask, start, end = chosen[int(wrong.argmax())].tolist()
-            raise call.problem(
-                f"the vertices {start} to {end} of mask {mask} are not a range of the {len(vertices)} there are",
-                sample=index,
-            )
-        result = np.empty((len(wanted), 3), np.int32)
-        result[:, 0] = np.arange(len(wanted)) if self.value("reindex_masks") else chosen[:, 0]
-        result[:, 2] = np.cumsum(ends - starts)
+            index = int(wrong.argmax())
+            raise call.problem(f"takes 'polygons' of 3 columns, got {polygons.shapes[index, 1]}", sample=index)
+        counts = mask_ids.sizes
+        owner = np.repeat(np.arange(call.count), counts)
+        chosen = self._chosen(call, mask_ids, polygons, owner)
+        starts, ends = chosen[:, 1].astype(np.int64), chosen[:, 2].astype(np.int64)
+        self._check_ranges(call, chosen, vertices.shapes[owner, 0], owner)
+        # Places of the polygons among the vertices that are taken of their sample.
+        stops = np.cumsum(ends - starts)
+        before = np.concatenate([[0], stops])[np.cumsum(counts) - counts][owner]
+        result = np.empty((len(chosen), 3), np.int32)
+        place = np.arange(len(chosen)) - (np.cumsum(counts) - counts)[owner]
+        result[:, 0] = place if self.value("reindex_masks") else chosen[:, 0]
+        result[:, 2] = stops - before
         result[:, 1] = result[:, 2] - (ends - starts)
-        parts = [vertices[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return result, np.concatenate(parts) if parts else vertices[:0]
+        taken = np.bincount(owner, ends - starts, call.count).astype(np.int64)
+        polygons_out = call.allocate(np.stack([counts, np.full(call.count, 3)], axis=1), INT32)
+        store(polygons_out, result)
+        width = vertices.shapes[:, 1]
+        vertices_out = call.allocate(np.stack([taken, width], axis=1), vertices.dtype, output=1)
+        row = (width * vertices.itemsize)[owner]
+        from dali_lab.kernels.cpu.copy import copy
+
+        copy(
+            vertices.addresses[owner] + starts * row,
+            vertices_out.addresses[owner] + result[:, 1] * row,
+            (ends - starts) * width[owner],
+            vertices.itemsize,
+        )
+        return polygons_out, vertices_out
+
+    @staticmethod
+    def _chosen(call: Call, mask_ids: Batch, polygons: Batch, owner: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+        """The polygon of each wanted mask, ``int32[M, 3]``: of several with its id in its sample the last one."""
+        table = flat(gathered(polygons)).reshape(-1, 3)
+        ids = flat(gathered(mask_ids))
+        of_polygon = np.repeat(np.arange(call.count), polygons.shapes[:, 0])
+        wanted = (owner << 32) + ids.astype(np.int64)
+        known = (of_polygon << 32) + table[:, 0].astype(np.int64)
+        ordered = np.sort(wanted)
+        repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(repeated):
+            index = int(np.flatnonzero(wanted == repeated[0])[0])
+            raise call.problem(f"'mask_ids' holds {ids[index]} more than once", sample=int(owner[index]))
+        order = np.argsort(known, kind="stable")
+        place = np.searchsorted(known[order], wanted, side="right") - 1
+        lost = (place < 0) | (known[order[place]] != wanted) if len(known) else np.ones(len(wanted), bool)
+        if lost.any():
+            index = int(lost.argmax())
+            raise call.problem(f"there is no polygon with the mask id {ids[index]}", sample=int(owner[index]))
+        return np.asarray(table[order[place]], np.int32).reshape(-1, 3)
+
+    @staticmethod
+    def _check_ranges(
+        call: Call, chosen: npt.NDArray[np.int32], limits: npt.NDArray[np.int64], owner: npt.NDArray[np.int64]
+    ) -> None:
+        wrong = (chosen[:, 1] < 0) | (chosen[:, 2] > limits) | (chosen[:, 2] < chosen[:, 1])
+        if wrong.any():
+            index = int(wrong.argmax())
+            mask, start, end = chosen[index].tolist()
+            raise call.problem(
+                f"the vertices {start} to {end} of mask {mask} are not a range of the {limits[index]} there are",
+                sample=int(owner[index]),
+            )
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

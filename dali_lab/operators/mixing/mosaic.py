@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import elements
-from dali_lab.batch.dense import flat, is_contiguous
+from dali_lab.batch.dense import flat, gathered, is_contiguous
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.boxes.coordinates import box_table
+from dali_lab.operators.boxes.coordinates import box_table, store
 from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.types import FLOAT, numpy_dtype
@@ -139,33 +139,32 @@ class Mosaic(Mixing):
         """Boxes, and labels if there are any, on the canvas."""
         table, counts = box_table(call, others[0])
         starts = np.cumsum(counts) - counts
-        labels = others[1].arrays() if len(others) > 1 else None
-        if labels is not None:
-            for index, row in enumerate(labels):
-                if row.size != counts[index]:
-                    raise call.problem(f"got {row.size} labels for {counts[index]} boxes", sample=index)
-        rows, names = [], []
-        limit = np.array([size[1], size[0]] * 2, np.float64)
-        for sample in range(call.count):
-            found, named = [], []
-            for corner in range(4):
-                member = members[sample, corner]
-                source_y, source_x, y, x, height, width = places[corner][sample].tolist()
-                scale = np.array([shapes[member, 2], shapes[member, 1]] * 2, np.float64)
-                boxes = table[starts[member] : starts[member] + counts[member]].astype(np.float64) * scale
-                boxes += [x - source_x, y - source_y] * 2
-                cut = np.clip(boxes, [x, y] * 2, [x + width, y + height] * 2)
-                with np.errstate(invalid="ignore", divide="ignore"):
-                    left = (cut[:, 2:] - cut[:, :2]).prod(axis=1) / (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
-                kept = (left > 0) & (left >= self.value("prune_threshold"))
-                found.append((cut / limit)[kept])
-                if labels is not None:
-                    named.append(labels[member][kept])
-            rows.append(np.concatenate(found).astype(np.float32))
-            if named:
-                names.append(np.concatenate(named))
-        result = Batch.of(rows, others[0].layout, FLOAT)
-        return (result,) if labels is None else (result, Batch.of(names, others[1].layout, others[1].dtype))
+        labels = others[1] if len(others) > 1 else None
+        if labels is not None and (labels.sizes != counts).any():
+            index = int((labels.sizes != counts).argmax())
+            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        # One row for each box of each of the four images of each sample.
+        times = counts[members.ravel()]
+        part = np.repeat(np.arange(4 * call.count), times)
+        row = starts[members.ravel()][part] + np.arange(len(part)) - (np.cumsum(times) - times)[part]
+        source_y, source_x, y, x, height, width = np.stack(places, axis=1).reshape(-1, 6)[part].T
+        image = members.ravel()[part]
+        scale = np.stack([shapes[image, 2], shapes[image, 1]] * 2, axis=1)
+        boxes = table[row].astype(np.float64) * scale + np.stack([x - source_x, y - source_y] * 2, axis=1)
+        cut = np.clip(boxes, np.stack([x, y] * 2, axis=1), np.stack([x + width, y + height] * 2, axis=1))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            left = (cut[:, 2:] - cut[:, :2]).prod(axis=1) / (boxes[:, 2:] - boxes[:, :2]).prod(axis=1)
+        kept = (left > 0) & (left >= self.value("prune_threshold"))
+        found = np.bincount(part[kept] // 4, minlength=call.count).astype(np.int64)
+        result = call.allocate(np.stack([found, np.full(call.count, 4)], axis=1), FLOAT, others[0].layout, output=1)
+        store(result, (cut[kept] / [size[1], size[0], size[1], size[0]]).astype(np.float32))
+        if labels is None:
+            return (result,)
+        label_shapes = labels.shapes.copy()
+        label_shapes[:, 0] = found
+        names = call.allocate(label_shapes, labels.dtype, labels.layout, output=2)
+        store(names, flat(gathered(labels))[row[kept]])
+        return result, names
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
