@@ -19,6 +19,7 @@ Counts = npt.NDArray[np.int64]
 
 _WORD = 0xFFFFFFFF
 _STEP_PER_SAMPLE = 65537
+_FRAME_SHIFT = 40
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ class Stream:
     highs: npt.NDArray[np.uint64]
 
 
-def open_stream(seed: int, drawn_before: int, indices: npt.NDArray[np.int64]) -> Stream:
+def open_stream(
+    seed: int, drawn_before: int, indices: npt.NDArray[np.int64], frames: npt.NDArray[np.int64] | None = None
+) -> Stream:
     """The stream of samples of one batch.
 
     Parameters
@@ -87,8 +90,12 @@ def open_stream(seed: int, drawn_before: int, indices: npt.NDArray[np.int64]) ->
         Samples that the operator has seen in all batches before this one.
     indices
         ``int64[N]``: which samples of the batch.
+    frames
+        ``int64[N]``: for frames of sequences, which frame of its sample each is.
     """
     steps = np.asarray(indices, np.int64) * _STEP_PER_SAMPLE
+    if frames is not None:
+        steps += frames << _FRAME_SHIFT
     return Stream(np.uint64(seed & (2**64 - 1)), (steps + drawn_before).astype(np.uint64))
 
 
@@ -115,7 +122,7 @@ def fill_uniform(
     from dali_lab.kernels.cpu import philox
 
     target = np.dtype(dtype)
-    real = _real_of(target)
+    real = real_of(target)
     start = _c_cast(lo, target).astype(real)
     last = np.nextafter(_c_cast(hi, target).astype(real), start)
     start, last = np.minimum(start, last), np.maximum(start, last)
@@ -137,7 +144,7 @@ def fill_normal(
     from dali_lab.kernels.cpu import philox
 
     target = np.dtype(dtype)
-    real = _real_of(target)
+    real = real_of(target)
     kernel = philox.normal32 if real.itemsize == 4 else philox.normal64
     with _Converted(addresses, counts, real, target) as (rows, like):
         kernel(
@@ -216,7 +223,7 @@ def fill_beta(
     from dali_lab.kernels.cpu import standard_random
 
     target = np.dtype(dtype)
-    real = _real_of(target)
+    real = real_of(target)
     with _Converted(addresses, counts, real, target) as (rows, like):
         standard_random.beta(
             stream.key, stream.highs, rows, counts,
@@ -269,7 +276,7 @@ def add_gaussian_noise(
     from dali_lab.kernels.cpu import noise
     from dali_lab.kernels.cpu.memory import like
 
-    real = _real_of(np.dtype(dtype))
+    real = real_of(np.dtype(dtype))
     kernel = noise.gaussian32 if real.itemsize == 4 else noise.gaussian64
     kernel(
         stream.key, stream.highs, src, dst, counts,
@@ -305,15 +312,24 @@ def add_salt_and_pepper(
     from dali_lab.kernels.cpu import noise
     from dali_lab.kernels.cpu.memory import like
 
-    target = np.dtype(dtype)
-    high, low = (1, -1) if target.kind == "f" else (np.iinfo(target).max, np.iinfo(target).min)
+    bright, dark = grains(len(pixels), salt, pepper, dtype)
     chance = np.asarray(prob, np.float32)
     noise.salt_and_pepper(
         stream.key, stream.highs, src, dst, pixels, channels, channels_first,
-        chance, chance * np.asarray(salt_vs_pepper, np.float32),
-        np.full(len(pixels), high, target) if salt is None else _c_cast(salt, target),
-        np.full(len(pixels), low, target) if pepper is None else _c_cast(pepper, target), like(target),
+        chance, chance * np.asarray(salt_vs_pepper, np.float32), bright, dark, like(dtype),
     )  # fmt: skip
+
+
+def grains(
+    count: int, salt: npt.NDArray[np.float32] | None, pepper: npt.NDArray[np.float32] | None, dtype: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The values of salt and of pepper for `count` samples; see :func:`add_salt_and_pepper`."""
+    target = np.dtype(dtype)
+    high, low = (1, -1) if target.kind == "f" else (np.iinfo(target).max, np.iinfo(target).min)
+    return (
+        np.full(count, high, target) if salt is None else _c_cast(salt, target),
+        np.full(count, low, target) if pepper is None else _c_cast(pepper, target),
+    )
 
 
 def add_shot_noise(
@@ -388,7 +404,7 @@ class _Converted:
             cast(self._rows, self._addresses, self._counts, self._made, self._wanted)
 
 
-def _real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """The floating type in which numbers of `dtype` are drawn."""
     wide = dtype.itemsize > 4 or (dtype.kind in "iu" and dtype.itemsize == 4)
     return np.dtype(np.float64 if wide else np.float32)

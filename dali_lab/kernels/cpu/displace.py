@@ -78,7 +78,7 @@ def sphere(
     """
     waves = np.zeros(6, np.float32)
     _displace(
-        rows(src), rows(dst), rows(shapes), rows(chosen), True, waves, linear, _elements(fill, dtype), like(dtype)
+        rows(src), rows(dst), rows(shapes), rows(chosen), True, waves, linear, fill_element(fill, dtype), like(dtype)
     )
 
 
@@ -104,10 +104,11 @@ def water(
     """
     _displace(
         rows(src), rows(dst), rows(shapes), rows(chosen), False, np.array(waves, np.float32), linear,
-        _elements(fill, dtype), like(dtype),
+        fill_element(fill, dtype), like(dtype),
     )  # fmt: skip
 
 
-def _elements(fill: float, dtype: Any) -> Array:
+def fill_element(fill: float, dtype: Any) -> Array:
+    """A fill value as ``float32[1]``, without its fraction for whole numbers."""
     value = np.array([fill], np.float32)
     return value if np.dtype(dtype).kind == "f" else np.trunc(value)

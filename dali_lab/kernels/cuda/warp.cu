@@ -7,6 +7,58 @@ __device__ inline float stepped(float start, float step, int column) {
     return start;
 }
 
+struct Picture {
+    int height, width, channels;
+    bool clamped;
+    __device__ bool find(int& row, int& column) const {
+        if (clamped) {
+            row = clamp(row, 0, height - 1);
+            column = clamp(column, 0, width - 1);
+        }
+        return row >= 0 && row < height && column >= 0 && column < width;
+    }
+    __device__ i64 at(int row, int column) const { return ((i64)row * width + column) * channels; }
+};
+
+// The pixel that holds the position (x, y).
+template <class In, class Out>
+__device__ inline void nearest_pixel(
+    const In* data, Out* out, const Picture& shape, const float* fill, int fills, float x, float y) {
+    int column = whole(x), row = whole(y);
+    const bool inside = shape.find(row, column);
+    const In* pixel = data + (inside ? shape.at(row, column) : 0);
+    for (int c = 0; c < shape.channels; ++c) {
+        out[c] = inside ? saturate<Out>(widen(pixel[c])) : saturate<Out>(fill[smaller(c, fills - 1)]);
+    }
+}
+
+// The blend of the four pixels around the position (x, y).
+template <class In, class Out>
+__device__ inline void linear_blend(
+    const In* data, Out* out, const Picture& shape, const float* fill, int fills, float x, float y) {
+    x -= 0.5f;
+    y -= 0.5f;
+    int left = whole(x), top = whole(y);
+    const float qx = x - (float)left, px = 1.0f - qx, qy = y - (float)top;
+    int right = left + 1, bottom = top + 1;
+    if (shape.clamped) {
+        shape.find(top, left);
+        shape.find(bottom, right);
+    }
+    const bool has_left = left >= 0 && left < shape.width, has_right = right >= 0 && right < shape.width;
+    const bool has_top = top >= 0 && top < shape.height, has_bottom = bottom >= 0 && bottom < shape.height;
+    for (int c = 0; c < shape.channels; ++c) {
+        const float outside = (float)widen(saturate<In>(fill[smaller(c, fills - 1)]));
+        float a = outside, b = outside, d = outside, e = outside;
+        if (has_top && has_left) a = (float)widen(data[shape.at(top, left) + c]);
+        if (has_top && has_right) b = (float)widen(data[shape.at(top, right) + c]);
+        if (has_bottom && has_left) d = (float)widen(data[shape.at(bottom, left) + c]);
+        if (has_bottom && has_right) e = (float)widen(data[shape.at(bottom, right) + c]);
+        const float upper = a * px + b * qx, lower = d * px + e * qx;
+        out[c] = saturate<Out>(upper + (lower - upper) * qy);
+    }
+}
+
 template <class In, class Out> __device__ void warp_image(const WarpImageSample* table, const WarpImageParam& param) {
     FOR_SAMPLES(s) {
         const WarpImageSample& sample = table[s];
@@ -14,7 +66,7 @@ template <class In, class Out> __device__ void warp_image(const WarpImageSample*
         const float* fill = (const float*)sample.fill;
         const int height = sample.height, width = sample.width, channels = sample.channels;
         const i64 line = (i64)width * channels;
-        const bool clamped = param.clamp && height > 0 && width > 0;
+        const Picture shape = {height, width, channels, param.clamp && height > 0 && width > 0};
         FOR_ELEMENTS(i, sample.total) {
             Divided at = divide(i, sample.out_width);
             const int column = at.rest;
@@ -32,41 +84,49 @@ template <class In, class Out> __device__ void warp_image(const WarpImageSample*
                 u = stepped((m[2] + m[0] * 0.5f) + m[1] * y, m[0], column);
                 v = stepped((m[5] + m[3] * 0.5f) + m[4] * y, m[3], column);
             }
-            if (!sample.linear) {
-                int left = whole(u), top = whole(v);
-                if (clamped) {
-                    left = clamp(left, 0, width - 1);
-                    top = clamp(top, 0, height - 1);
-                }
-                const bool inside = left >= 0 && left < width && top >= 0 && top < height;
-                const In* pixel = data + top * line + (i64)left * channels;
-                for (int c = 0; c < channels; ++c) {
-                    out[c] = inside ? saturate<Out>(widen(pixel[c])) : saturate<Out>(fill[smaller(c, param.fills - 1)]);
-                }
+            if (sample.linear) {
+                linear_blend(data, out, shape, fill, param.fills, u, v);
+            } else {
+                nearest_pixel(data, out, shape, fill, param.fills, u, v);
+            }
+        }
+    }
+}
+
+// As if seen in a sphere, or under water: there rows are shifted along x and columns along y, by tables.
+template <class T> __device__ void displace(const DisplaceSample* table, const DisplaceParam& param) {
+    const float* fill = (const float*)param.fill;
+    const float* shift_x = (const float*)param.shift_x;
+    const float* shift_y = (const float*)param.shift_y;
+    FOR_SAMPLES(s) {
+        const DisplaceSample& sample = table[s];
+        const T* data = (const T*)sample.data;
+        const int channels = sample.channels;
+        const Picture shape = {sample.height, sample.width, channels, false};
+        const float middle_x = (float)sample.width * 0.5f, middle_y = (float)sample.height * 0.5f;
+        const float radius = (float)(int)larger(middle_x, middle_y);
+        FOR_ELEMENTS(i, sample.total) {
+            T* out = (T*)sample.out + i * channels;
+            if (!sample.chosen) {
+                for (int c = 0; c < channels; ++c) out[c] = data[i * channels + c];
                 continue;
             }
-            u -= 0.5f;
-            v -= 0.5f;
-            int left = whole(u), top = whole(v);
-            const float qx = u - (float)left, px = 1.0f - qx, qy = v - (float)top;
-            int right = left + 1, bottom = top + 1;
-            if (clamped) {
-                left = clamp(left, 0, width - 1);
-                right = clamp(right, 0, width - 1);
-                top = clamp(top, 0, height - 1);
-                bottom = clamp(bottom, 0, height - 1);
+            const Divided at = divide(i, sample.width);
+            const int row = (int)at.quotient;
+            float u, v;
+            if (param.sphere) {
+                const float along = (float)at.rest + 0.5f - middle_x, across = (float)row + 0.5f - middle_y;
+                const float factor = sqrtf(along * along + across * across) / radius;
+                u = middle_x + factor * along;
+                v = middle_y + factor * across;
+            } else {
+                u = (float)at.rest + shift_x[row];
+                v = (float)row + shift_y[at.rest];
             }
-            const bool has_left = left >= 0 && left < width, has_right = right >= 0 && right < width;
-            const bool has_top = top >= 0 && top < height, has_bottom = bottom >= 0 && bottom < height;
-            for (int c = 0; c < channels; ++c) {
-                const float outside = (float)widen(saturate<In>(fill[smaller(c, param.fills - 1)]));
-                float a = outside, b = outside, d = outside, e = outside;
-                if (has_top && has_left) a = (float)widen(data[top * line + (i64)left * channels + c]);
-                if (has_top && has_right) b = (float)widen(data[top * line + (i64)right * channels + c]);
-                if (has_bottom && has_left) d = (float)widen(data[bottom * line + (i64)left * channels + c]);
-                if (has_bottom && has_right) e = (float)widen(data[bottom * line + (i64)right * channels + c]);
-                const float upper = a * px + b * qx, lower = d * px + e * qx;
-                out[c] = saturate<Out>(upper + (lower - upper) * qy);
+            if (param.linear) {
+                linear_blend(data, out, shape, fill, 1, u, v);
+            } else {
+                nearest_pixel(data, out, shape, fill, 1, u, v);
             }
         }
     }

@@ -33,6 +33,22 @@ WARP_IMAGE = Kernel(
     param=(("projective", "i4"), ("clamp", "i4"), ("fills", "i4")),
     types=(_TYPES, _TYPES),
 )
+DISPLACE = Kernel(
+    "warp.cu",
+    "displace",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("chosen", "i4"),
+    ),
+    param=(("fill", "u8"), ("shift_x", "u8"), ("shift_y", "u8"), ("sphere", "i4"), ("linear", "i4")),
+    types=(("u1", "i2", "i4", "f4"),),
+)
+"""Launched by :mod:`dali_lab.kernels.cuda.displace`."""
 
 
 @launches

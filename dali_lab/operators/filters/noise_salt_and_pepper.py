@@ -45,8 +45,6 @@ class SaltAndPepperNoise(Noising):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.executor import random_streams
-
         stream = self.stream(call, data)
         shares = []
         for name in ("prob", "salt_vs_pepper"):
@@ -61,7 +59,7 @@ class SaltAndPepperNoise(Noising):
         channels = np.ones(len(data), np.int64)
         if axis >= 0 and not self.value("per_channel"):
             channels = np.maximum(data.shapes[:, axis], 1)
-        random_streams.add_salt_and_pepper(
+        self.functions(call).add_salt_and_pepper(
             stream,
             data.addresses,
             out.addresses,

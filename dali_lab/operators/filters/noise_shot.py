@@ -34,15 +34,13 @@ class ShotNoise(Noising):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.executor import random_streams
-
         stream = self.stream(call, data)
         factor = call.numbers("factor")
         if (factor < 0).any():
             index = int((factor < 0).argmax())
             raise call.problem(f"must not be negative, got {factor[index]:g}", argument="factor", sample=index)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        random_streams.add_shot_noise(
+        self.functions(call).add_shot_noise(
             stream, data.addresses, out.addresses, data.sizes, factor, numpy_dtype(data.dtype)
         )
         return out

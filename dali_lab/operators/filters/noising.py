@@ -19,6 +19,7 @@ class Noising(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     random = True
+    on_gpu = True
 
     def stream(self, call: Call, data: Batch) -> Any:
         """The random words of these samples.
@@ -33,3 +34,9 @@ class Noising(Operator):
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         return open_stream(call.seed, call.drawn_before, call.indices)
+
+    def functions(self, call: Call) -> Any:
+        """What adds the noise, for where the node runs: functions of the names that `random_streams` has."""
+        from dali_lab.executor import random_streams
+
+        return random_streams if call.gpu is None else call.kernels("noise")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
@@ -23,6 +24,7 @@ class Jitter(Displacing):
     name = "jitter"
     title = "Jitter"
     random = True
+    on_gpu = True
     arguments = (
         Arg(
             "nDegree",
@@ -46,8 +48,9 @@ class Jitter(Displacing):
 
         chosen = self.chosen(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        random_streams.jitter(
-            random_streams.open_stream(call.seed, call.drawn_before, call.indices),
+        kernels = random_streams if call.gpu is None else call.kernels("noise")
+        kernels.jitter(
+            random_streams.open_stream(call.seed, call.drawn_before, *self._indices(call)),
             data.addresses,
             out.addresses,
             data.shapes,
@@ -56,6 +59,15 @@ class Jitter(Displacing):
             numpy_dtype(data.dtype),
         )
         return out
+
+    def _indices(self, call: Call) -> tuple[npt.NDArray[np.int64], ...]:
+        """The index in the batch of each picture; for frames that of their sequence, and the number of each frame."""
+        if call.repeat is None:
+            return (call.indices,)
+        sequences = np.arange(len(call.repeat), dtype=np.int64)
+        starts = np.cumsum(call.repeat) - call.repeat
+        owners = np.repeat(sequences, call.repeat)
+        return owners + call.start, np.arange(call.count, dtype=np.int64) - starts[owners]
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

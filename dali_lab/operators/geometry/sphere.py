@@ -23,6 +23,7 @@ class Sphere(Displacing):
 
     name = "sphere"
     title = "Sphere"
+    on_gpu = True
     arguments = DISPLACING
     example = """
     >>> fn.sphere(images, fill_value=0)
@@ -33,11 +34,9 @@ class Sphere(Displacing):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import displace
-
         chosen = self.chosen(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        displace.sphere(
+        call.kernels("displace").sphere(
             data.addresses,
             out.addresses,
             data.shapes,

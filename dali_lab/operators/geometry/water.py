@@ -57,6 +57,7 @@ class Water(Displacing):
 
     name = "water"
     title = "Water"
+    on_gpu = True
     arguments = (*_wave("x"), *_wave("y"), *DISPLACING)
     example = """
     >>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)
@@ -67,11 +68,9 @@ class Water(Displacing):
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import displace
-
         chosen = self.chosen(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        displace.water(
+        call.kernels("displace").water(
             data.addresses,
             out.addresses,
             data.shapes,

@@ -1,0 +1,58 @@
+"""Displacing the pixels of images; see :mod:`dali_lab.kernels.cpu.displace`, which has the same functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.displace import fill_element
+from dali_lab.kernels.cuda.kernel import launches
+from dali_lab.kernels.cuda.warp import DISPLACE
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+
+
+@launches
+def sphere(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, *, linear: bool = False,
+    fill: float = 0.0,
+) -> None:  # fmt: skip
+    """Move pixels towards the middle; see :func:`dali_lab.kernels.cpu.displace.sphere`."""
+    _launch(gpu, src, dst, shapes, chosen, dtype, {"sphere": 1, "linear": linear}, fill)
+
+
+@launches
+def water(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any,
+    waves: tuple[float, float, float, float, float, float], *, linear: bool = False, fill: float = 0.0,
+) -> None:  # fmt: skip
+    """Move pixels by waves, from a table for rows and one for columns.
+
+    See :func:`dali_lab.kernels.cpu.displace.water`.
+    """
+    ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = np.array(waves, np.float32)
+    rows, columns = (np.arange(int(shapes[:, axis].max(initial=1)), dtype=np.float32) for axis in (0, 1))
+    shift_x = ampl_x * np.sin((freq_x * rows + phase_x).astype(np.float64)).astype(np.float32)
+    shift_y = ampl_y * np.cos((freq_y * columns + phase_y).astype(np.float64)).astype(np.float32)
+    tables = {"shift_x": gpu.constant(shift_x), "shift_y": gpu.constant(shift_y)}
+    _launch(gpu, src, dst, shapes, chosen, dtype, {**tables, "linear": linear}, fill)
+
+
+def _launch(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, param: dict[str, Any], fill: float
+) -> None:
+    height, width, channels = np.asarray(shapes, np.int64).T
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": height * width,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "chosen": np.asarray(chosen) != 0,
+    }
+    DISPLACE.launch(gpu, (dtype,), height * width, sample, {**param, "fill": gpu.constant(fill_element(fill, dtype))})

@@ -1,0 +1,149 @@
+"""Noise over samples; :mod:`dali_lab.executor.random_streams` has the same functions for the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.executor.random_streams import Stream, grains, real_of
+from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4")
+_KEY = (("key", "i8"),)
+
+GAUSSIAN = Kernel(
+    "noise.cu",
+    "gaussian",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("high", "i8"), ("mean", "f4"), ("stddev", "f4")),
+    param=_KEY,
+    types=(_TYPES, ("f4", "f8")),
+)
+SALT_AND_PEPPER = Kernel(
+    "noise.cu",
+    "salt_and_pepper",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("pixels", "i8"),
+        ("channels", "i8"),
+        ("high", "i8"),
+        ("salt", "i8"),
+        ("pepper", "i8"),
+        ("chance", "f4"),
+        ("salt_chance", "f4"),
+    ),
+    param=(*_KEY, ("planes", "i4")),
+    types=(WORDS,),
+)
+SHOT = Kernel(
+    "noise.cu",
+    "shot",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("high", "i8"), ("factor", "f4")),
+    param=_KEY,
+    types=(_TYPES,),
+)
+JITTER = Kernel(
+    "noise.cu",
+    "jitter",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("high", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("degree", "i4"),
+        ("chosen", "i4"),
+    ),
+    param=_KEY,
+    types=(WORDS,),
+)
+
+
+def _key(stream: Stream) -> dict[str, Any]:
+    return {"key": np.uint64(stream.key).astype(np.int64)}
+
+
+@launches
+def add_gaussian_noise(
+    gpu: Launcher, stream: Stream, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array,
+    dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
+    """Add normal numbers; see :func:`dali_lab.executor.random_streams.add_gaussian_noise`."""
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": counts,
+        "high": stream.highs.astype(np.int64),
+        "mean": mean,
+        "stddev": stddev,
+    }
+    GAUSSIAN.launch(gpu, (dtype, real_of(np.dtype(dtype))), counts, sample, _key(stream))
+
+
+@launches
+def add_salt_and_pepper(
+    gpu: Launcher, stream: Stream, src: Array, dst: Array, pixels: Array, channels: Array, prob: Array,
+    salt_vs_pepper: Array, salt: Array | None, pepper: Array | None, dtype: npt.DTypeLike, *,
+    channels_first: bool = False,
+) -> None:  # fmt: skip
+    """Replace pixels; see :func:`dali_lab.executor.random_streams.add_salt_and_pepper`."""
+    word = f"u{np.dtype(dtype).itemsize}"
+    bright, dark = (values.view(word).astype(np.int64) for values in grains(len(pixels), salt, pepper, dtype))
+    chance = np.asarray(prob, np.float32)
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "pixels": pixels,
+        "channels": channels,
+        "high": stream.highs.astype(np.int64),
+        "salt": bright,
+        "pepper": dark,
+        "chance": chance,
+        "salt_chance": chance * np.asarray(salt_vs_pepper, np.float32),
+    }
+    SALT_AND_PEPPER.launch(gpu, (word,), pixels, sample, {**_key(stream), "planes": channels_first})
+
+
+@launches
+def add_shot_noise(
+    gpu: Launcher, stream: Stream, src: Array, dst: Array, counts: Array, factor: Array, dtype: npt.DTypeLike
+) -> None:
+    """Replace elements by Poisson numbers; see :func:`dali_lab.executor.random_streams.add_shot_noise`."""
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": counts,
+        "high": stream.highs.astype(np.int64),
+        "factor": factor,
+    }
+    SHOT.launch(gpu, (dtype,), counts, sample, _key(stream))
+
+
+@launches
+def jitter(
+    gpu: Launcher, stream: Stream, src: Array, dst: Array, shapes: Array, degrees: npt.ArrayLike,
+    chosen: npt.ArrayLike, dtype: npt.DTypeLike,
+) -> None:  # fmt: skip
+    """Take each element from a place nearby; see :func:`dali_lab.executor.random_streams.jitter`."""
+    height, width, channels = np.asarray(shapes, np.int64).T
+    total = height * width * channels
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": total,
+        "high": stream.highs.astype(np.int64),
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "degree": degrees,
+        "chosen": chosen,
+    }
+    JITTER.launch(gpu, (f"u{np.dtype(dtype).itemsize}",), total, sample, _key(stream))
