@@ -250,7 +250,8 @@ class PipelineReport:
         -------
         dict or None
             Bytes: ``in_use`` by batches, ``held`` for them, ``peak`` in use, ``free`` and ``total`` of the device; and
-            ``table``, a text with the size of each result and how long it is kept.
+            ``table``, a text with the size of each result and how long it is kept; and ``transfers``, for each result
+            that is copied between CPU and GPU ``(result, "gpu" or "cpu", bytes of the largest batch)``.
         """
         engine = self._built().engine
         if engine.device is None:
@@ -265,6 +266,7 @@ class PipelineReport:
             "free": free,
             "total": total,
             "table": table,
+            "transfers": [(str(edge), to, nbytes) for (edge, to), nbytes in engine.transfers.items()],
         }
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:

@@ -160,10 +160,8 @@ class Batch:
     @property
     def device(self) -> Device | None:
         """The device whose memory the addresses are; `None` for the CPU."""
-        for owner in self.owners:
-            if type(owner) is Block:
-                return owner.device
-        return None
+        owners = self.owners
+        return owners[0].device if owners and type(owners[0]) is Block else None
 
     def axis(self, letter: str) -> int:
         """Index of an axis in the layout, or −1."""

@@ -67,6 +67,8 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
                         inputs.append(_on_host(engine, run, edge, local, gpu))
                         continue
                     if edge not in local:
+                        if run.values[edge].device is None:
+                            engine.count_transfer(edge, "gpu", run.values[edge])
                         local[edge] = to_device(run.values[edge], gpu)
                     inputs.append(local[edge])
                 arguments = {name: _on_host(engine, run, edge, local, gpu) for name, edge in connections.items()}

@@ -178,6 +178,7 @@ class Engine:
         self._pace: dict[int, float] = {}
         self.device_memory: dict[Edge, tuple[int, int]] = {}
         self.device_seconds: dict[str, float] = defaultdict(float)
+        self.transfers: dict[tuple[Edge, str], int] = {}
         self.device_times: deque[tuple[str, Event, Event]] = deque()
         self._own_pool = pool is None
         self._pool = pool or ThreadPool(self.threads)
@@ -240,6 +241,11 @@ class Engine:
         with self._lock:
             total, largest = self.device_memory.get(edge, (0, 0))
             self.device_memory[edge] = (max(total, batch.nbytes), max(largest, most))
+
+    def count_transfer(self, edge: Edge, to: str, batch: Batch) -> None:
+        """Note that a batch is copied to the ``"gpu"`` or to the ``"cpu"``, and how large it is at most."""
+        with self._lock:
+            self.transfers[edge, to] = max(batch.nbytes, self.transfers.get((edge, to), 0))
 
     def collect_device_times(self) -> None:
         """Add up the time on the device of what has run by now."""
@@ -443,6 +449,7 @@ class Engine:
         with run.host_lock:
             if edge not in run.host:
                 run.host[edge] = download(batch)
+                self.count_transfer(edge, "cpu", batch)
             return run.host[edge]
 
     def make_call(

@@ -16,7 +16,7 @@ from dali_lab.executor import dali_checkpoint
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import output_on_gpu
-from dali_lab.executor.plan import make_plan
+from dali_lab.executor.plan import bare, make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
@@ -209,7 +209,10 @@ class Runner:
         """An output where the graph wants it."""
         device = self.plan.device
         assert device is not None
-        return upload(batch, device) if output_on_gpu(self.graph, edge) else download(batch)
+        to = "gpu" if output_on_gpu(self.graph, edge) else "cpu"
+        if (batch.device is None) == (to == "gpu"):
+            self.engine.count_transfer(bare(edge), to, batch)
+        return upload(batch, device) if to == "gpu" else download(batch)
 
     @staticmethod
     def _check_output(index: int, batch: Batch, dtype: Any, ndim: int | None, layout: str | None) -> None:

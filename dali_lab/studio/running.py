@@ -66,7 +66,22 @@ def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float]
         "seconds": round(seconds, 4),
         "images_per_second": round(samples / seconds, 1) if seconds > 0 else 0.0,
         "nodes": nodes,
+        **_on_gpu(pipeline, nodes, done + 1),
     }
+
+
+def _on_gpu(pipeline: Pipeline, nodes: dict[str, Any], batches: int) -> Json:
+    """Time on the GPU and memory of each node, and what the pipeline needs of the GPU, if it runs on one."""
+    memory = pipeline.gpu_memory()
+    if memory is None:
+        return {}
+    for name, row in pipeline.executor_statistics().items():
+        if "gpu_seconds" in row:
+            entry = nodes.setdefault(name, {"time_ms": 0.0, "images_per_second": 0.0})
+            entry["gpu_time_ms"] = round(row["gpu_seconds"] * 1000 / batches, 4)
+            entry["gpu_memory"] = row["gpu_memory"]
+    transfers = [{"from": edge, "to": to, "bytes": nbytes} for edge, to, nbytes in memory.pop("transfers")]
+    return {"gpu": {"memory": memory, "transfers": transfers}}
 
 
 def _next(pipeline: Pipeline) -> Any:

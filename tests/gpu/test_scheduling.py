@@ -275,3 +275,18 @@ def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:
             assert np.array_equal(rows_made.at(index), array.sum(axis=1) + 0.5)
             assert np.array_equal(twice_made.at(index), array * 2)
         pipeline.close()
+
+
+def test_a_run_tells_time_memory_and_transfers() -> None:
+    from dali_lab.studio.running import measure
+
+    pipeline = _pipeline("emulated")
+    told = measure(pipeline, 6)
+    pipeline.close()
+    assert told["nodes"]["normal"]["gpu_time_ms"] > 0
+    assert told["nodes"]["normal"]["gpu_memory"] == 4 * 24 * 24 * 3 * 4
+    assert "gpu_time_ms" not in told["nodes"]["on_cpu"]
+    ways = {(row["from"], row["to"]): row["bytes"] for row in told["gpu"]["transfers"]}
+    assert ways["on_cpu", "gpu"] == 4 * 24 * 24 * 3
+    assert "cpu" in {to for _, to in ways}
+    assert told["gpu"]["memory"]["total"] > told["gpu"]["memory"]["held"] > 0
