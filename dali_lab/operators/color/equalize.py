@@ -22,13 +22,12 @@ class Equalize(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     example = """
     >>> fn.equalize(images)
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import histogram
-
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         out = call.allocate(data.shapes, UINT8, data.layout)
@@ -37,7 +36,7 @@ class Equalize(Operator):
         channels = data.shapes[:, channel] if channel >= 0 else one
         pixels = np.delete(data.shapes, channel, axis=1).prod(axis=1) if channel >= 0 else data.sizes
         outer, inner = (channels, one) if channel == 0 else (one, channels)
-        histogram.equalize(data.addresses, out.addresses, outer, pixels, inner)
+        call.kernels("histogram").equalize(data.addresses, out.addresses, outer, pixels, inner)
         return out
 
     @classmethod
