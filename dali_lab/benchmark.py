@@ -148,7 +148,6 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
 
 
 def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
-    import resource
     import time
 
     from dali_lab.studio.running import measure
@@ -182,8 +181,19 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
                 break
         rate = samples / spent
     cpu = 1e6 * (time.process_time() - used) / max(samples, 1)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"rate": rate, "cpu": cpu, "memory": memory, "nodes": nodes}
+    return {"rate": rate, "cpu": cpu, "memory": _peak_memory(), "nodes": nodes}
+
+
+def _peak_memory() -> float:
+    """Peak memory of this process in MiB."""
+    try:
+        # What the system counts for a process begins with the program that started it; this begins with this one.
+        with open("/proc/self/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def _next(pipeline: Any) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable
 from types import ModuleType
@@ -62,8 +61,8 @@ def timed(step: Callable[[], Any], samples: int, seconds: float, warm_up: int = 
         batches += 1
     spent = time.perf_counter() - began
     count = batches * samples
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"rate": count / spent, "cpu": 1e6 * (_cpu_seconds() - before) / count, "memory": used + _workers_memory()}
+    memory = sum(_peak_memory(process) for process in ("self", *_children()))
+    return {"rate": count / spent, "cpu": 1e6 * (_cpu_seconds() - before) / count, "memory": memory}
 
 
 def _cpu_seconds() -> float:
@@ -76,13 +75,10 @@ def _cpu_seconds() -> float:
     return total
 
 
-def _workers_memory() -> float:
-    """Peak memory of worker processes in MiB."""
-    total = 0
-    for child in _children():
-        with open(f"/proc/{child}/status") as file:
-            total += next(int(line.split()[1]) for line in file if line.startswith("VmHWM"))
-    return total / 1024
+def _peak_memory(process: str) -> float:
+    """Peak memory of a process in MiB; that of the program from which it was started is no part of it."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("VmHWM")) / 1024
 
 
 def _children() -> list[str]:

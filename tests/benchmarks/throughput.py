@@ -41,8 +41,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=None, help="of each measurement (4, or 0.3 of an operator)")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--measure", metavar="ENGINE", help=argparse.SUPPRESS)
+    parser.add_argument("--missing", choices=OTHERS, help=argparse.SUPPRESS)
     parser.add_argument("--check", action="store_true", help="only compare the outputs")
     arguments = parser.parse_args()
+    if arguments.missing:
+        from tests.benchmarks import loaders
+
+        print(loaders.missing(arguments.missing))
+        return
     if arguments.operators:
         seconds = arguments.seconds or 0.3
         text, kept = operators.report(arguments.names, arguments.threads, seconds, arguments.rounds), "operators"
@@ -97,11 +103,9 @@ def compare(name: str, threads: int, seconds: float, rounds: int) -> Row:
 
 def rivals(row: Row, threads: int, seconds: float, rounds: int) -> list[str]:
     """Fill in how many times faster ours is than each of the others; remarks on those that cannot run."""
-    from tests.benchmarks import loaders
-
     remarks = []
     for other in OTHERS:
-        reason = loaders.missing(other)
+        reason = _run(["--missing", other]).strip()
         if reason:
             remarks.append(f"{other} cannot run here: {reason}.")
             continue
