@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +72,7 @@ class Inflate(Operator):
             source, target = data.array(index), out.array(index).reshape(-1).view(np.uint8)
             size = int(chunk_shapes[index].prod()) * itemsize
             for place, (start, end) in enumerate(spans[index].tolist()):
-                unpacked = self._unpack(call, index, place, source[start:end], size)
-                target[place * size : (place + 1) * size] = unpacked
+                self._unpack(call, index, place, source[start:end], target[place * size : (place + 1) * size])
         return out
 
     @property
@@ -120,19 +120,20 @@ class Inflate(Operator):
         return result
 
     def _unpack(
-        self, call: Call, index: int, place: int, packed: npt.NDArray[np.uint8], size: int
-    ) -> npt.NDArray[np.uint8]:
+        self, call: Call, index: int, place: int, packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]
+    ) -> None:
+        size = len(target)
         where = f" of chunk {place}" if self._chunked else ""
         if size == 0:
-            return np.empty(0, np.uint8)
+            return
+        unpack = _unpack_lz4 if self.value("algorithm") == "LZ4" else _unpack_deflate
         try:
-            raw = unpack_lz4(packed, size) if self.value("algorithm") == "LZ4" else _unpack_deflate(packed, size)
+            found = unpack(packed, target)
         except (RuntimeError, ValueError, zlib.error) as error:
             raise call.problem(f"cannot unpack the data{where}: {error}", sample=index) from error
-        if len(raw) != size:
-            message = f"'shape' and 'dtype' ask for {size} bytes{where}, and {len(raw)} were packed"
+        if found != size:
+            message = f"'shape' and 'dtype' ask for {size} bytes{where}, and {found} were packed"
             raise call.problem(message, argument="shape", sample=index)
-        return np.frombuffer(raw, np.uint8)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -149,16 +150,20 @@ class Inflate(Operator):
         yield ErrorCase(([packed.reshape(1, -1)],), good, words=("one-dimensional",))
 
 
-def unpack_lz4(packed: npt.NDArray[np.uint8], size: int) -> bytes:
-    """Unpack one LZ4 block to at most `size` bytes."""
+def _unpack_lz4(packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]) -> int:
+    """Unpack one LZ4 block, without the GIL; the number of bytes that it held."""
     import imagecodecs
 
-    return bytes(imagecodecs.lz4_decode(packed.tobytes(), out=size))
+    decode: Any = imagecodecs.lz4_decode  # its annotations leave arrays out
+    return len(decode(packed, out=target))
 
 
-def _unpack_deflate(packed: npt.NDArray[np.uint8], size: int) -> bytes:
-    """Unpack deflate, with a header of zlib or gzip or without one, to at most one byte more than `size`."""
-    data = packed.tobytes()
+def _unpack_deflate(packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]) -> int:
+    """Unpack deflate, with a header of zlib or gzip or without; the number of bytes, at most one more than fit.
+
+    zlib works without the GIL.
+    """
+    data, size = packed.tobytes(), len(target)
     last: zlib.error | None = None
     for bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
         unpacker = zlib.decompressobj(bits)
@@ -169,6 +174,8 @@ def _unpack_deflate(packed: npt.NDArray[np.uint8], size: int) -> bytes:
             continue
         if len(raw) < size and not unpacker.eof:
             raise ValueError("the data end too early")
-        return raw
+        if len(raw) == size:
+            target[:] = np.frombuffer(raw, np.uint8)
+        return len(raw)
     assert last is not None
     raise last

@@ -100,7 +100,7 @@ class Scale(Transforming):
             tensor=True,
             per_frame=True,
         ),
-        Arg("ndim", "int", None, "Number of dimensions, where a single factor does not tell it.", minimum=1),
+        Arg("ndim", "int", None, "Number of dimensions, where neither a list of factors nor an input tells it.", minimum=1),
         REVERSE,
     )
     sized_by = ("scale",)
@@ -108,7 +108,7 @@ class Scale(Transforming):
     def dimensions(self, call: Call, given: int | None) -> int:
         found = super().dimensions(call, given)
         wanted = self.value("ndim")
-        return int(wanted) if found == 1 and wanted is not None else found
+        return int(wanted) if found == 1 and wanted is not None and given is None else found
 
     def matrices(self, call: Call, ndim: int) -> Matrices:
         linear = identities(call.count, ndim) * self.vector(call, "scale", ndim)[:, :, None]
@@ -127,6 +127,7 @@ class Scale(Transforming):
         ):
             yield Case((), arguments)
         yield Case((MATRIX,), {"scale": 2})
+        yield Case(([np.array([[2, 1]], np.float32)] * 3,), {"scale": 2, "ndim": 3})
         yield Case((MATRIX,), {"scale": [2, 3], "center": [1, 2], "reverse_order": True})
         yield Case((), {"scale": per_sample([1, 2], [3, 4], [-1, 0.5]), "center": [1, 0.25]})
         yield Case((), {"scale": per_sample(1, 2, 3), "ndim": 2})
