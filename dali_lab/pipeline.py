@@ -69,8 +69,9 @@ class Pipeline(PipelineReport, PipelineFiles):
     exec_dynamic, bytes_per_sample, set_affinity, max_streams, default_cuda_stream_priority, stream_policy, concurrency
         No effect here, for the reasons in :data:`dali_lab.executor.settings.NO_EFFECT`.
     gpu
-        ``"require"`` refuses to run nodes placed on a GPU where there is none, ``"never"`` does not even warn;
-        by default the environment variable ``DALI_LAB_GPU``.
+        Where nodes placed on a GPU run: on the GPU `device_id`, or on the CPU with a warning if there is none
+        (``"auto"``); ``"require"`` refuses instead, ``"never"`` runs on the CPU without a word, ``"emulated"`` on a
+        device that the CPU emulates, for tests. By default the environment variable ``DALI_LAB_GPU``.
     optimize
         Let passes rewrite the graph where that does not change a result.
     """

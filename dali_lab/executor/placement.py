@@ -8,7 +8,8 @@ import warnings
 
 from dali_lab.device.interface import Device, DeviceError
 from dali_lab.errors import GraphError
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator
 
 
 def gpu_nodes(graph: Graph) -> list[str]:
@@ -63,14 +64,14 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
     Raises
     ------
     GraphError
-        With ``"require"``, if the device cannot be used.
+        With ``"require"``, if the device cannot be used, or an operator has no version for it.
     """
     placed = gpu_nodes(graph)
     moved = [str(edge) for edge in graph.outputs if edge.device == "gpu"]
     if not (placed or moved) or mode == "never":
         return None
     try:
-        return find_device(mode, index)
+        device = find_device(mode, index)
     except DeviceError as error:
         what = ", ".join([*placed, *(f"output {name}" for name in moved)])
         if mode == "require":
@@ -81,3 +82,15 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
             stacklevel=5,
         )
         return None
+    without = [f"{name} ({node.op})" for name, node in graph.nodes.items() if _lacks_gpu_version(node)]
+    if without:
+        what = f"there is no GPU version of these nodes' operators: {', '.join(without)}"
+        if mode == "require":
+            raise GraphError(f"{what}; place them on the CPU (device='cpu'), after .cpu() and before .gpu()")
+        warnings.warn(f"{what}. They run on the CPU, and their batches are copied there and back.", stacklevel=5)
+    return device
+
+
+def _lacks_gpu_version(node: Node) -> bool:
+    operator = find_operator(node.op)
+    return node.device == "gpu" and not operator.on_gpu and not operator.source

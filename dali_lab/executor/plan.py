@@ -109,27 +109,10 @@ def bare(edge: Edge) -> Edge:
 
 
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
-    """Whether a node runs on the device of a plan.
-
-    Sources work on the CPU wherever they are placed: what they make is uploaded where it is used.
-
-    Raises
-    ------
-    GraphError
-        If it is placed there and has no implementation for it.
-    """
+    """Whether a node runs on the device of a plan; others run on the CPU, with copies around them where needed."""
     if node.device == "mixed":
         return operator.on_gpu and device.decodes
-    if node.device != "gpu" or operator.source:
-        return False
-    if not operator.on_gpu:
-        raise GraphError(
-            "has no GPU implementation; place it on the CPU (device='cpu') and move its output with .gpu()",
-            node=node.id,
-            operator=node.op,
-            origin=node.origin or None,
-        )
-    return True
+    return node.device == "gpu" and operator.on_gpu and not operator.source
 
 
 def make_operator(node: Node) -> Operator:

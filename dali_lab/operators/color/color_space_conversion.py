@@ -44,6 +44,7 @@ class ColorSpaceConversion(Operator):
     )
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
     arguments = (
         Arg("image_type", "image_type", REQUIRED, "Colour space of the input.", important=True),
@@ -58,8 +59,6 @@ class ColorSpaceConversion(Operator):
         self._matrix, self._offset = conversion(self.value("image_type"), self.value("output_type"))
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.kernels.cpu import color
-
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         channels = self._matrix.shape[1]
@@ -72,7 +71,9 @@ class ColorSpaceConversion(Operator):
         shapes = data.shapes.copy()
         shapes[:, -1] = self._matrix.shape[0]
         out = call.allocate(shapes, UINT8, data.layout)
-        color.mix(data.addresses, out.addresses, data.sizes // channels, self._matrix, self._offset, np.uint8, np.uint8)
+        call.kernels("color").mix(
+            data.addresses, out.addresses, data.sizes // channels, self._matrix, self._offset, np.uint8, np.uint8
+        )
         return out
 
     @classmethod
