@@ -67,6 +67,7 @@ class Cat(_Joining):
         ),
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
+    differs = "Inputs without elements count too, by their extents; NVIDIA DALI leaves them out."
 
     def setup(self) -> None:
         super().setup()

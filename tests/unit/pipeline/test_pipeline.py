@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import dali_lab
-from dali_lab import Pipeline, fn, pipeline_def, types
+from dali_lab import DaliLabError, Pipeline, fn, pipeline_def, types
 from dali_lab.device.interface import DeviceError
 
 try:
@@ -302,3 +303,18 @@ def test_from_graph_runs_the_same() -> None:
     assert again.num_threads == 3 and int(again.run()[0].at(0)[0, 0, 0]) == 0
     with pytest.raises(dali_lab.DaliLabError, match="num_threads"):
         Pipeline.from_graph(program().graph, num_thread=3)
+
+
+def test_samples_of_other_dimensions_are_named() -> None:
+    """Where they come in different chunks, too."""
+
+    def packed(array: np.ndarray) -> np.ndarray:
+        file = io.BytesIO()
+        np.save(file, array)
+        return np.frombuffer(file.getvalue(), np.uint8)
+
+    files = [packed(np.zeros((2, 3) if index < 10 else (2, 3, 1), np.float32)) for index in range(16)]
+    with Pipeline(16, 2, None) as pipeline:
+        pipeline.set_outputs(fn.decoders.numpy(fn.external_source(lambda: files)))
+    with pytest.raises(DaliLabError, match=r"fn\.decoders\.numpy.*sample 10: .*\(2, 3, 1\) beside .*\(2, 3\)"):
+        pipeline.run()
