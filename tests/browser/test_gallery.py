@@ -12,14 +12,29 @@ from dali_lab.gallery import Gallery, load_gallery
 from dali_lab.gallery.site import build_site
 from dali_lab.studio.documents import written
 from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import App, Tab
 from tests.browser.lab import serving
 
 
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """One server for all of them; each test finds the first pipeline in it."""
+    from dali_lab.studio.panel_app import AppServer
+
+    place = tmp_path_factory.mktemp("app")
+    session = Session(first_pipeline(sample_pictures()), root=place)
+    server = AppServer(session, port=0)
+    yield App(session, server)
+    server.close()
+    session.close()
+
+
 @pytest.fixture
 def wall(app: App, browser: Any) -> Iterator[Tab]:
     """A tab at the gallery's own address; in the end it may have seen no error and no other host."""
+    app.session.replace(first_pipeline(sample_pictures()))
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(20_000)

@@ -77,6 +77,9 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const panels = useValue(editor.panels);
   const ready = useValue(editor.ready);
   const gallery = useValue(editor.gallery);
+  // Where the gallery is shown first, the editor under it waits until it is asked for.
+  const [begun, setBegun] = useState(!gallery);
+  if (!begun && !gallery) setBegun(true);
   const theme = useValue(editor.theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const connection = useValue(editor.connection.state, ({ status }) => status);
@@ -170,30 +173,32 @@ function Shell({ chrome }: { chrome: Chrome }) {
         onCut={(event) => onCopy(event, true)}
         onPaste={onPaste}
       >
-        {chrome.toolbar && <Toolbar themeButton={chrome.themeButton} />}
-        <div className="middle">
-          {panels.palette && <Palette />}
-          <div className="centre">
-            <div className="stage">
-              <Canvas />
-              {ready && empty && <EmptyCanvas />}
-              {!ready && empty && (
-                <div className="loading">
-                  {connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}
+        {begun && chrome.toolbar && <Toolbar themeButton={chrome.themeButton} />}
+        {begun && (
+          <div className="middle">
+            {panels.palette && <Palette />}
+            <div className="centre">
+              <div className="stage">
+                <Canvas />
+                {ready && empty && <EmptyCanvas />}
+                {!ready && empty && (
+                  <div className="loading">
+                    {connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}
+                  </div>
+                )}
+              </div>
+              {panels.tray && !empty && (
+                <div className="tray-frame" style={{ height }}>
+                  <TrayHandle height={height} onHeight={onHeight} />
+                  <Tray />
                 </div>
               )}
             </div>
-            {panels.tray && !empty && (
-              <div className="tray-frame" style={{ height }}>
-                <TrayHandle height={height} onHeight={onHeight} />
-                <Tray />
-              </div>
-            )}
+            {panels.inspector && <Inspector />}
           </div>
-          {panels.inspector && <Inspector />}
-        </div>
-        {chrome.status && <StatusLine />}
-        <LinkTip frame={frame} />
+        )}
+        {begun && chrome.status && <StatusLine />}
+        {begun && <LinkTip frame={frame} />}
         <div className="overlay" ref={setOverlay} />
         <QuickSearch />
         <Dialogs />

@@ -90,6 +90,8 @@ export class Editor {
   readonly theme = new Observable<'light' | 'dark'>('light');
   /** Rises with every document that was opened: the canvas then shows it whole. */
   readonly opened = new Observable(0);
+  /** The canvas shows nodes from afar: as a thumbnail and a name. */
+  readonly far = new Observable(false);
   readonly renaming = new Observable<string | null>(null);
   readonly samples = new Observable(4);
   readonly iteration = new Observable(0);
@@ -132,6 +134,7 @@ export class Editor {
       }),
       this.connection.onEvent((event, buffers) => this.receive(event, buffers)),
       this.samples.subscribe(() => this.previews.ask()),
+      this.gallery.subscribe((open) => !open && this.previews.ask()),
       this.iteration.subscribe(() => this.previews.ask()),
       this.selection.subscribe(() => this.onSelection()),
       this.tray.subscribe(() => this.askFocus()),
@@ -484,6 +487,8 @@ export class Editor {
 
   private previewRequest(): Omit<PreviewRequest, 'run'> | null {
     if (this.info.get().capabilities.preview === false) return null;
+    // Nobody sees the canvas under the gallery; what changed meanwhile is asked for when it is left.
+    if (this.gallery.get()) return null;
     if (this.connection.state.get().status !== 'connected' || this.info.get().session === null) return null;
     const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
     return {

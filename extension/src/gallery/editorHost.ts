@@ -59,14 +59,21 @@ function feedOf(editor: Editor): EdgeRef | null {
     // Augmentations take 8-bit pictures with channels last: what is normalised already is followed back to one.
     for (let id = start; id !== null && nodes[id] && !seen.has(id);) {
       seen.add(id);
-      const known = editor.previews.result(id)?.outputs[0];
-      if (known?.kind === 'image' && known.dtype === 'UINT8' && known.layout === 'HWC')
-        return formatEdge({ node: id, output: 0 });
+      if (isPhotograph(editor, id)) return formatEdge({ node: id, output: 0 });
       const input: EdgeRef | null | undefined = nodes[id]?.inputs?.[0];
       id = input == null ? null : parseEdge(input).node;
     }
   }
   return null;
+}
+
+/** Whether a node gives 8-bit pictures, channels last: by what it gave, and before that by what it is. */
+function isPhotograph(editor: Editor, id: string): boolean {
+  const known = editor.previews.result(id)?.outputs[0];
+  if (known) return known.kind === 'image' && known.dtype === 'UINT8' && known.layout === 'HWC';
+  const node = editor.history.document.nodes[id];
+  const output = editor.catalogue.get()?.operator(node?.op ?? '')?.outputs[0];
+  return output?.kind === 'image' && node?.op !== 'crop_mirror_normalize' && node?.op !== 'normalize';
 }
 
 /** The folder that the graph's first reader reads. */
