@@ -28,6 +28,7 @@ class MedianBlur(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "window_size",
@@ -59,6 +60,9 @@ class MedianBlur(Operator):
             index = int(wrong.any(axis=1).argmax())
             raise call.problem(f"must be odd, got {sizes[index].tolist()}", argument="window_size", sample=index)
         out = call.allocate(data.shapes, data.dtype, data.layout)
+        if call.gpu is not None:
+            call.kernels("morphology").medians(data, out, sizes)
+            return out
         for index, source, target in each(call, data, out):
             width, height = sizes[index].tolist()
             for channel in range(source.shape[2]) if source.ndim == 3 else (slice(None),):

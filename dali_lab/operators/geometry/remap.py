@@ -19,10 +19,12 @@ from dali_lab.types import (
     INTERP_NN,
     UINT8,
     UINT16,
+    numpy_dtype,
 )
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 _INTERPOLATION = {INTERP_NN: 0, INTERP_LINEAR: 1, INTERP_CUBIC: 2, INTERP_LANCZOS3: 4}
+_TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4, INTERP_LANCZOS3: 8}
 
 
 @register
@@ -43,6 +45,8 @@ class Remap(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
+    gpu_tolerance = (1.0, "sums of products in another order; OpenCV's are in fixed point for whole numbers")
     arguments = (
         Arg(
             "interp",
@@ -71,8 +75,6 @@ class Remap(Operator):
             raise self.fail(f"is one of {names}, not {self.value('interp').name}", "interp")
 
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
-        from dali_lab.codecs.opencv import module
-
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         if (data.sizes == 0).any():
@@ -84,10 +86,22 @@ class Remap(Operator):
         wrong = (maps[0].shapes != maps[1].shapes).any(axis=1)
         if wrong.any():
             raise call.problem("the two maps differ in size", sample=int(wrong.argmax()))
-        cv2 = module()
         shift = np.float32(0.5 if self.value("pixel_origin") == "corner" else 0)
-        flags = _INTERPOLATION[self.value("interp")]
         out = call.allocate(np.column_stack([maps[0].shapes, data.shapes[:, 2]]), data.dtype, data.layout)
+        if call.gpu is None:
+            self._by_opencv(call, data, out, maps, shift)
+        else:
+            call.kernels("remap").remap(
+                data.addresses, out.addresses, maps[0].addresses, maps[1].addresses, data.shapes, maps[0].sizes,
+                _TAPS[self.value("interp")], shift, numpy_dtype(data.dtype),
+            )  # fmt: skip
+        return out
+
+    def _by_opencv(self, call: Call, data: Batch, out: Batch, maps: list[Batch], shift: np.float32) -> None:
+        from dali_lab.codecs.opencv import module
+
+        cv2 = module()
+        flags = _INTERPOLATION[self.value("interp")]
         for index, source, target in each(call, data, out):
             if not target.size:
                 continue
@@ -95,7 +109,6 @@ class Remap(Operator):
             for part in groups(source.shape[2]):
                 moved = cv2.remap(np.ascontiguousarray(source[..., part]), columns, rows, flags, borderMode=0)
                 target[..., part] = moved.reshape(*target.shape[:2], -1)
-        return out
 
     def _each_frame(self, call: Call, batch: Batch) -> Batch:
         """One map for each frame, where one was given for each sequence."""

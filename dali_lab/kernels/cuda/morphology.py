@@ -1,0 +1,113 @@
+"""Extremes and medians of rectangles around each element; OpenCV has them on the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.types import numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.batch.batch import Batch
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
+
+EXTREME = Kernel(
+    "morphology.cu",
+    "extreme",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("inner", "i8"),
+        ("length", "i4"),
+        ("taps", "i4"),
+        ("anchor", "i4"),
+    ),
+    param=(("border", "i4"), ("greatest", "i4")),
+    types=(("u1", "u2", "i2", "f4"),),
+)
+MEDIAN = Kernel(
+    "morphology.cu",
+    "median",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("window_width", "i4"),
+        ("window_height", "i4"),
+    ),
+    types=(("u1", "u2", "i2", "i4", "f4"),),
+)
+
+
+@launches
+def extremes(
+    gpu: Launcher, source: Batch, out: Batch, sizes: Array, anchors: Array, *, greatest: bool, border: str
+) -> None:
+    """The greatest or least element of a rectangle around each one: along rows first, then along columns.
+
+    Parameters
+    ----------
+    source, out
+        Pictures of layout HW, HWC or CHW.
+    sizes, anchors
+        ``int64[N, 2]``: width and height of the rectangle, and which column and row of it lie on the element.
+    border
+        One of :data:`BORDERS`; ``"constant"`` stands for nothing that counts.
+    """
+    _, height, width, channels = pictures(source).T
+    total = source.sizes
+    dtype = numpy_dtype(source.dtype)
+    between = gpu.batch(total.reshape(-1, 1), source.dtype)
+    param = {"border": BORDERS.index(border), "greatest": greatest}
+    for column, (src, dst, length, inner) in enumerate(
+        (
+            (source.addresses, between.addresses, width, channels),
+            (between.addresses, out.addresses, height, width * channels),
+        )
+    ):
+        sample = {
+            "data": src,
+            "out": dst,
+            "total": total,
+            "inner": inner,
+            "length": length,
+            "taps": sizes[:, column],
+            "anchor": anchors[:, column],
+        }
+        EXTREME.launch(gpu, (dtype,), total, sample, param)
+
+
+@launches
+def medians(gpu: Launcher, source: Batch, out: Batch, sizes: Array) -> None:
+    """The median of a window around each element, the edge repeated; `sizes` is ``int64[N, 2]``: width and height."""
+    _, height, width, channels = pictures(source).T
+    sample = {
+        "data": source.addresses,
+        "out": out.addresses,
+        "total": source.sizes,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "window_width": sizes[:, 0],
+        "window_height": sizes[:, 1],
+    }
+    MEDIAN.launch(gpu, (numpy_dtype(source.dtype),), source.sizes, sample)
+
+
+def pictures(data: Batch) -> Array:
+    """Planes, height, width and channels of samples of layout HW, HWC or CHW: ``int64[N, 4]``."""
+    shapes = np.ones((len(data), 4), np.int64)
+    if data.layout == "CHW":
+        shapes[:, :3] = data.shapes
+    else:
+        shapes[:, 1 : 1 + data.ndim] = data.shapes
+    return shapes
