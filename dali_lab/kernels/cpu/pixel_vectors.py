@@ -11,7 +11,7 @@ their number is no multiple of it: a row has at least :data:`STEP` pixels.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
@@ -24,6 +24,11 @@ STEP = 8
 _i64 = ir.IntType(64)
 _byte = ir.IntType(8)
 _float = ir.FloatType()
+
+
+def _emitted(function: Callable[..., Any]) -> Any:
+    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
+    return intrinsic(function)
 
 
 def _at(builder: Any, address: Any, kind: Any) -> Any:
@@ -40,6 +45,12 @@ def _store(builder: Any, value: Any, address: Any, align: int = 1) -> None:
 
 def _add(builder: Any, address: Any, offset: int) -> Any:
     return builder.add(address, _i64(offset))
+
+
+def _intrinsic(builder: Any, name: str, kind: Any) -> Any:
+    """One of LLVM's functions of a float32 vector."""
+    function = cast(Any, cgutils).get_or_insert_function
+    return function(builder.module, ir.FunctionType(kind, [kind]), f"llvm.{name}.v{kind.count}f32")
 
 
 def _shuffle(builder: Any, one: Any, two: Any, lanes: list[int]) -> Any:
@@ -133,7 +144,7 @@ def _void(arguments: int) -> Any:
     return nb_types.void(*[nb_types.int64] * arguments)
 
 
-@intrinsic
+@_emitted
 def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
     """Four weighted sums of rows of uint8 pixels, written side by side as :func:`across` takes them.
 
@@ -184,7 +195,7 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
     return _void(5), codegen
 
 
-@intrinsic
+@_emitted
 def across(
     typingctx: Any, lines: Any, offsets: Any, weights: Any, count: Any, out: Any, pitch: Any, pixels: Any
 ) -> Any:
@@ -232,7 +243,7 @@ def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any) -
     """The weighted sum of rows of float32 pixels, rounded and clamped to 0 to 255: four vectors of two pixels."""
     offset = builder.mul(place, _i64(16))
     kind = ir.VectorType(_float, STEP)
-    rint = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), f"llvm.rint.v{STEP}f32")
+    rint = _intrinsic(builder, "rint", kind)
 
     def read(row: Any) -> list[Any]:
         start = builder.add(row, offset)
@@ -247,7 +258,7 @@ def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any) -
     return results
 
 
-@intrinsic
+@_emitted
 def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
     """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels."""
 
@@ -269,7 +280,7 @@ def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, 
     return _void(5), codegen
 
 
-@intrinsic
+@_emitted
 def finish_normalized(
     typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any
 ) -> Any:
@@ -311,7 +322,7 @@ def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bo
 
 
 def _normalize_row(backwards: bool) -> Any:
-    @intrinsic
+    @_emitted
     def normalize_row(typingctx: Any, row: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any) -> Any:
         """Write ``(value - mean) * inverse`` of a row of uint8 pixels in float32, each channel by itself.
 
@@ -345,7 +356,7 @@ normalize_row = _normalize_row(False)
 normalize_mirrored_row = _normalize_row(True)
 
 
-@intrinsic
+@_emitted
 def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: Any) -> Any:
     """Blend two neighbours of a row with those of the row below, and write a uint8 pixel.
 
@@ -364,7 +375,7 @@ def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: A
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         upper, lower, qx, qy, out = arguments
         four = ir.VectorType(_float, 4)
-        whole = cgutils.get_or_insert_function(builder.module, ir.FunctionType(four, [four]), "llvm.trunc.v4f32")
+        whole = _intrinsic(builder, "trunc", four)
         right = _splat(builder, qx, 4)
         left = builder.fsub(ir.Constant(four, [1.0] * 4), right)
 
