@@ -218,11 +218,10 @@ def _memory(page: Any, session: Session) -> None:
     for step in range(1000):
         if step % 100 == 0:
             sizes.append(heap())
-            pictures = page.evaluate("() => performance.getEntriesByType('resource').length")
         page.keyboard.press("ArrowRight" if step // 50 % 2 else "ArrowLeft")
         page.wait_for_timeout(12)
     sizes.append(heap())
-    print(f"{'memory over 1,000 edits, MB':<52} " + " ".join(f"{size:.1f}" for size in sizes), pictures)
+    print(f"{'memory over 1,000 edits, MB':<52} " + " ".join(f"{size:.1f}" for size in sizes))
 
 
 def _frames(browser: Any, session: Session, address: str) -> None:

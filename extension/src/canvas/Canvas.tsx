@@ -30,6 +30,7 @@ import { NodeCard } from './NodeCard';
 import { groupMenu, nodeMenu, paneMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
+import { useFarWatch } from './useFar';
 import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
@@ -47,6 +48,7 @@ export function Canvas() {
   const readOnly = useValue(editor.info, (info) => info.readOnly);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const store = useStoreApi<FlowNode, LinkEdgeType>();
+  useFarWatch();
   const frame = useRef<HTMLDivElement>(null);
   const pointer = useRef<Point | null>(null);
   const [dropLink, setDropLink] = useState<string | null>(null);

@@ -1,5 +1,5 @@
 /** A node on the canvas: title, placement, the arguments that matter, thumbnails, time and error. */
-import { useStore, useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
+import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
@@ -12,7 +12,6 @@ import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 
 /** Below this zoom a node is a thumbnail and a name. */
-export const FAR_ZOOM = 0.42;
 
 /** How high cards were when they were near, so that far ones keep their size. */
 const heights = new WeakMap<object, Map<string, number>>();
@@ -42,7 +41,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const view = useNodeView(id);
   const operator = useOperator(node?.op);
   const state = useNodeState(id);
-  const far = useStore((flow) => flow.transform[2] < FAR_ZOOM);
+  const far = useValue(editor.far);
   const color = useValue(editor.catalogue, (catalogue) => catalogue?.color(operator?.family)) ?? 'gray';
   const working = useValue(editor.previews.status, ({ progress }) => progress?.node === id);
   const updateInternals = useUpdateNodeInternals();
