@@ -109,7 +109,7 @@ def _largest(dtype: np.dtype[Any]) -> float:
 
 def _scale(stored: np.dtype[Any], wanted: np.dtype[Any], precise: bool = False) -> np.floating[Any]:
     real = np.float64 if precise else np.float32
-    return np.asarray(real(_largest(wanted)) / real(_largest(stored)), real)[()]
+    return real(real(_largest(wanted)) / real(_largest(stored)))
 
 
 def _saturated(values: Array, wanted: np.dtype[Any]) -> Array:

@@ -343,7 +343,7 @@ def inverted_affine(matrices: Array) -> Array:
     a, b, tx, c, d, ty = table.T
     with np.errstate(divide="ignore", invalid="ignore"):
         determinant = a * d - b * c
-        parts = [d / determinant, -b / determinant, tx, -c / determinant, a / determinant, ty]
+        parts: list[Array] = [d / determinant, -b / determinant, tx, -c / determinant, a / determinant, ty]
         inverse = np.stack(parts, axis=1).astype(np.float32)
         inverse[:, 2] = -(inverse[:, 0] * tx + inverse[:, 1] * ty)
         inverse[:, 5] = -(inverse[:, 3] * tx + inverse[:, 4] * ty)

@@ -165,9 +165,10 @@ class BBoxRotate(Operator):
         before = high - low
         x = np.stack([low[:, 0], high[:, 0], low[:, 0], high[:, 0]], axis=1)
         y = np.stack([low[:, 1], low[:, 1], high[:, 1], high[:, 1]], axis=1)
-        x, y = x * cos + y * sin + canvas[:, 1:] / 2, y * cos - x * sin + canvas[:, :1] / 2
-        first = np.stack([x.min(axis=1), y.min(axis=1)], axis=1)
-        last = np.stack([x.max(axis=1), y.max(axis=1)], axis=1)
+        across = np.asarray(x * cos + y * sin + canvas[:, 1:] / 2, np.float32)
+        down = np.asarray(y * cos - x * sin + canvas[:, :1] / 2, np.float32)
+        first = np.stack([across.min(axis=1), down.min(axis=1)], axis=1)
+        last = np.stack([across.max(axis=1), down.max(axis=1)], axis=1)
         if self.value("mode") != "expand":
             after = last - first
             # The sides are taken to have changed places where what was longer no longer is.

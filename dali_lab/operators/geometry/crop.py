@@ -121,6 +121,9 @@ class Crop(Windowed):
         yield Case((samples.sequences(),), {"crop": (12, 14)})
         yield Case((samples.volumes(),), {"crop": (3, 7, 5)})
         yield Case((samples.volumes(),), {"crop": (7, 5)})
+        yield Case((samples.sequences((3, 3, 4)),), {"crop": (2, 12, 14), "crop_pos_z": 1.0})
+        planes = [np.stack([array] * 2, axis=1) for array in samples.planar()[0]]
+        yield Case(((planes, "CFHW"),), {"crop": (12, 14)})
         yield Case((pictures,), {"crop": (3, 7, 5)})
         yield Case((samples.volumes(),), {"crop_d": 3.0, "crop_h": 4.0, "crop_w": 5.0, "crop_pos_z": 0.9})
         sizes = PerSample([np.array(row, np.float32) for row in ((10, 11), (9, 8), (20, 30))])

@@ -55,7 +55,7 @@ class _Planes(NamedTuple):
 
     source: npt.NDArray[np.int64]
     target: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
+    planes: npt.NDArray[np.int64]
     owner: npt.NDArray[np.int64]
 
 
@@ -87,7 +87,12 @@ class CropMirrorNormalize(Windowed):
         *NORMALIZATION,
         Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),
         Arg("output_layout", "layout", "CHW", "Order of the axes of the result."),
-        Arg("pad_output", "bool", False, "Add channels up to the next power of two, of the fill value."),
+        Arg(
+            "pad_output",
+            "bool",
+            False,
+            "Add channels up to the next power of two; of the fill value where windows may be padded, else of 0.",
+        ),
         ROUNDING,
         OUT_OF_BOUNDS,
         FILL_VALUES,
@@ -162,7 +167,9 @@ class CropMirrorNormalize(Windowed):
         """Cut, mirror and normalise planes: samples of any outer axes, then HWC or CHW."""
         outer = data.layout[:-3]
         channels = int(data.shapes[0, data.layout.index("C")]) if len(data) else 1
-        fill = np.asarray(self.value("fill_values"), np.float64)
+        # Only windows that may leave the sample have a filling; channels that are added are 0 otherwise.
+        pads = self.value("out_of_bounds_policy") == "pad"
+        fill = np.asarray(self.value("fill_values") if pads else (0.0,), np.float64)
         if fill.size > 1:
             # Channels that are added take the one value there is, or 0 where each channel has its own.
             fill = np.concatenate([self.fill_values(channels), np.zeros(wide - channels)])
@@ -181,7 +188,7 @@ class CropMirrorNormalize(Windowed):
         call.kernels("normalize").crop_mirror_normalize(
             table.source,
             table.target,
-            np.stack([table.count, *sizes, np.full(len(table.owner), channels)], axis=1),
+            np.stack([table.planes, *sizes, np.full(len(table.owner), channels)], axis=1),
             np.concatenate([windows.start[table.owner][:, axes], windows.shape[table.owner][:, axes]], axis=1),
             call.numbers("mirror", np.int64)[table.owner],
             mean[table.owner],
@@ -260,6 +267,16 @@ class CropMirrorNormalize(Windowed):
         yield Case((samples.sequences(),), {"crop": (10, 12), "output_layout": "FHWC", "mean": mean})
         yield Case((samples.volumes(),), {"crop": (3, 8, 7), "mirror": 1, "output_layout": "CDHW"})
         yield Case((samples.volumes(),), {"crop": (3, 8, 7), "output_layout": "DHWC", "mean": (10.0,)})
+        deep = {"crop": (6, 8, 11), "out_of_bounds_policy": "pad", "fill_values": (9.0,), "mean": (10.0,)}
+        yield Case((samples.volumes(),), {**deep, "output_layout": "DHWC"})
+        yield Case((samples.volumes(channels=2),), {**deep, "output_layout": "WCHD", "mirror": 1})
+        yield Case((samples.sequences(),), {"output_layout": "CFHW", "mean": mean, "mirror": 1})
+        yield Case((samples.sequences((3, 3, 4)),), {"crop": (2, 12, 14), "output_layout": "FHWC"})
+        planes = [np.stack([array] * 2, axis=1) for array in samples.planar()[0]]
+        yield Case(((planes, "CFHW"),), {"crop": (12, 14), "output_layout": "FHWC", "std": std})
+        for policy in ("error", "pad"):
+            padded = {"pad_output": True, "fill_values": (7.0,), "out_of_bounds_policy": policy}
+            yield Case((pictures,), padded)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

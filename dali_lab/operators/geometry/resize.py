@@ -117,10 +117,19 @@ class Resize(Resizing):
         widths = PerSample([np.float32(v) for v in (10, 20.5, 33)])
         yield Case((pictures,), {"resize_x": widths}, tolerance=1, reason=LEVEL)
         yield Case((samples.pictures(((1, 1), (1, 9), (7, 1))),), {"size": (5, 4)}, tolerance=1, reason=LEVEL)
+        empty = ([np.zeros(shape, np.uint8) for shape in ((0, 5, 3), (4, 0, 3), (0, 0, 3), (4, 5, 0))], "HWC")
+        yield Case((empty,), {"size": (5, 4)})
+        yield Case((empty,), {"resize_x": 4.0})
+        planes = [np.stack([array] * 2, axis=1) for array in samples.planar()[0]]
+        yield Case(((planes, "CFHW"),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences()[0],), {"size": (25, 30), "save_attrs": True}, tolerance=1, reason=LEVEL)
+        yield Case((pictures,), {"resize_x": 9.0, "roi_start": (15, 3), "roi_end": (5, 14)}, tolerance=1, reason=LEVEL)
+        yield Case((samples.volumes(),), {"size": (9, 8, 7), "interp_type": INTERP_GAUSSIAN}, tolerance=1, reason=LEVEL)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), words=("needs a size",))
+        yield ErrorCase((samples.pictures(),), {"size": (float("nan"), 4)}, words=("nan", "not finite"))
         yield ErrorCase((samples.pictures(),), {"size": (3, 3), "resize_x": 4.0}, words=("resize_x",))
         yield ErrorCase((samples.pictures(),), {"size": (3, 3), "mode": "not_big"}, words=("mode", "not_larger"))
         yield ErrorCase((samples.pictures(),), {"resize_x": 9.0, "interp_type": 17}, words=("interp_type",))

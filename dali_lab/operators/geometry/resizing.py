@@ -133,6 +133,11 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
             [call.numbers(n, default=0.0).astype(np.float64) if operator.has(n) else np.zeros(count) for n in names],
             axis=1,
         )
+    if not np.isfinite(wanted).all():
+        index = int((~np.isfinite(wanted)).any(axis=1).argmax())
+        raise call.problem(f"the size {wanted[index].tolist()} is not finite", sample=index)
+    # An axis without elements stays empty, whatever is asked for.
+    wanted = np.where(extents == 0, 0.0, wanted)
     low = np.zeros((count, axes))
     high = extents.astype(np.float64)
     if operator.has("roi_start"):
@@ -145,7 +150,9 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
         raise call.problem(f"takes 1 or {axes} values, got {len(limit)}", argument="max_size")
     limits = None if limit is None else np.broadcast_to(np.asarray(limit, np.float64), (count, axes))
     exact = adjusted_sizes(wanted, high - low, mode, limits)
-    return rounded(low, high, exact, subpixel)
+    plan = rounded(low, high, exact, subpixel)
+    plan.size[extents == 0] = 0
+    return plan
 
 
 def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | None) -> Table:

@@ -58,6 +58,10 @@ class Rotate(Warping):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
+        angles = call.numbers("angle")
+        if not np.isfinite(angles).all():
+            index = int((~np.isfinite(angles)).argmax())
+            raise call.problem(f"{angles[index]} is not finite", argument="angle", sample=index)
         if "D" in data.layout:
             return self._volumes(call, data)
         from dali_lab.kernels.cpu import warp
@@ -132,6 +136,7 @@ class Rotate(Warping):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), words=("angle", "must be given"))
+        yield ErrorCase((samples.pictures(),), {"angle": float("nan")}, words=("angle", "not finite"))
         yield ErrorCase(
             (samples.pictures(),), {"angle": 3.0, "interp_type": INTERP_CUBIC}, words=("interp_type", "INTERP_CUBIC")
         )

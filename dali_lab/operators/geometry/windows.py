@@ -207,13 +207,14 @@ def slice_windows(
         first, last = _named(call, shapes, layout)
     length = max((table.shape[1] for table in (first, last) if table is not None), default=0)
     axes = slice_axes(call, layout, ndim, length)
-    extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
+    for table in (first, last):
+        if table is not None and not np.isfinite(table).all():
+            index = int((~np.isfinite(table)).any(axis=1).argmax())
+            raise call.problem(f"the slice has a coordinate that is not finite: {table[index].tolist()}", sample=index)
     if first is not None:
-        begin = np.where(np.isnan(first), 0.0, first)
-        np.put_along_axis(start, axes, _round(begin).astype(np.int64), axis=1)
+        np.put_along_axis(start, axes, _round(first).astype(np.int64), axis=1)
     if last is not None:
-        end = np.where(np.isnan(last), extents, last)
-        np.put_along_axis(stop, axes, _round(end).astype(np.int64), axis=1)
+        np.put_along_axis(stop, axes, _round(last).astype(np.int64), axis=1)
     size = stop - start
     if (size < 0).any():
         index = int((size < 0).any(axis=1).argmax())
