@@ -43,7 +43,9 @@ class GpuDecoder:
         self._decoder = library.Decoder(
             device_id=device.index,
             backends=[
-                library.Backend(library.HW_GPU_ONLY, _HARDWARE_SHARE),
+                library.Backend(
+                    library.HW_GPU_ONLY, _HARDWARE_SHARE, library.LoadHintPolicy.ADAPTIVE_MINIMIZE_IDLE_TIME
+                ),
                 library.Backend(library.GPU_ONLY),
                 library.Backend(library.HYBRID_CPU_GPU),
             ],

@@ -26,6 +26,16 @@ _TO_DEVICE, _TO_HOST, _WITHIN = 1, 2, 3
 _INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY = 35, 100, 2
 
 
+class _Handle:
+    """A stream of another library, in the protocol that CuPy takes."""
+
+    def __init__(self, pointer: int) -> None:
+        self._pointer = pointer
+
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, self._pointer
+
+
 class CudaEvent(Event):
     """A CUDA event."""
 
@@ -83,7 +93,7 @@ class CudaStream(Stream):
         stream = cls.__new__(cls)
         Stream.__init__(stream, device, f"external {pointer:#x}")
         stream.stream = (
-            device.cupy.cuda.ExternalStream(pointer, device.index) if pointer else device.cupy.cuda.Stream.null
+            device.cupy.cuda.Stream.from_external(_Handle(pointer)) if pointer else device.cupy.cuda.Stream.null
         )
         stream.foreign = True
         stream.issued = 1  # what it is given to do is never marked: it is waited for as a whole
@@ -133,8 +143,7 @@ class CudaDevice(Device):
         major, minor = (int(self.runtime.deviceGetAttribute(which, index)) for which in (75, 76))
         if (major, minor) < (7, 5):
             raise DeviceError(f"GPU {index} has compute capability {major}.{minor}; 7.5 is the least that is supported")
-        self.architecture = f"sm_{major}{minor}"
-        nvrtc.library()
+        self.architecture = nvrtc.target(major, minor)
         self.decodes = _decodes(self)
         self.arena = Arena(self)
         limit = os.environ.get("DALI_LAB_GPU_MEMORY")
@@ -180,7 +189,15 @@ class CudaDevice(Device):
         with self._loading:
             if variant not in self._functions:
                 module = self.cupy.cuda.function.Module()
-                module.load(nvrtc.cubin(variant, self.architecture))
+                code = nvrtc.cubin(variant, self.architecture)
+                try:
+                    module.load(code)
+                except RuntimeError as error:  # CuPy's own kind of it
+                    driver = _version(int(self.runtime.driverGetVersion()))
+                    raise DeviceError(
+                        f"the driver (CUDA {driver}) cannot load {variant.label}, compiled by NVRTC {nvrtc.version()}"
+                        f" for {self.architecture}: {error}. Update the driver, or install the NVRTC of its version"
+                    ) from error
                 self._functions[variant] = module.get_function("entry")
             return self._functions[variant]
 

@@ -52,6 +52,27 @@ def version() -> str:
     return f"{major.value}.{minor.value}"
 
 
+@functools.lru_cache(maxsize=16)
+def target(major: int, minor: int) -> str:
+    """The architecture to compile for, such as ``"sm_90"``: the device's own, or the last before it that NVRTC knows.
+
+    Raises
+    ------
+    CompileError
+        If NVRTC knows none of the device's generation.
+    """
+    count = ctypes.c_int()
+    _check(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)))
+    known = (ctypes.c_int * count.value)()
+    _check(library().nvrtcGetSupportedArchs(known))
+    fitting = [number for number in known if number // 10 == major and number % 10 <= minor]
+    if not fitting:
+        raise CompileError(
+            f"NVRTC {version()} does not know compute capability {major}.{minor}: install a newer nvidia-cuda-nvrtc"
+        )
+    return f"sm_{max(fitting)}"
+
+
 @dataclass(frozen=True)
 class Compiled:
     """A kernel for one architecture.

@@ -1,0 +1,90 @@
+"""What people are told where a GPU cannot be used; stand-ins for CuPy, since no machine has all of these faults."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab import Pipeline, fn
+from dali_lab.device import cuda
+from dali_lab.device.interface import DeviceError
+from dali_lab.executor import placement
+
+
+class RuntimeFault(RuntimeError):
+    """As CuPy raises."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"cudaError {status}")
+        self.status = status
+
+
+def _cupy(count: int = 1, status: int = 0, driver: int = 13000, capability: tuple[int, int] = (9, 0)) -> Any:
+    def devices() -> int:
+        if status:
+            raise RuntimeFault(status)
+        return count
+
+    runtime = SimpleNamespace(
+        getDeviceCount=devices,
+        driverGetVersion=lambda: driver,
+        runtimeGetVersion=lambda: 13020,
+        deviceGetAttribute=lambda which, index: capability[which - 75],
+        CUDARuntimeError=RuntimeFault,
+    )
+    return SimpleNamespace(cuda=SimpleNamespace(runtime=runtime))
+
+
+@pytest.mark.parametrize(
+    ("fault", "index", "words"),
+    [
+        ({"status": 35, "driver": 0}, 0, ["no NVIDIA driver"]),
+        ({"status": 35, "driver": 12020}, 0, ["driver is too old", "12.2", "13.2", "update", "cupy-cuda12x"]),
+        ({"status": 100}, 0, ["no GPU", "CUDA_VISIBLE_DEVICES"]),
+        ({"count": 2}, 5, ["no GPU 5", "2 GPUs", "0 to 1", "device_id"]),
+        ({"capability": (7, 0)}, 0, ["7.0", "7.5"]),
+    ],
+)
+def test_a_device_that_cannot_be_used(
+    monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any], index: int, words: list[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", _cupy(**fault))
+    with pytest.raises(DeviceError) as caught:
+        cuda.CudaDevice(index)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_cupy_that_is_missing_or_for_another_cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    (tmp_path / "cupy.py").write_text("raise ImportError('libcudart.so.12: cannot open shared object file')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    with pytest.raises(DeviceError, match=r"libcudart.*cupy-cuda13x"):
+        cuda.load_cupy()
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(DeviceError, match=r"dali-lab\[gpu\]|cupy-cuda13x"):
+        cuda.load_cupy()
+
+
+def test_the_cpu_remains_usable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(mode: str, index: int = 0) -> None:
+        raise DeviceError("the NVIDIA driver is too old")
+
+    monkeypatch.setattr(placement, "find_device", refuse)
+    pipeline = Pipeline(2, 1, 0, gpu="auto")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.flip(images.gpu()))
+    with pytest.warns(UserWarning, match="driver is too old.*run on the CPU.*DALI_LAB_GPU=require"):
+        pipeline.build()
+    assert pipeline.run()[0].as_cpu().as_array().shape == (2, 4, 4, 3)
+
+
+def test_a_cap_on_memory_in_several_units() -> None:
+    total = 16 << 30
+    sizes = [cuda.memory_size(text, total) for text in ("8GiB", "500MiB", "0.5", "50%", "1000000")]
+    assert sizes == [8 << 30, 500 << 20, 8 << 30, 8 << 30, 1000000]
