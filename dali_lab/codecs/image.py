@@ -91,6 +91,8 @@ def decode(
     later: list[tuple[int, Buffer, ImageInfo, Region | None]] = []
     color = "RGB" if wanted == "YCbCr" else wanted
     whole_jpeg = turbojpeg.available()
+    if isinstance(regions, np.ndarray):
+        regions = regions.tolist()
     # Only what is not converted afterwards is worth decoding into the caller's memory.
     pool = allocate if wanted != "YCbCr" and np.dtype(dtype) == np.uint8 else None
 
