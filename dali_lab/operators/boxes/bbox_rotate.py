@@ -161,7 +161,7 @@ class BBoxRotate(Operator):
         if self.value("bbox_normalized"):
             low, high = (low - np.float32(0.5)) * size, (high - np.float32(0.5)) * size
         else:
-            low, high = low - size / 2, high - size / 2
+            low, high = (np.asarray(corner - size / 2, np.float32) for corner in (low, high))
         before = high - low
         x = np.stack([low[:, 0], high[:, 0], low[:, 0], high[:, 0]], axis=1)
         y = np.stack([low[:, 1], low[:, 1], high[:, 1], high[:, 1]], axis=1)
