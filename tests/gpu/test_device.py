@@ -31,10 +31,9 @@ def _device() -> Device | str:
 
 
 FOUND = _device()
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.skipif(isinstance(FOUND, str), reason=FOUND if isinstance(FOUND, str) else ""),
-]
+if isinstance(FOUND, str):
+    pytest.skip(FOUND, allow_module_level=True)
+pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize(("name", "case"), [pytest.param(name, case, id=label) for name, label, case in cases()])

@@ -10,7 +10,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn, types
 from dali_lab.batch.batch import Batch
-from dali_lab.device.emulated import EmulatedDevice, RaceError
+from dali_lab.device.emulated import EmulatedDevice, EmulatedStream, RaceError
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import download, upload
@@ -300,3 +300,19 @@ def test_a_run_tells_time_memory_and_transfers() -> None:
     assert ways["on_cpu", "gpu"] == 4 * 24 * 24 * 3
     assert "cpu" in {to for _, to in ways}
     assert told["gpu"]["memory"]["total"] > told["gpu"]["memory"]["held"] > 0
+
+
+def test_nothing_on_the_way_waits_for_the_device() -> None:
+    pipeline = Pipeline(2, 1, 0, gpu="emulated", prefetch_queue_depth=3)
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 9, 9, 3), np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.brightness_contrast(fn.flip(images.gpu()), brightness=2.0))
+    compute = placement.find_device("emulated").stream("compute")
+    compute.synchronize()
+    outputs = [pipeline.run()[0] for _ in range(4)]
+    # Batches were handed out, and others started, while none of their work has run yet.
+    assert isinstance(compute, EmulatedStream)
+    kernels = [work for work, event in compute.queue if work is not None]
+    assert len(kernels) >= 4 * 2
+    assert all((output.as_cpu().as_array() == 2).all() for output in outputs)
+    pipeline.close()
