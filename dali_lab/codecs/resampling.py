@@ -72,7 +72,7 @@ def resample_to(
     """
     if not 0 <= quality <= 100:
         raise ValueError(f"quality must be between 0 and 100, not {quality}")
-    table = _window(lobes(quality))
+    table = window(lobes(quality))
     channels = int(np.prod(sound.shape[1:], dtype=np.int64))
     columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), channels)
     out = np.empty((length, columns.shape[1]), np.float32)
@@ -80,8 +80,16 @@ def resample_to(
     return out[:, 0] if sound.ndim == 1 else out
 
 
+def unit_scale(dtype: np.dtype[Any]) -> tuple[float, float]:
+    """Slope and offset that bring elements of a type to the range from -1 to 1."""
+    if dtype.kind == "f":
+        return 1.0, 0.0
+    limit = float(np.iinfo(dtype).max)
+    return (1.0 / limit, 0.0) if dtype.kind == "i" else (2.0 / limit, -1.0)
+
+
 @lru_cache(maxsize=16)
-def _window(count: int) -> npt.NDArray[np.float32]:
+def window(count: int) -> npt.NDArray[np.float32]:
     """Sinc under a Hann window at 64 steps per lobe, with a zero before and zeros after it."""
     size = count * _STEPS_PER_LOBE + 1
     center = (size - 1) // 2
@@ -157,10 +165,7 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
     shapes = np.stack([sounds.shapes[:, 0], sounds.shapes[:, 1:].prod(axis=1), results.shapes[:, 0]], axis=1)
     work, made = sounds, results
     if source.kind != "f" or target.kind == "u":
-        slope, offset = 1.0, 0.0
-        if source.kind != "f":
-            limit = float(np.iinfo(source).max)
-            slope, offset = (1.0 / limit, 0.0) if source.kind == "i" else (2.0 / limit, -1.0)
+        slope, offset = unit_scale(source)
         work = Batch.allocate(sounds.shapes, FLOAT)
         _to_unit(
             rows(sounds.addresses), work.addresses, rows(sounds.sizes), slope, offset, target.kind == "u", item,
@@ -169,7 +174,7 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
     if target.kind != "f":
         made = Batch.allocate(results.shapes, FLOAT)
     _resample_samples(
-        rows(work.addresses), rows(made.addresses), rows(shapes), rows(steps, np.float64), _window(lobes(quality)),
+        rows(work.addresses), rows(made.addresses), rows(shapes), rows(steps, np.float64), window(lobes(quality)),
         lobes(quality), item,
     )  # fmt: skip
     if target.kind != "f":

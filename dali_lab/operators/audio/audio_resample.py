@@ -32,6 +32,7 @@ class AudioResample(Operator):
     inputs = (Input("sound", kind="audio", doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits."),)
     outputs = (Output("sound", kind="audio"),)
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg("scale", "float", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
         Arg("in_rate", "float", None, "Present rate, in the unit of `out_rate`.", tensor=True, unit="Hz"),
@@ -82,7 +83,8 @@ class AudioResample(Operator):
         if empty.any():
             raise call.problem("an empty sound cannot get longer", sample=int(empty.argmax()))
         some = np.flatnonzero(out.sizes)
-        resample_samples(sound.take(some), out.take(some), 1.0 / scales[some], self.value("quality"))
+        resample = resample_samples if call.gpu is None else call.kernels("resampling").resample_samples
+        resample(sound.take(some), out.take(some), 1.0 / scales[some], self.value("quality"))
         return out
 
     def _scales(self, call: Call, lengths: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

@@ -33,6 +33,7 @@ class NonsilentRegion(Operator):
         Output("length", kind="tensor", doc="Number of elements, 0 if all is silent.", dtype=INT32),
     )
     devices = ("cpu", "gpu")
+    on_gpu = True
     arguments = (
         Arg(
             "cutoff_db",
@@ -88,15 +89,23 @@ class NonsilentRegion(Operator):
             raise call.problem(f"takes one dimension, got {sound.ndim}")
         need_elements(call, sound)
         if kind.kind in "iu":
-            # The sums of integers are exact in float64 as far as they stay below 2**53.
-            source, reset = converted(sound, FLOAT64), -1
+            reset = -1
         elif sound.dtype == FLOAT:
             self._check_interval(call)
-            source, reset = sound, self.value("reset_interval")
+            reset = self.value("reset_interval")
         else:
             raise call.problem(f"takes FLOAT or integers, got {sound.dtype.name}")
-        result = np.empty((2, len(sound)), np.int64)
         ratio = float(np.float32(10.0) ** (np.float32(self.value("cutoff_db")) / np.float32(10.0)))
+        if call.gpu is not None:
+            scalars = np.zeros((len(sound), 0), np.int64)
+            begins, lengths = (call.allocate(scalars, INT32, output=index) for index in (0, 1))
+            call.kernels("silence").nonsilent(
+                sound, begins, lengths, self.value("window_length"), reset, self.value("reference_power") or 0.0, ratio
+            )
+            return begins, lengths
+        # The sums of integers are exact in float64 as far as they stay below 2**53.
+        source = sound if sound.dtype == FLOAT else converted(sound, FLOAT64)
+        result = np.empty((2, len(sound)), np.int64)
         audio.nonsilent(
             source.addresses, sound.sizes, self.value("window_length"), reset,
             self.value("reference_power") or 0.0, ratio, result[0], result[1], like(numpy_dtype(source.dtype)),

@@ -1,0 +1,81 @@
+"""Resampling of sound; :mod:`dali_lab.codecs.resampling` has it on the CPU, with the same table and arithmetic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.codecs.resampling import lobes, unit_scale, window
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.types import FLOAT, numpy_dtype
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+_TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4")
+
+TO_UNIT = Kernel(
+    "resampling.cu",
+    "to_unit",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
+    param=(("slope", "f8"), ("offset", "f8"), ("halve", "i4")),
+    types=(_TYPES,),
+)
+FROM_UNIT = Kernel(
+    "resampling.cu",
+    "from_unit",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
+    param=(("full", "f8"),),
+    types=(_TYPES,),
+)
+RESAMPLE_SOUND = Kernel(
+    "resampling.cu",
+    "resample_sound",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("length", "i8"), ("scale", "f8"), ("channels", "i4")),
+    param=(("sinc", "u8"), ("steps", "f4"), ("center", "f4"), ("lobes", "i4")),
+)
+
+
+@launches
+def resample_samples(
+    gpu: Launcher, sounds: Batch, results: Batch, steps: npt.NDArray[np.float64], quality: float = 50.0
+) -> None:
+    """Resample sounds of any type; see :func:`dali_lab.codecs.resampling.resample_samples`."""
+    source, target = numpy_dtype(sounds.dtype), numpy_dtype(results.dtype)
+    work, made = sounds, results
+    if source.kind != "f" or target.kind == "u":
+        slope, offset = unit_scale(source)
+        work = gpu.batch(sounds.shapes, FLOAT)
+        sample: dict[str, Any] = {"data": sounds.addresses, "out": work.addresses, "total": sounds.sizes}
+        param = {"slope": slope, "offset": offset, "halve": target.kind == "u"}
+        TO_UNIT.launch(gpu, (source,), sounds.sizes, sample, param)
+    if target.kind != "f":
+        made = gpu.batch(results.shapes, FLOAT)
+    count = lobes(quality)
+    table = window(count)
+    size = len(table) - 5
+    RESAMPLE_SOUND.launch(
+        gpu,
+        (),
+        results.sizes,
+        {
+            "data": work.addresses,
+            "out": made.addresses,
+            "total": results.sizes,
+            "length": sounds.shapes[:, 0],
+            "scale": steps,
+            "channels": sounds.shapes[:, 1:].prod(axis=1),
+        },
+        {
+            "sinc": gpu.constant(table),
+            "steps": np.float32(1) / np.float32(np.float32(2 * count) / np.float32(size - 1)),
+            "center": (size - 1) // 2 + 1,
+            "lobes": count,
+        },
+    )
+    if target.kind != "f":
+        sample = {"data": made.addresses, "out": results.addresses, "total": results.sizes}
+        FROM_UNIT.launch(gpu, (target,), results.sizes, sample, {"full": float(np.iinfo(target).max)})
