@@ -114,7 +114,7 @@ def test_padding_of_window_and_channels(mirror: int, out_layout: str) -> None:
         windows.append(
             (int(np.copysign(np.floor(abs(y) + 0.5), y)), int(np.copysign(np.floor(abs(x) + 0.5), x)), 20, 30)
         )
-    got = ours(images, "HWC", out_layout, windows, [mirror] * 3, np.float32, MEAN, STD, channels=4, fill=[9, 8, 7])
+    got = ours(images, "HWC", out_layout, windows, [mirror] * 3, np.float32, MEAN, STD, channels=4, fill=[9, 8, 7, 0])
     assert difference(got, want) == 0
 
 
