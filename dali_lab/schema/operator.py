@@ -44,7 +44,7 @@ class Operator:
         Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``.
     on_gpu
         `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
-        from :meth:`Call.allocate` and :meth:`Call.scratch`.
+        from :meth:`Call.allocate` and :meth:`Call.scratch`. `setup` may take it back for some arguments.
     cpu_inputs
         Inputs that `run` reads on the CPU even if the node runs on a GPU (positions, sizes, matrices).
     gpu_tolerance
@@ -82,7 +82,7 @@ class Operator:
     arguments: ClassVar[tuple[Arg, ...]] = ()
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     random: ClassVar[bool] = False
-    on_gpu: ClassVar[bool] = False
+    on_gpu: bool = False
     cpu_inputs: ClassVar[tuple[int, ...]] = ()
     gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
     whole_batch: bool = False

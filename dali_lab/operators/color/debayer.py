@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import UINT8, UINT16
+from dali_lab.types import UINT8, UINT16, numpy_dtype
 
 _TILES = ("BG", "GB", "GR", "RG")
 _CODES = {
@@ -18,6 +19,12 @@ _CODES = {
     "edgeaware_ocv": "COLOR_Bayer{}2RGB_EA",
     "vng_ocv": "COLOR_Bayer{}2RGB_VNG",
     "gray_ocv": "COLOR_Bayer{}2GRAY",
+}
+_ON_GPU = {
+    "bilinear_ocv": "bilinear",
+    "default_npp": "bilinear",
+    "edgeaware_ocv": "edge_aware",
+    "gray_ocv": "gray",
 }
 
 
@@ -41,6 +48,7 @@ class Debayer(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "blue_position",
@@ -67,11 +75,13 @@ class Debayer(Operator):
     example = """
     >>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")
     """
-    differs = "``default_npp`` runs on the CPU as well."
+    differs = "``default_npp`` runs on the CPU as well, the others but ``vng_ocv`` on the GPU."
+
+    def setup(self) -> None:
+        if self.value("algorithm") == "vng_ocv":
+            self.on_gpu = False
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.codecs.opencv import module
-
         algorithm = self.value("algorithm") or "bilinear_ocv"
         if data.dtype not in (UINT8, UINT16):
             raise call.problem(f"takes UINT8 or UINT16, got {data.dtype.name}")
@@ -91,16 +101,26 @@ class Debayer(Operator):
         if bad.any():
             index = int(bad.argmax())
             raise call.problem(f"{positions[index].tolist()} is not 0 or 1", argument="blue_position", sample=index)
-        cv2 = module()
         channels = 1 if algorithm == "gray_ocv" else 3
         out = call.allocate(np.column_stack([sizes, np.full(len(data), channels)]), data.dtype, "HWC")
+        if call.gpu is None:
+            self._by_opencv(call, data, out, positions, algorithm)
+        else:
+            call.kernels("debayer").debayer(
+                data.addresses, out.addresses, sizes, positions, _ON_GPU[algorithm], numpy_dtype(data.dtype)
+            )
+        return out
+
+    def _by_opencv(self, call: Call, data: Batch, out: Batch, positions: npt.NDArray[np.int64], algorithm: str) -> None:
+        from dali_lab.codecs.opencv import module
+
+        cv2 = module()
         for index, (row, column) in enumerate(positions.tolist()):
             if call.cancelled():
                 break
             code = getattr(cv2, _CODES[algorithm].format(_TILES[2 * row + column]))
             source, target = data.array(index), out.array(index)
             target[...] = cv2.cvtColor(source.reshape(source.shape[:2]), code).reshape(target.shape)
-        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -1,0 +1,61 @@
+"""Colour images from Bayer patterns; OpenCV has them on the CPU."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+ALGORITHMS = ("bilinear", "edge_aware", "gray")
+
+DEBAYER = Kernel(
+    "debayer.cu",
+    "debayer",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("blue_row", "i4"),
+        ("blue_column", "i4"),
+    ),
+    param=(("algorithm", "i4"),),
+    types=(("u1", "u2"),),
+)
+
+
+@launches
+def debayer(gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: Any) -> None:
+    """Make RGB images, or gray ones.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    sizes
+        ``int64[N, 2]``: height and width.
+    positions
+        ``int64[N, 2]``: row and column of blue in the tile that begins in the second row and column.
+    algorithm
+        One of :data:`ALGORITHMS`.
+    dtype
+        uint8 or uint16.
+    """
+    total = sizes.prod(axis=1)
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": total,
+        "height": sizes[:, 0],
+        "width": sizes[:, 1],
+        "blue_row": positions[:, 0],
+        "blue_column": positions[:, 1],
+    }
+    DEBAYER.launch(gpu, (dtype,), total, sample, {"algorithm": ALGORITHMS.index(algorithm)})
