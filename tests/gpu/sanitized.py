@@ -1,4 +1,4 @@
-"""Run by ``test_sanitized.py`` in a process with AddressSanitizer: a few cases of each operator that runs on a GPU.
+"""Run by ``test_sanitized.py`` in a process with AddressSanitizer: a few cases of operators that run on a GPU.
 
 The cases are the operator's smallest ones, and for those that take pictures pictures of one pixel and of odd sizes.
 """
@@ -26,6 +26,12 @@ MORE: dict[str, tuple[dict[str, object], ...]] = {
     "flip": ({"vertical": 1},),
 }
 
+OTHERS = (
+    "cast", "slice", "pad", "transpose", "brightness_contrast", "hsv", "warp_affine", "erase", "filter",
+    "reductions.sum", "normalize", "spectrogram",
+)  # fmt: skip
+"""One operator or two of each family of kernels: compiling for the sanitizers is what takes time."""
+
 
 def cases(name: str) -> Iterator[Case]:
     """What to run of an operator."""
@@ -44,6 +50,8 @@ def main() -> int:
     """Print each case before it runs, so that a report of the sanitizer is known by the line before it."""
     failed = []
     for name, operator in operators().items():
+        if name not in MORE and name not in OTHERS:
+            continue
         for case in cases(name):
             print(name, list(case.arguments), flush=True)  # noqa: T201
             try:
