@@ -82,7 +82,7 @@ def corners_first(graph: Graph, edge: Edge) -> bool:
         if "ltrb" in declared:
             return bool(node.arguments.get("ltrb", declared["ltrb"]))
         if "bbox_layout" in declared:
-            return node.arguments.get("bbox_layout", declared["bbox_layout"]) == "xyXY"
+            return bool(node.arguments.get("bbox_layout", declared["bbox_layout"]) == "xyXY")
         boxes = [
             e for e, entry in zip(node.inputs, find_operator(node.op).inputs, strict=False) if entry.kind == "boxes"
         ]
