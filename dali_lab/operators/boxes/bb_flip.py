@@ -36,6 +36,11 @@ class BbFlip(Operator):
         Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
         Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom instead of left, top, width, height."),
     )
+    example = """
+    >>> mirrored = fn.random.coin_flip()
+    >>> images = fn.flip(images, horizontal=mirrored)
+    >>> boxes = fn.bb_flip(boxes, ltrb=True, horizontal=mirrored)
+    """
 
     def run(self, call: Call, boxes: Batch) -> Batch:
         if boxes.dtype != types.FLOAT:

@@ -47,6 +47,9 @@ class CoordFlip(Operator):
         Arg("center_y", "float", 0.5, "The y coordinate that stays.", tensor=True),
         Arg("center_z", "float", 0.5, "The z coordinate that stays.", tensor=True),
     )
+    example = """
+    >>> fn.coord_flip(landmarks, layout="xy", flip_x=fn.random.coin_flip())
+    """
 
     def run(self, call: Call, points: Batch) -> Batch:
         if points.dtype != types.FLOAT:

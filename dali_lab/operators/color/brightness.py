@@ -18,6 +18,9 @@ class Brightness(Scaling):
     name = "brightness"
     title = "Brightness"
     arguments = (*BRIGHTNESS, DTYPE)
+    example = """
+    >>> fn.brightness(images, brightness=fn.random.uniform(range=[0.7, 1.3]))
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -51,6 +51,9 @@ class ColorSpaceConversion(Operator):
         Arg("output_type", "image_type", REQUIRED, "Colour space of the result.", important=True),
     )
     differs = "A conversion to the same space returns the input; NVIDIA DALI refuses it."
+    example = """
+    >>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)
+    """
 
     def setup(self) -> None:
         for name in ("image_type", "output_type"):

@@ -28,6 +28,9 @@ class ColorTwist(Twisting):
         Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
     )
+    example = """
+    >>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -18,6 +18,9 @@ class Contrast(Scaling):
     name = "contrast"
     title = "Contrast"
     arguments = (*CONTRAST, DTYPE)
+    example = """
+    >>> fn.contrast(images, contrast=fn.random.uniform(range=[0.6, 1.4]), contrast_center=128)
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -21,6 +21,9 @@ class Hsv(Twisting):
     name = "hsv"
     title = "Hue, saturation, value"
     arguments = (HUE, SATURATION, VALUE, Arg("dtype", "dtype", UINT8, "Type of the result."))
+    example = """
+    >>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

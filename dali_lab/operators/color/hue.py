@@ -25,6 +25,9 @@ class Hue(Twisting):
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    example = """
+    >>> fn.hue(images, hue=fn.random.uniform(range=[-30.0, 30.0]))
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

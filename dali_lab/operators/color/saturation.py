@@ -25,6 +25,9 @@ class Saturation(Twisting):
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
         Arg("image_type", "image_type", None, "", removed=True),
     )
+    example = """
+    >>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))
+    """
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -23,6 +23,9 @@ class ImageCrop(ImageDecoder):
     title = "Decode and crop"
     arguments = (*CROP, ROUNDING, *DECODING)
     needs_sizes = True
+    example = """
+    >>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -78,6 +78,10 @@ class ImageRandomCrop(ImageDecoder):
     arguments = (*RANDOM_WINDOW, *DECODING)
     random = True
     needs_sizes = True
+    example = """
+    >>> images = fn.decoders.image_random_crop(encoded, random_area=[0.1, 1.0])
+    >>> images = fn.resize(images, size=[224, 224])
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -43,6 +43,9 @@ class SaltAndPepperNoise(Noising):
         ),
         Arg("per_channel", "bool", False, "Decide for each channel by itself."),
     )
+    example = """
+    >>> fn.noise.salt_and_pepper(images, prob=0.05, salt_vs_pepper=0.3)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         stream = self.stream(call, data)

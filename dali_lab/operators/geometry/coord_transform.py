@@ -44,6 +44,10 @@ class CoordTransform(Operator):
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )  # fmt: skip
     differs = "Any type may be asked for, and points may have any number of coordinates."
+    example = """
+    >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])
+    >>> fn.coord_transform(landmarks, MT=turn)
+    """
 
     def setup(self) -> None:
         if self.has("MT") and (self.has("M") or self.has("T")):

@@ -51,6 +51,9 @@ class ResizeCropMirror(Resizing):
         ),
         *FILTERS,
     )
+    example = """
+    >>> fn.resize_crop_mirror(images, resize_shorter=256, crop=[224, 224], mirror=fn.random.coin_flip())
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

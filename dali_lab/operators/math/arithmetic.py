@@ -311,6 +311,7 @@ def _make(expression: Expression) -> type[Arithmetic]:
         "inputs": inputs,
         "arguments": tuple(arguments),
         "expression": expression,
+        "example": f">>> {written}",
         "differs": _COMPARED if expression.result == "bool" and len(operands) == 2 else "",
     }
     return type(expression.name.capitalize(), (Arithmetic,), body)

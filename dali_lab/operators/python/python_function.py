@@ -120,6 +120,9 @@ class PythonFunction(FunctionOperator):
     schema_name = "PythonFunction"
     family = "tensor"
     title = "Python function"
+    example = """
+    >>> fn.python_function(images, function=lambda image: 255 - image, output_layouts="HWC")
+    """
 
 
 @register
@@ -131,6 +134,9 @@ class DLTensorPythonFunction(FunctionOperator):
     family = "tensor"
     title = "Python function on DLPack"
     batches_by_default = True
+    example = """
+    >>> fn.dl_tensor_python_function(images, function=halve, batch_processing=False)
+    """
 
     def present(self, array: npt.NDArray[Any]) -> Any:
         return array.__dlpack__()
@@ -144,6 +150,9 @@ class TorchPythonFunction(FunctionOperator):
     schema_name = "TorchPythonFunction"
     family = "tensor"
     title = "Torch function"
+    example = """
+    >>> fn.torch_python_function(images, function=lambda image: 255 - image)
+    """
 
     def present(self, array: npt.NDArray[Any]) -> Any:
         import torch

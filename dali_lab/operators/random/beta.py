@@ -32,6 +32,9 @@ class Beta(Drawing):
         SHAPE,
         dtype_argument("FLOAT"),
     )
+    example = """
+    >>> weight = fn.random.beta(alpha=0.4, beta=0.4)
+    """
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.executor import random_streams

@@ -37,6 +37,9 @@ class Choice(Drawing):
         ),
         SHAPE,
     )
+    example = """
+    >>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])
+    """
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         from dali_lab.executor import random_streams

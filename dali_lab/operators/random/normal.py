@@ -27,6 +27,9 @@ class Normal(Drawing):
         SHAPE,
         dtype_argument("FLOAT"),
     )
+    example = """
+    >>> fn.random.normal(images, stddev=12.0)
+    """
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.executor import random_streams

@@ -30,6 +30,10 @@ class RandomCropGenerator(Operator):
     devices = ("cpu",)
     random = True
     arguments = RANDOM_WINDOW
+    example = """
+    >>> anchor, shape = fn.random_crop_generator(fn.peek_image_shape(encoded), random_area=[0.1, 1.0])
+    >>> images = fn.decoders.image_slice(encoded, start=anchor, shape=shape, axes=[0, 1])
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -83,6 +83,9 @@ class ExternalSource(Operator):
     )
 
     # -- definition ---------------------------------------------------------------------------------------------
+    example = """
+    >>> images, labels = fn.external_source(source=batches, num_outputs=2, layout=["HWC", ""])
+    """
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

@@ -93,6 +93,10 @@ class Variance(_Spread):
 
     name = "reductions.variance"
     title = "Variance"
+    example = """
+    >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
+    >>> spread = fn.reductions.variance(images, mean, axis_names="HW", keep_dims=True)
+    """
 
 
 @register
@@ -102,3 +106,7 @@ class StdDev(_Spread):
     name = "reductions.std_dev"
     title = "Standard deviation"
     root = True
+    example = """
+    >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
+    >>> spread = fn.reductions.std_dev(images, mean, axis_names="HW", keep_dims=True)
+    """

@@ -135,6 +135,9 @@ class Sum(_Sums):
 
     name = "reductions.sum"
     title = "Sum"
+    example = """
+    >>> covered = fn.reductions.sum(masks, axis_names="HW", dtype=types.INT64)
+    """
 
     def dtype_of(self, data: Batch) -> DALIDataType:
         dtype: DALIDataType | None = self.value("dtype")
@@ -169,6 +172,9 @@ class Mean(_Sums):
 
     name = "reductions.mean"
     title = "Mean"
+    example = """
+    >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average)
@@ -190,6 +196,9 @@ class MeanSquare(_Sums):
 
     name = "reductions.mean_square"
     title = "Mean square"
+    example = """
+    >>> power = fn.reductions.mean_square(waves, axes=0)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average_square)
@@ -214,6 +223,9 @@ class RMS(_Sums):
     name = "reductions.rms"
     schema_name = "reductions__RMS"
     title = "Root mean square"
+    example = """
+    >>> loudness = fn.reductions.rms(waves, axes=0)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), root_mean_square)

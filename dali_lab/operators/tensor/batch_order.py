@@ -30,6 +30,9 @@ class PermuteBatch(Operator):
             vector=True, tensor=True, important=True,
         ),
     )  # fmt: skip
+    example = """
+    >>> fn.permute_batch(images, indices=fn.batch_permutation())
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         batch = call.batches.get("indices")
@@ -76,6 +79,10 @@ class BatchPermutation(Operator):
         Arg("allow_repetitions", "bool", False, "An index may come several times, and others not at all."),
         Arg("no_fixed_points", "bool", False, "No index is at its own place; has no effect on a batch of one sample."),
     )
+    example = """
+    >>> order = fn.batch_permutation(no_fixed_points=True)
+    >>> others = fn.permute_batch(images, indices=order)
+    """
 
     def run(self, call: Call) -> Batch:
         from dali_lab.executor.random_streams import permutation

@@ -43,6 +43,9 @@ class Cast(Operator):
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
+    example = """
+    >>> fn.cast(images, dtype=types.FLOAT)
+    """
 
     def setup(self) -> None:
         if self.value("dtype") not in (*_NUMBERS, *_ENUMS):
@@ -97,6 +100,9 @@ class CastLike(Operator):
     outputs = (Output("output"),)
     devices = ("cpu", "gpu")
     on_gpu = True
+    example = """
+    >>> fn.cast_like(masks, images)
+    """
 
     def run(self, call: Call, data: Batch, like: Batch) -> Batch:
         return cast(call, data, like.dtype)

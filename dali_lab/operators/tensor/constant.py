@@ -42,6 +42,9 @@ class Constant(Operator):
         Arg("layout", "layout", "", "Axis names of the output."),
     )
     differs = "FLOAT64 is allowed."
+    example = """
+    >>> fn.constant(fdata=[0.485, 0.456, 0.406], shape=[3])
+    """
 
     def setup(self) -> None:
         real, whole = self.values["fdata"], self.values["idata"]

@@ -21,6 +21,9 @@ class Copy(Operator):
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     devices = ("cpu", "gpu")
     on_gpu = True
+    example = """
+    >>> fn.copy(images)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         return data.replaced()
@@ -50,6 +53,9 @@ class GetProperty(Operator):
             choices=("source_info", "layout"), important=True,
         ),
     )  # fmt: skip
+    example = """
+    >>> fn.get_property(encoded, key="source_info")
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         if self.value("key") == "layout":

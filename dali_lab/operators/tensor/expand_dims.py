@@ -29,6 +29,9 @@ class ExpandDims(Operator):
             "Letters of the new axes, one for each; without them the output has no layout.",
         ),
     )
+    example = """
+    >>> fn.expand_dims(masks, axes=2, new_axis_names="C")
+    """
 
     def setup(self) -> None:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""

@@ -64,6 +64,9 @@ class Zeros(_Filled):
     name = "zeros"
     title = "Zeros"
     number = 0
+    example = """
+    >>> fn.zeros(shape=[480, 640, 3], dtype=types.UINT8, layout="HWC")
+    """
 
 
 @register
@@ -73,6 +76,9 @@ class Ones(_Filled):
     name = "ones"
     title = "Ones"
     number = 1
+    example = """
+    >>> fn.ones(shape=[480, 640], dtype=types.UINT8, layout="HW")
+    """
 
 
 class _FilledLike(Operator):
@@ -109,6 +115,9 @@ class ZerosLike(_FilledLike):
     name = "zeros_like"
     title = "Zeros like"
     number = 0
+    example = """
+    >>> fn.zeros_like(images)
+    """
 
 
 @register
@@ -118,6 +127,9 @@ class OnesLike(_FilledLike):
     name = "ones_like"
     title = "Ones like"
     number = 1
+    example = """
+    >>> fn.ones_like(images, dtype=types.FLOAT)
+    """
 
 
 def _spread(call: Call, value: Batch, out: Batch) -> Batch:
@@ -166,6 +178,9 @@ class Full(Operator):
         _LAYOUT,
     )
     differs = "A value that does not fit the shape is an error."
+    example = """
+    >>> fn.full(7.5, shape=[2, 3])
+    """
 
     def run(self, call: Call, fill_value: Batch) -> Batch:
         table = shape_table(call)
@@ -207,6 +222,9 @@ class FullLike(Operator):
     title = "Full like"
     inputs = (_LIKE, Input("fill_value", kind="tensor", doc="The value, of each sample."))
     outputs = (Output("output", kind="tensor"),)
+    example = """
+    >>> fn.full_like(masks, 255)
+    """
 
     def run(self, call: Call, data_like: Batch, fill_value: Batch) -> Batch:
         inner = Call(self, call.start, call.count)

@@ -68,6 +68,9 @@ class Cat(_Joining):
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
     differs = "Inputs without elements count too, by their extents; NVIDIA DALI leaves them out."
+    example = """
+    >>> fn.cat(left, right, axis_name="W")
+    """
 
     def setup(self) -> None:
         super().setup()
@@ -141,6 +144,9 @@ class Stack(_Joining):
         Arg("axis", "int", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
         Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
     )
+    example = """
+    >>> fn.stack(before, after, axis_name="F")
+    """
 
     def run(self, call: Call, *batches: Batch) -> Batch:
         self._check_kinds(call, batches)

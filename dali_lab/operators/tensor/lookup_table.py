@@ -45,6 +45,9 @@ class LookupTable(Operator):
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
         Arg("output_dtype", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
     )
+    example = """
+    >>> fn.lookup_table(labels, keys=[0, 1, 2], values=[10, 20, 30], default_value=-1)
+    """
 
     def setup(self) -> None:
         from dali_lab.kernels.cpu.casting import saturated

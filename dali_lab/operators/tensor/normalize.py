@@ -64,6 +64,9 @@ class Normalize(Operator):
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     differs = "bool, float16 and 64-bit types are taken too."
+    example = """
+    >>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)
+    """
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):

@@ -39,6 +39,9 @@ class OneHot(Operator):
         Arg("axis", "int", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
         Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
     )
+    example = """
+    >>> fn.one_hot(labels, num_classes=1000, dtype=types.UINT8)
+    """
 
     def setup(self) -> None:
         name = self.value("axis_name")

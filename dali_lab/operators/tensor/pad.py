@@ -42,6 +42,9 @@ class Pad(Operator):
             vector=True, tensor=True, important=True,
         ),
     )  # fmt: skip
+    example = """
+    >>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)
+    """
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):

@@ -164,6 +164,9 @@ class Reshape(_Reshaping):
     name = "reshape"
     title = "Reshape"
     arguments = _ARGUMENTS
+    example = """
+    >>> fn.reshape(images, shape=[-1, 3], layout="")
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
@@ -233,6 +236,9 @@ class Reinterpret(_Reshaping):
         ),
         *_ARGUMENTS,
     )
+    example = """
+    >>> words = fn.reinterpret(payload, dtype=types.INT16)
+    """
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

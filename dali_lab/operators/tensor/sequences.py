@@ -42,6 +42,9 @@ class ElementExtract(Operator):
             important=True,
         ),
     )
+    example = """
+    >>> first, last = fn.element_extract(sequences, element_map=[0, 7])
+    """
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
@@ -117,6 +120,9 @@ class SequenceRearrange(Operator):
             important=True,
         ),
     )
+    example = """
+    >>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])
+    """
 
     def setup(self) -> None:
         if "new_order" not in self.connected and not self.values["new_order"]:
@@ -188,6 +194,10 @@ class PerFrame(Operator):
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),)
+    example = """
+    >>> angles = fn.per_frame(fn.random.uniform(range=[-5.0, 5.0], shape=[8]))
+    >>> fn.rotate(sequences, angle=angles)
+    """
 
     def run(self, call: Call, data: Batch) -> Batch:
         if not data.ndim:

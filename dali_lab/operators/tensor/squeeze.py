@@ -29,6 +29,9 @@ class Squeeze(Operator):
         ),
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
     )  # fmt: skip
+    example = """
+    >>> fn.squeeze(masks, axis_names="C")
+    """
 
     def setup(self) -> None:
         if self.has("axes") == self.has("axis_names"):

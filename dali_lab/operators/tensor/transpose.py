@@ -32,6 +32,9 @@ class Transpose(Operator):
         Arg("transpose_layout", "bool", True, "Reorder the layout too; otherwise it is kept."),
         Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
     )
+    example = """
+    >>> fn.transpose(images, perm=[2, 0, 1])
+    """
 
     def setup(self) -> None:
         perm = self.value("perm")

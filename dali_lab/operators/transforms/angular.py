@@ -61,6 +61,10 @@ class Rotation(Transforming):
         ),
         REVERSE,
     )
+    example = """
+    >>> turn = fn.transforms.rotation(angle=fn.random.uniform(range=[-15.0, 15.0]), center=[112, 112])
+    >>> fn.warp_affine(images, matrix=turn)
+    """
 
     def dimensions(self, call: Call, given: int | None) -> int:
         return 3 if self.has("axis") else 2
@@ -137,6 +141,9 @@ class Shear(Transforming):
         ),
         REVERSE,
     )  # fmt: skip
+    example = """
+    >>> fn.transforms.shear(angles=[10, 0], center=[112, 112])
+    """
 
     def setup(self) -> None:
         if self.has("shear") == self.has("angles"):

@@ -25,6 +25,11 @@ class Combine(Transforming):
         Input("more", kind="tensor", doc="Further transforms.", optional=True, variadic=True),
     )
     arguments = (Arg("reverse_order", "bool", False, "Do them in the opposite order."),)
+    example = """
+    >>> turn = fn.transforms.rotation(angle=30)
+    >>> move = fn.transforms.translation(offset=[10, 5])
+    >>> fn.warp_affine(images, matrix=fn.transforms.combine(turn, move))
+    """
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         frames = self._frames(call, inputs)

@@ -44,6 +44,9 @@ class Translation(Transforming):
         REVERSE,
     )
     sized_by = ("offset",)
+    example = """
+    >>> fn.warp_affine(images, matrix=fn.transforms.translation(offset=[20, -10]))
+    """
 
     def dimensions(self, call: Call, given: int | None) -> int:
         return self.length(call, "offset")
@@ -100,10 +103,19 @@ class Scale(Transforming):
             tensor=True,
             per_frame=True,
         ),
-        Arg("ndim", "int", None, "Number of dimensions, where neither a list of factors nor an input tells it.", minimum=1),
+        Arg(
+            "ndim",
+            "int",
+            None,
+            "Number of dimensions, where neither a list of factors nor an input tells it.",
+            minimum=1,
+        ),
         REVERSE,
     )
     sized_by = ("scale",)
+    example = """
+    >>> fn.transforms.scale(scale=[1.5, 0.5], center=[112, 112])
+    """
 
     def dimensions(self, call: Call, given: int | None) -> int:
         found = super().dimensions(call, given)
@@ -166,6 +178,9 @@ class Crop(Transforming):
         REVERSE,
     )
     sized_by = ("from_start", "from_end", "to_start", "to_end")
+    example = """
+    >>> fn.transforms.crop(from_start=[0.0, 0.0], from_end=[1.0, 1.0], to_start=[0.25, 0.25], to_end=[0.75, 0.75])
+    """
 
     def matrices(self, call: Call, ndim: int) -> Matrices:
         low, high, to_low, to_high = (self.vector(call, name, ndim, self.values[name]) for name in self.sized_by)

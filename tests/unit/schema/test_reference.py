@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
+
 import pytest
 
 from dali_lab import fn
@@ -17,7 +20,8 @@ def test_help_is_complete(name: str) -> None:
     text = docstring(operator)
     assert text.strip()[0].isupper()
     assert "Examples" in text
-    assert f"fn.{name}(" in text or operator.example
+    assert operator.example, "an example that shows the operator at work is missing"
+    ast.parse(inspect.cleandoc(operator.example).replace(">>> ", "").replace("... ", ""))
     for arg in operator.argument_table.values():
         if not arg.renamed_to and not arg.removed:
             assert f"\n{arg.name} : " in text
