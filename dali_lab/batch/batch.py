@@ -200,6 +200,8 @@ class Batch:
 
     def arrays(self) -> list[Array]:
         """All samples as arrays over the same memory."""
+        if self.ndim > 1 and len(self) > 1 and self.is_uniform() and self._is_dense():
+            return list(self.stacked())
         block = self._block()
         if block is None or self.ndim != 1:
             return [self.array(index) for index in range(len(self))]
@@ -249,13 +251,19 @@ class Batch:
         shape = (count, *(self.shapes[0].tolist() if count else [0] * self.ndim))
         if 0 in shape:
             return np.empty(shape, dtype)
-        stride = int(np.prod(shape[1:], dtype=np.int64)) * dtype.itemsize
-        if count == 1 or bool((np.diff(self.addresses) == stride).all()):
+        if self._is_dense():
             return np.asarray(_Memory(int(self.addresses[0]), shape, dtype, self.owners))
         result = np.empty(shape, dtype)
         for index in range(count):
             result[index] = self.array(index)
         return result
+
+    def _is_dense(self) -> bool:
+        """Whether samples, all of the same shape, follow each other without gaps."""
+        if len(self) <= 1:
+            return True
+        stride = int(self.shapes[0].prod()) * self.itemsize
+        return bool((self.addresses[1:] - self.addresses[:-1] == stride).all())
 
     def _must_be_here(self) -> None:
         if self.device is not None:

@@ -21,10 +21,11 @@ def each(call: Call, data: Batch, out: Batch) -> Iterator[tuple[int, Array, Arra
     Planar samples come plane by plane; nothing comes for empty ones, or once the result is no longer wanted.
     """
     planar = data.layout == "CHW"
+    sources, targets = data.arrays(), out.arrays()
     for index in np.flatnonzero(data.sizes).tolist():
         if call.cancelled():
             return
-        source, target = data.array(index), out.array(index)
+        source, target = sources[index], targets[index]
         if planar:
             for plane in range(source.shape[0]):
                 yield index, source[plane], target[plane]
