@@ -101,15 +101,17 @@ class Morphing(Operator):
         morph = getattr(module(), self.function)
         times = self.value("iterations")
         border = self.value("border_mode")
+        code = BORDERS[border]
+        extents, places = sizes.tolist(), anchors.tolist()
+        masks = {(width, height): np.ones((height, width), np.uint8) for width, height in extents}
         for index, source, target in each(call, data, out):
-            mask = np.ones(sizes[index, ::-1].tolist(), np.uint8)
-            anchor = tuple(anchors[index].tolist())
+            width, height = extents[index]
+            mask, anchor = masks[width, height], places[index]
             if border == "wrap":
                 result = _repeated(source, mask.shape, times, lambda p, m=mask, a=anchor: morph(p, m, anchor=a))
+                target[...] = result.reshape(target.shape)
             else:
-                some = np.ascontiguousarray(source)
-                result = morph(some, mask, anchor=anchor, iterations=times, borderType=BORDERS[border])
-            target[...] = result.reshape(target.shape)
+                morph(source, mask, target, anchor, times, code)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
