@@ -130,15 +130,20 @@ class WarpPerspective(Operator):
         flags = _INTERPOLATION[self.value("interp_type")] | (_INVERSE if self.value("inverse_map") else 0)
         border = BORDERS[self.value("border_mode")]
         cv2 = module()
+        same = (float(fill[0]),) * 4
         for index, source, target in each(call, data, out):
             size_out = (target.shape[1], target.shape[0])
-            for part in groups(source.shape[2]) if source.ndim == 3 else [slice(None)]:
+            if source.ndim == 2 or source.shape[2] <= 4:
+                values = same if fill.size == 1 else tuple(fill)
+                cv2.warpPerspective(source, matrices[index], size_out, target, flags, border, values)
+                continue
+            for part in groups(source.shape[2]):
                 some = np.ascontiguousarray(source[..., part])
-                values = tuple(fill[part]) if fill.size > 1 else (float(fill[0]),) * 4
+                values = tuple(fill[part]) if fill.size > 1 else same
                 warped = cv2.warpPerspective(
                     some, matrices[index], size_out, flags=flags, borderMode=border, borderValue=values
                 )
-                target[..., part] = warped.reshape(*target.shape[:2], -1) if source.ndim == 3 else warped
+                target[..., part] = warped.reshape(*target.shape[:2], -1)
         return out
 
     def _matrices(self, call: Call, inputs: tuple[Batch, ...]) -> Matrix:
