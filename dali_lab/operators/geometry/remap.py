@@ -102,10 +102,16 @@ class Remap(Operator):
 
         cv2 = module()
         flags = _INTERPOLATION[self.value("interp")]
+        columns_of, rows_of = maps[0].arrays(), maps[1].arrays()
         for index, source, target in each(call, data, out):
             if not target.size:
                 continue
-            columns, rows = maps[0].array(index) - shift, maps[1].array(index) - shift
+            columns, rows = columns_of[index], rows_of[index]
+            if shift:
+                columns, rows = columns - shift, rows - shift
+            if source.shape[2] <= 4:
+                cv2.remap(source, columns, rows, flags, target, 0)
+                continue
             for part in groups(source.shape[2]):
                 moved = cv2.remap(np.ascontiguousarray(source[..., part]), columns, rows, flags, borderMode=0)
                 target[..., part] = moved.reshape(*target.shape[:2], -1)
