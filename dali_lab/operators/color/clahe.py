@@ -67,17 +67,21 @@ class Clahe(Operator):
         tiles = (self.value("tiles_x"), self.value("tiles_y"))
         clahe = cv2.createCLAHE(self.value("clip_limit"), tiles)
         out = call.allocate(data.shapes, UINT8, data.layout)
+        luma_only = self.value("luma_only")
+        sources, targets = data.arrays(), out.arrays()
         for index in np.flatnonzero(data.sizes).tolist():
             if call.cancelled():
                 break
-            source, target = data.array(index), out.array(index)
-            if source.shape[2] == 1 or not self.value("luma_only"):
-                for channel in range(source.shape[2]):
-                    target[..., channel] = clahe.apply(np.ascontiguousarray(source[..., channel]))
-            else:
+            source, target = sources[index], targets[index]
+            if source.shape[2] == 1:
+                clahe.apply(source, target)
+            elif luma_only:
                 lab = cv2.cvtColor(source, cv2.COLOR_RGB2LAB)
-                lab[..., 0] = clahe.apply(np.ascontiguousarray(lab[..., 0]))
-                target[...] = cv2.cvtColor(lab, cv2.COLOR_LAB2RGB)
+                cv2.insertChannel(clahe.apply(cv2.extractChannel(lab, 0)), lab, 0)
+                cv2.cvtColor(lab, cv2.COLOR_LAB2RGB, target)
+            else:
+                for channel in range(3):
+                    cv2.insertChannel(clahe.apply(cv2.extractChannel(source, channel)), target, channel)
         return out
 
     @classmethod
