@@ -69,10 +69,13 @@ def jpeg_round_trip(array: Array, quality: int) -> Array:
     ValueError
         If `quality` is out of range.
     """
-    if array.ndim != 3 or array.shape[2] != 3:
-        raise CodecError(f"an RGB picture with layout HWC was expected, not an array of shape {array.shape}")
+    if array.ndim != 3 or array.shape[2] != 3 or array.dtype != np.uint8 or not array.size:
+        raise CodecError(f"an RGB picture with layout HWC was expected, not {array.dtype} of shape {array.shape}")
+    if not 1 <= quality <= 100:
+        raise ValueError(f"quality must be from 1 to 100, not {quality}")
     cv2 = opencv.module()
-    encoded = np.frombuffer(encode_jpeg(array, quality), np.uint8)
+    bgr = cv2.cvtColor(array, cv2.COLOR_RGB2BGR)
+    encoded = _encoded(".jpg", bgr, [cv2.IMWRITE_JPEG_QUALITY, int(quality)])
     return cv2.imdecode(encoded, cv2.IMREAD_COLOR_RGB)  # type: ignore[no-any-return]
 
 
@@ -88,11 +91,16 @@ def _bgr(array: Array, deep: bool = False) -> Array:
 
 
 def _encode(ending: str, array: Array, options: list[int]) -> bytes:
+    return _encoded(ending, np.ascontiguousarray(array), options).tobytes()
+
+
+def _encoded(ending: str, array: Array, options: list[int]) -> npt.NDArray[np.uint8]:
+    """The bytes of a file that holds a contiguous picture."""
     cv2 = opencv.module()
     try:
-        done, encoded = cv2.imencode(ending, np.ascontiguousarray(array), options)
+        done, encoded = cv2.imencode(ending, array, options)
     except cv2.error as error:
         raise CodecError(str(error).strip().splitlines()[-1]) from None
     if not done:
         raise CodecError(f"cannot encode a picture of {array.shape[0]} x {array.shape[1]} pixels as {ending[1:]}")
-    return encoded.tobytes()  # type: ignore[no-any-return]
+    return encoded  # type: ignore[no-any-return]

@@ -54,11 +54,12 @@ class JpegCompressionDistortion(Operator):
             raise call.problem(f"takes RGB images that are not empty, got {shape}", sample=index)
         out = call.allocate(data.shapes, UINT8, data.layout)
         quality = np.clip(call.numbers("quality", np.int64), 1, 100)
+        sources, targets = data.arrays(), out.arrays()
         for index, level in enumerate(quality.tolist()):
             if call.cancelled():
                 break
             try:
-                out.array(index)[...] = jpeg_round_trip(data.array(index), level)
+                targets[index][...] = jpeg_round_trip(sources[index], level)
             except CodecError as error:
                 raise call.problem(str(error), sample=index) from None
         return out
