@@ -115,12 +115,12 @@ class Debayer(Operator):
         from dali_lab.codecs.opencv import module
 
         cv2 = module()
+        codes = [getattr(cv2, _CODES[algorithm].format(tile)) for tile in _TILES]
+        sources, targets = data.arrays(), out.arrays()
         for index, (row, column) in enumerate(positions.tolist()):
             if call.cancelled():
                 break
-            code = getattr(cv2, _CODES[algorithm].format(_TILES[2 * row + column]))
-            source, target = data.array(index), out.array(index)
-            target[...] = cv2.cvtColor(source.reshape(source.shape[:2]), code).reshape(target.shape)
+            cv2.cvtColor(sources[index], codes[2 * row + column], targets[index])
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
