@@ -204,12 +204,20 @@ class Batch:
             return list(self.stacked())
         block = self._block()
         if block is None or self.ndim != 1:
-            return [self.array(index) for index in range(len(self))]
+            return self._one_by_one()
         starts = (self.addresses - block.ctypes.data).tolist()
         ends = (self.addresses - block.ctypes.data + self.shapes[:, 0] * self.itemsize).tolist()
         dtype = numpy_dtype(self.dtype)
         cut = [block[start:end] for start, end in zip(starts, ends, strict=True)]
         return cut if dtype == np.uint8 else [array.view(dtype) for array in cut]
+
+    def _one_by_one(self) -> list[Array]:
+        self._must_be_here()
+        dtype, owners = numpy_dtype(self.dtype), self.owners
+        return [
+            np.empty(shape, dtype) if 0 in shape else np.asarray(_Memory(address, tuple(shape), dtype, owners))
+            for address, shape in zip(self.addresses.tolist(), self.shapes.tolist(), strict=True)
+        ]
 
     def flat(self) -> npt.NDArray[np.uint8]:
         """The bytes of all samples, which follow each other without gaps, as one array over the same memory."""
