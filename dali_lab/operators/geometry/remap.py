@@ -103,12 +103,16 @@ class Remap(Operator):
         cv2 = module()
         flags = _INTERPOLATION[self.value("interp")]
         columns_of, rows_of = maps[0].arrays(), maps[1].arrays()
+        shifted = np.empty((2, 0, 0), np.float32)
         for index, source, target in each(call, data, out):
             if not target.size:
                 continue
             columns, rows = columns_of[index], rows_of[index]
             if shift:
-                columns, rows = columns - shift, rows - shift
+                if shifted.shape[1:] != columns.shape:
+                    shifted = np.empty((2, *columns.shape), np.float32)
+                columns = np.subtract(columns, shift, out=shifted[0])
+                rows = np.subtract(rows, shift, out=shifted[1])
             if source.shape[2] <= 4:
                 cv2.remap(source, columns, rows, flags, target, 0)
                 continue
