@@ -80,4 +80,3 @@ class JpegCompressionDistortion(Operator):
         yield ErrorCase((samples.pictures(channels=1),), words=("RGB", "31 x 40 x 1"))
         yield ErrorCase((samples.pictures(dtype=np.float32),), words=("FLOAT", "UINT8"))
         yield ErrorCase((samples.planar(),), words=("CHW",))
-        yield ErrorCase((samples.pictures(),), {"quality": 3.5}, words=("quality", "3.5"))
