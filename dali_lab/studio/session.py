@@ -188,6 +188,7 @@ class Session:
             self._all_have_nothing()
             opened = self.store.opened()
         self.broadcast("document", opened)
+        self.do(self._look_for_problems)
 
     # --- requests -------------------------------------------------------------------------------------------------
 
@@ -204,6 +205,9 @@ class Session:
             if work is None:
                 return
             work()
+
+    def _look_for_problems(self) -> None:
+        self._problems_due = True
 
     def _when_idle(self) -> None:
         if self._problems_due:
@@ -280,6 +284,7 @@ class Session:
                 dirty=params.get("dirty") is not False,
             )
             self._all_have_nothing()
+        self._problems_due = True
         self._tell_document(port)
         return self._greeting()
 

@@ -128,6 +128,13 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     page.keyboard.press("Control+z")
     steady(tab, lambda: ("decode", "resize") in edges(app), "undo did not bring it back")
 
+    nodes = store.document["nodes"]
+    app.session.replace({**store.document, "nodes": {**nodes, "rotate": {**nodes["rotate"], "inputs": []}}})
+    page.locator('[data-command="next-problem"]').wait_for()
+    on_canvas(tab)
+    page.keyboard.press("F8")
+    page.wait_for_selector('[data-node-id="rotate"][data-selected="true"]')
+
 
 def test_links_by_mouse(tab: Tab, app: App) -> None:
     page = tab.page

@@ -106,7 +106,8 @@ function Shell({ chrome }: { chrome: Chrome }) {
       if (event.defaultPrevented) return;
       const writing = isWriting(event);
       const mod = event.ctrlKey || event.metaKey;
-      if (writing && !(mod && ['s', 'e', 'k', 'Enter'].includes(event.key))) return;
+      const whileWriting = mod ? ['s', 'e', 'k', 'Enter'].includes(event.key) : event.key === 'F8';
+      if (writing && !whileWriting) return;
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;
       const target = event.target as HTMLElement;

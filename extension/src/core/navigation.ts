@@ -51,14 +51,15 @@ export function walk(direction: 'left' | 'right' | 'up' | 'down'): (editor: Edit
   };
 }
 
-/** Goes to the next problem: its node in view, selected. */
+/** Goes to the next problem: its node in view, selected; one that is at no node is said. */
 export function nextProblem(editor: Editor): void {
+  const problems = editor.problems.get().filter(({ severity }) => severity !== 'info');
   const nodes = [
-    ...editor.problems.get().flatMap(({ node, severity }) => (node && severity !== 'info' ? [node] : [])),
+    ...problems.flatMap(({ node }) => (node ? [node] : [])),
     ...[...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error),
   ].filter((id, index, all) => editor.history.document.nodes[id] && all.indexOf(id) === index);
   if (nodes.length === 0) {
-    editor.notify('info', 'There are no problems.');
+    editor.notify(problems[0] ? 'warning' : 'info', problems[0]?.message ?? 'There are no problems.');
     return;
   }
   const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;

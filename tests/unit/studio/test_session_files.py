@@ -126,6 +126,23 @@ def test_restore_takes_over_what_the_client_kept(open_session: Open, folder: Pat
     assert client.preview()["flip"]["outputs"]
 
 
+def troubled(params: Json) -> list[str | None]:
+    """The nodes of the problems that matter."""
+    return [problem.get("node") for problem in params["problems"] if problem["severity"] != "info"]
+
+
+def test_problems_are_told_whenever_there_is_another_document(open_session: Open, folder: Path) -> None:
+    session = open_session()
+    client = Client(session)
+    broken = document(folder, flip={**FLIP, "inputs": []})
+    client.call("restore", document=broken)
+    client.event("problems", where=lambda params: troubled(params) == ["flip"])
+    session.replace(document(folder, flip=FLIP))
+    client.event("problems", where=lambda params: troubled(params) == [])
+    session.replace(broken)
+    client.event("problems", where=lambda params: troubled(params) == ["flip"])
+
+
 def test_unsaved_work_outlives_the_process(folder: Path, tmp_path: Path) -> None:
     """A process that is killed leaves its document to the next one."""
     program = f"""
