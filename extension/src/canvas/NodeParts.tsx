@@ -3,6 +3,7 @@ import { useCallback, useState } from 'react';
 import { rename, setDevice } from '../core/actions';
 import type { Operator } from '../core/catalogue';
 import type { Device, GraphNode } from '../core/document';
+import { gpuTimeFigure, rateFigure } from '../core/runs';
 import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
@@ -152,7 +153,8 @@ export function CardBody({ id }: { id: string }) {
 export function Foot({ id }: { id: string }) {
   const editor = useEditor();
   const result = useResult(id);
-  const rate = useValue(editor.lastRun, (run) => run?.nodes[id]?.images_per_second);
+  const run = useValue(editor.lastRun, (last) => last?.nodes[id]);
+  const [rate, gpuTime] = [rateFigure(run), gpuTimeFigure(run)];
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
   const shape = output
@@ -163,9 +165,14 @@ export function Foot({ id }: { id: string }) {
       <span className="foot-shape" title={shape}>
         {shape}
       </span>
-      {rate !== undefined && (
+      {rate && (
         <span className="foot-rate" title="Images per second in the last run">
-          {rate >= 1000 ? `${(rate / 1000).toFixed(1)}k` : Math.round(rate)}/s
+          {rate}
+        </span>
+      )}
+      {gpuTime && (
+        <span className="foot-rate" title={gpuTime.title} data-testid="gpu-time">
+          {gpuTime.text}
         </span>
       )}
       {result.time !== null && (

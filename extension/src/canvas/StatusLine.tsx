@@ -1,8 +1,9 @@
 /** The line below: device, batch, seed, times, and what wants attention. */
 import { nextProblem } from '../core/navigation';
+import { formatBytes, transfers } from '../core/placement';
+import { gpuMemoryFigure } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useValue } from './context';
-import { formatBytes, transfers } from '../core/placement';
 import { Icon } from './icons';
 
 export function StatusLine() {
@@ -21,6 +22,7 @@ export function StatusLine() {
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
+  const gpuMemory = gpuMemoryFigure(last);
   const connected = connection.status === 'connected';
   const graph = useValue(editor.document);
   useValue(editor.previews.version);
@@ -71,6 +73,11 @@ export function StatusLine() {
             {Math.round(last.images_per_second).toLocaleString('en')} images/s
           </span>
         )
+      )}
+      {gpuMemory && (
+        <span title={gpuMemory.title} data-testid="gpu-memory">
+          {gpuMemory.text}
+        </span>
       )}
       {moved.count > 0 && (
         <span title="What goes between CPU and GPU with each batch" data-testid="transfers">

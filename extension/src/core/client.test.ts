@@ -5,6 +5,7 @@ import { apply, type Changes } from './changes';
 import * as commands from './commands';
 import type { GraphDocument } from './document';
 import { Editor } from './editor';
+import { nextProblem } from './navigation';
 import type { Bytes, ConnectionStatus, Message, Request, Transport } from './protocol';
 
 /** A session on the other side of a wire that the test pulls. */
@@ -317,6 +318,34 @@ describe('previews', () => {
     editor.previews.ask();
     done();
     expect(editor.previews.result('decode')).toBeUndefined();
+  });
+
+  it('keeps what a run said until another document comes', () => {
+    const gpu_time_ms = 0.5;
+    const nodes = { rotate: { time_ms: 0.1, images_per_second: 80, gpu_time_ms } };
+    editor.run.set({ run: 5, done: 0, total: 1, rate: null });
+    wire.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
+    expect(editor.run.get()).toBeNull();
+    expect(editor.lastRun.get()?.nodes['rotate']).toMatchObject({ gpu_time_ms });
+    wire.event('document', { document: wire.document, revision: 9, title: 't', file: null, dirty: false });
+    expect(editor.lastRun.get()).toBeNull();
+  });
+
+  it('goes from problem to problem, and says one that is at no node', () => {
+    nextProblem(editor);
+    expect(editor.notices.get().at(-1)?.message).toBe('There are no problems.');
+    const at = (node: string | null, severity: string): object => ({ message: 'wrong', node, severity });
+    wire.event('problems', { problems: [at(null, 'error')] });
+    nextProblem(editor);
+    expect(editor.notices.get().at(-1)?.message).toBe('wrong');
+    wire.event('problems', {
+      problems: [at('rotate', 'warning'), at('decode', 'info'), at('resize', 'error'), at('rotate', 'error')],
+    });
+    const visited = [1, 2, 3].map(() => {
+      nextProblem(editor);
+      return editor.focusNode;
+    });
+    expect(visited).toEqual(['rotate', 'resize', 'rotate']);
   });
 
   it('says when the session does not answer, and asks it now and then', async () => {

@@ -274,6 +274,7 @@ export class Editor {
       return;
     }
     this.iteration.set(0);
+    this.lastRun.set(null);
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();

@@ -202,6 +202,14 @@ export interface PreviewRequest {
   focus_size: number;
 }
 
+/** A node in a run: times in a batch, the second on the GPU, and the bytes of its results there. */
+export interface NodeRun {
+  time_ms: number;
+  images_per_second: number;
+  gpu_time_ms?: number;
+  gpu_memory?: number;
+}
+
 export interface RunDone {
   run: number;
   status: 'done' | 'cancelled' | 'failed';
@@ -209,7 +217,12 @@ export interface RunDone {
   samples: number;
   seconds: number;
   images_per_second: number;
-  nodes: Record<string, { time_ms: number; images_per_second: number }>;
+  nodes: Record<string, NodeRun>;
+  gpu?: {
+    /** Bytes; `table` says how large each result is and how long it is kept. */
+    memory: { in_use: number; held: number; peak: number; free: number; total: number; table: string };
+    transfers: { from: string; to: 'gpu' | 'cpu'; bytes: number }[];
+  };
   error?: SessionError | null;
 }
 
