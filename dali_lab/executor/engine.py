@@ -584,7 +584,8 @@ def explain(error: BaseException, step: Step, inputs: list[Batch], start: int = 
     if isinstance(error, (StopIteration, Cancelled)):
         return error
     if not isinstance(error, DaliLabError):
-        wrapped = OperatorError(f"{type(error).__name__}: {error}")
+        short = isinstance(error, MemoryError)
+        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
         wrapped.__cause__ = error
         error = wrapped
     error.node = error.node or step.node.id

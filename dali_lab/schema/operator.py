@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Results = Batch | tuple[Batch, ...]
+LARGEST_SAMPLE = 1 << 40
+"""Elements of a sample beyond which a shape is taken for a mistake."""
 
 
 class Operator:
@@ -312,10 +314,17 @@ class Call:
         return np.arange(self.start, self.start + self.count, dtype=np.int64)
 
     def allocate(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", *, output: int = 0) -> Batch:
-        """Memory for an output, in the output batch itself where the executor knows it already."""
+        """Memory for an output, in the output batch itself where the executor knows it already.
+
+        Raises
+        ------
+        OperatorError
+            If a shape is negative, or larger than memory can be.
+        """
         table = np.asarray(shapes, np.int64)
         if table.ndim != 2:
             table = table.reshape(self.count, -1)
+        self._check_shapes(table, dtype)
         if self.gpu is not None:
             batch = self.gpu.batch(table, dtype, layout)
             batch.sources = self.sources
@@ -326,6 +335,17 @@ class Call:
                 placed.sources = self.sources
                 return placed
         return Batch.allocate(table, dtype, layout, self.sources)
+
+    def _check_shapes(self, table: npt.NDArray[np.int64], dtype: DALIDataType) -> None:
+        elements = table.prod(axis=1, dtype=np.float64)  # int64 would wrap
+        wrong = (table < 0).any(axis=1) | (elements > LARGEST_SAMPLE)
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise self.problem(
+                f"the output would have the shape {table[index].tolist()} of {dtype.name};"
+                f" extents are not negative, and a sample has at most 2^{LARGEST_SAMPLE.bit_length() - 1} elements",
+                sample=index,
+            )
 
     def scratch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
         """Memory for what lies between input and output, where the node runs."""

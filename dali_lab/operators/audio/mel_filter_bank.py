@@ -104,6 +104,8 @@ class MelFilterBank(Operator):
         axis = data.layout.find("f") if data.layout else max(data.ndim - 2, 0)
         if axis < 0 or not data.ndim:
             raise call.problem(f"there is no axis of frequencies ('f') in the layout {data.layout!r}")
+        if (data.shapes[:, axis] == 0).any():
+            raise call.problem("the axis of frequencies is empty", sample=int((data.shapes[:, axis] == 0).argmax()))
         lengths, which = np.unique(data.shapes[:, axis], return_inverse=True)
         tables = [self._table(length) for length in lengths.tolist()]
         count = self.value("nfilter")

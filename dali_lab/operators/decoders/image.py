@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import ANY_DATA, GRAY, RGB, UINT8, numpy_dtype
+from dali_lab.types import ANY_DATA, BOOL, GRAY, RGB, UINT8, numpy_dtype
 
 ENCODED = Input(
     "data", kind="encoded", layouts=None, doc="The bytes of one file for each sample, one-dimensional UINT8."
@@ -90,6 +90,8 @@ class ImageDecoder(Operator):
         data = inputs[0]
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        if self.value("dtype") == BOOL:
+            raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
         buffers: Sequence[Any] = data.arrays()
         headers = image.read_headers(buffers, data.addresses, data.shapes[:, 0])
         regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None

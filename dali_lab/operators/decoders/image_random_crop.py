@@ -46,8 +46,8 @@ def verify_random_window(values: Mapping[str, Any]) -> None:
     """Raise :class:`ArgumentError` where a range is empty or not positive."""
     for name in ("random_area", "random_aspect_ratio"):
         bounds = values.get(name)
-        if bounds is not None and not 0 < bounds[0] <= bounds[-1]:
-            raise ArgumentError(f"must be a range of positive numbers, not {list(bounds)}", argument=name)
+        if bounds is not None and not (len(bounds) == 2 and 0 < bounds[0] <= bounds[1]):
+            raise ArgumentError(f"must be two positive numbers, a range, not {list(bounds)}", argument=name)
 
 
 def random_windows(call: Call, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
