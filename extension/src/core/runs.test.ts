@@ -42,6 +42,7 @@ describe('figures of a run', () => {
       title: 'Time on the GPU for a batch in the last run',
     });
     expect(gpuTimeFigure(run.nodes['crop'])).toBeNull();
+    expect(gpuTimeFigure({ time_ms: 1, images_per_second: 9, gpu_time_ms: 0 })).toBeNull();
     expect(gpuTimeFigure(undefined)).toBeNull();
   });
 

@@ -15,9 +15,9 @@ export function rateFigure(run: NodeRun | undefined): string | null {
   return rate >= 1000 ? `${(rate / 1000).toFixed(1)}k/s` : `${Math.round(rate)}/s`;
 }
 
-/** Time of a node on the GPU in a batch of the last run. */
+/** Time of a node on the GPU in a batch of the last run; none on a device without a clock, such as the emulation. */
 export function gpuTimeFigure(run: NodeRun | undefined): Figure | null {
-  if (run?.gpu_time_ms === undefined) return null;
+  if (!run?.gpu_time_ms) return null;
   const memory = run.gpu_memory ? `; its results take ${formatBytes(run.gpu_memory)}` : '';
   return {
     text: `GPU ${formatTime(run.gpu_time_ms)}`,
