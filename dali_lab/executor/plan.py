@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dali_lab.errors import DaliLabError, GraphError
+from dali_lab.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.operator import Operator
@@ -132,6 +132,13 @@ def make_operator(node: Node) -> Operator:
         error.operator = error.operator or node.op
         error.origin = error.origin or node.origin or None
         raise
+    except MemoryError as error:
+        raise OperatorError(
+            f"there is not enough memory for its tables: {error}",
+            node=node.id,
+            operator=node.op,
+            origin=node.origin or None,
+        ) from error
 
 
 def make_plan(

@@ -10,7 +10,7 @@ import pytest
 import dali_lab
 from dali_lab.schema import all_operators
 from dali_lab.schema.operator import Case
-from tests.conformance.harness import SEED, _value, compare, describe, expanded, run
+from tests.conformance.harness import SEED, argument, compare, describe, expanded, run
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI reads what is written here")
 import nvidia.dali.fn  # noqa: E402
@@ -44,7 +44,7 @@ def serialized(name: str, case: Case) -> tuple[bytes, dict[str, tuple[list[np.nd
         function = getattr(function, part)
     with pipeline:
         nodes = [feed(arrays, layout) for arrays, layout in inputs]
-        arguments = {key: _value(value, dali_lab.types, feed) for key, value in case.arguments.items()}
+        arguments = {key: argument(value, dali_lab.types, feed) for key, value in case.arguments.items()}
         outputs = function(*nodes, **arguments)
         pipeline.set_outputs(*(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
     return pipeline.serialize(), feeds, batch_size

@@ -155,10 +155,17 @@ class TensorResize(Resizing):
         else:
             # The product is rounded to float32, which decides where it lies half-way.
             wanted[:, axes] = call.vectors("scales", len(axes)) * extents[:, axes].astype(np.float32)
+        if not np.isfinite(wanted).all():
+            sample = int(np.argmin(np.isfinite(wanted).all(axis=1)))
+            name = "sizes" if self.has("sizes") else "scales"
+            raise call.problem(f"the size {wanted[sample].tolist()} is not finite", argument=name, sample=sample)
         limits = None
         if self.value("max_size") is not None:
+            given = self.value("max_size")
+            if len(given) not in (1, len(axes)):
+                raise call.problem(f"takes 1 or {len(axes)} values, got {len(given)}", argument="max_size")
             limits = np.full_like(extents, np.inf)
-            limits[:, axes] = np.broadcast_to(np.asarray(self.value("max_size")), (len(images), len(axes)))
+            limits[:, axes] = np.asarray(given)
         exact = adjusted_sizes(wanted, high - low, self.value("mode"), limits)
         alignment = np.full_like(extents, 0.5)
         alignment[:, axes] = call.vectors("alignment", len(axes))
