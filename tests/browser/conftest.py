@@ -129,7 +129,7 @@ class Tab:
 
     def wait_for_pixels(self, node: str, wanted: Callable[[list[int]], bool], sample: int = 0) -> list[int]:
         """Wait until a thumbnail is what is wanted."""
-        for _ in range(200):
+        for _ in range(400):
             pixels = self.pixels(node, sample)
             if pixels and wanted(pixels):
                 return pixels

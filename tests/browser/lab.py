@@ -54,7 +54,7 @@ class Lab:
         tab = Tab(context.new_page())
         tail = f"/tree/{path}" if path else ""
         tab.page.goto(f"{self.address}/lab/workspaces/{workspace}{tail}?reset")
-        tab.page.wait_for_selector("#jp-MainLogo", timeout=30_000)
+        tab.page.wait_for_selector("#jp-MainLogo", timeout=60_000)
         return tab
 
     def start(self) -> None:

@@ -19,7 +19,7 @@ def edges(app: App) -> set[tuple[str, str]]:
 
 
 def steady(tab: Tab, wanted: Any, what: str) -> Any:
-    for _ in range(100):
+    for _ in range(400):
         found = wanted()
         if found:
             return found

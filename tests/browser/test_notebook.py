@@ -58,7 +58,7 @@ def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
         json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
     )
     context = browser.new_context(viewport={"width": 1500, "height": 1400})
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(60_000)
     found = lab.open(context, "story.ipynb", workspace="story")
     yield found
     context.close()

@@ -12,7 +12,7 @@ import {
   type EdgeChange,
   type NodeChange,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from 'react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type DragEvent } from 'react';
 import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
@@ -153,6 +153,12 @@ export function Canvas() {
     window.addEventListener('pointerdown', onPress, true);
     return () => window.removeEventListener('pointerdown', onPress, true);
   }, []);
+  useLayoutEffect(() => {
+    // The focus leaves before its element does, so that no key is lost in between.
+    const root = frame.current?.getRootNode() as ShadowRoot | undefined;
+    const held = root?.activeElement?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
+    if (held !== undefined && !document.nodes[held]) frame.current?.focus({ preventScroll: true });
+  }, [document]);
   useEffect(() => {
     // React Flow takes the element away a moment later.
     const timer = setTimeout(() => {
