@@ -51,6 +51,15 @@ def find_device(mode: str, index: int = 0) -> Device:
     return cuda_device(index)
 
 
+def gpu_available(index: int = 0) -> bool:
+    """Whether there is a GPU of this number, and all that is needed to use it."""
+    try:
+        find_device("auto", index)
+    except DeviceError:
+        return False
+    return True
+
+
 def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
     """Where the nodes of a graph run that are placed on a GPU; `None` if on the CPU, which is warned of once.
 

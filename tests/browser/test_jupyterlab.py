@@ -238,8 +238,7 @@ def test_custom_operator_interrupt_restart_and_a_kernel_that_dies(shown: Documen
     shown.menu("Kernel", "Restart Kernel…")
     shown.page.locator(".jp-Dialog .jp-mod-accept").click()
     shown.wait(lambda: "no operator" in shown.node("slow").inner_text(), "the new kernel knows an old operator")
-    shown.idle()
-    assert shown.node("decode").get_attribute("data-state") == "ok"
+    shown.wait(lambda: shown.node("decode").get_attribute("data-state") == "ok", "the other nodes have pictures again")
 
     shown.run("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", wait=False)
     shown.page.locator('[role="alert"]:has-text("The graph is kept")').first.wait_for(timeout=30_000)

@@ -23,7 +23,7 @@ class CudaKernel(Operator):
     """
 
     name = "experimental.cuda_kernel"
-    family = "python"
+    family = "tensor"
     title = "CUDA kernel"
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True),)
     outputs = (Output("output"),)

@@ -265,6 +265,10 @@ def _read(board: _Board, connection: Connection) -> None:
             board.request(batch, data)
     except (EOFError, OSError):
         pass
+    except TypeError:
+        # Closed from another thread between two system calls: the handle is gone then.
+        if not connection.closed:
+            raise
     finally:
         with board.changed:
             if who is not None:
