@@ -77,7 +77,7 @@ class Tab:
         self.page = page
         self.problems: list[str] = []
         self.hosts: set[str] = set()
-        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on("pageerror", lambda error: self.problems.append(f"{error}\n{error.stack}"))
         page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
         page.on("request", lambda request: self._note(request.url))
         page.on("websocket", lambda socket: self._note(socket.url))
