@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import errno
 import json
 import socket
 import threading
@@ -26,6 +27,7 @@ BUNDLE = Path(__file__).with_name("static") / "editor.js"
 ICON = Path(__file__).with_name("icon.svg")
 DEFAULT_PORT = 5080
 _LOCAL = ("127.0.0.1", "localhost")
+_ATTEMPTS = 10
 
 
 class DaliLabEditor(JSComponent):
@@ -122,7 +124,7 @@ class AppServer:
             )
         self.session = session
         self.host = host
-        self.port = port or free_port(host)
+        self.port = port
         self._ready = threading.Event()
         self._failure: BaseException | None = None
         self._server: Any = None
@@ -161,25 +163,7 @@ class AppServer:
         try:
             asyncio.set_event_loop(asyncio.new_event_loop())
             self._loop = IOLoop.current()
-            self._server = pn.io.server.get_server(
-                {
-                    "/": page(self.session, self._title),
-                    "/gallery": page(self.session, f"{self._title}: gallery", view="gallery"),
-                },
-                port=self.port,
-                address=self.host,
-                websocket_origin=origins(self.host, self.port),
-                loop=self._loop,
-                title=self._title,
-                show=False,
-                start=False,
-                verbose=False,
-                location=False,
-                ico_path="none",
-                keep_alive_milliseconds=15_000,
-                check_unused_sessions_milliseconds=5_000,
-                unused_session_lifetime_milliseconds=20_000,
-            )
+            self._server = self._listen()
             self._server.start()
         except BaseException as error:  # told to the thread that waits
             self._failure = error
@@ -191,6 +175,39 @@ class AppServer:
 
     def _loop_ended(self) -> None:
         self._ready.set()
+
+    def _listen(self) -> Any:
+        demanded = bool(self.port)
+        for _ in range(_ATTEMPTS):
+            if not demanded:
+                self.port = free_port(self.host)
+            try:
+                return self._server_at(self.port)
+            except OSError as error:  # another program may have taken a port that was free a moment ago
+                if demanded or error.errno != errno.EADDRINUSE:
+                    raise
+        return self._server_at(self.port)
+
+    def _server_at(self, port: int) -> Any:
+        return pn.io.server.get_server(
+            {
+                "/": page(self.session, self._title),
+                "/gallery": page(self.session, f"{self._title}: gallery", view="gallery"),
+            },
+            port=port,
+            address=self.host,
+            websocket_origin=origins(self.host, port),
+            loop=self._loop,
+            title=self._title,
+            show=False,
+            start=False,
+            verbose=False,
+            location=False,
+            ico_path="none",
+            keep_alive_milliseconds=15_000,
+            check_unused_sessions_milliseconds=5_000,
+            unused_session_lifetime_milliseconds=20_000,
+        )
 
 
 def page(session: Session, title: str, view: str = "editor") -> Callable[[], DaliLabEditor]:

@@ -102,3 +102,26 @@ def test_server_listens_here_alone_and_says_when_it_cannot() -> None:
                     panel_app.AppServer(session, port=port)
             finally:
                 session.close()
+
+
+def test_a_port_taken_at_the_last_moment_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    from dali_lab.studio import panel_app
+
+    if not panel_app.BUNDLE.is_file():
+        pytest.skip("the editor is not built: run 'jlpm build' in extension/")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        found = panel_app.free_port
+        offers = iter([port])
+        monkeypatch.setattr(panel_app, "free_port", lambda host: next(offers, None) or found(host))
+        session = start_session(recovery=None, data=".")
+        try:
+            server = panel_app.AppServer(session)
+            server.close()
+            assert server.port != port
+        finally:
+            session.close()
