@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
 
 def _build(options: argparse.Namespace) -> int:
     from dali_lab.gallery import Gallery, load_gallery, own_folders
-    from dali_lab.gallery.site import build_site
+    from dali_lab.studio.gallery.site import build_site
 
     gallery = load_gallery(*(options.own or own_folders(Path.cwd())))
     if options.only is not None:

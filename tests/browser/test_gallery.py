@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from dali_lab.gallery import Gallery, load_gallery
-from dali_lab.gallery.site import build_site
 from dali_lab.studio.documents import written
+from dali_lab.studio.gallery.site import build_site
 from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline

@@ -13,7 +13,7 @@ import pytest
 from dali_lab.cli import main
 from dali_lab.formats import json_file
 from dali_lab.gallery import Gallery, built_in_folder, load_gallery
-from dali_lab.gallery.site import build_site
+from dali_lab.studio.gallery.site import build_site
 
 SHOWN = ("brightness", "hsv", "recipe-simclr", "recipe-detection-flip", "recipe-video-clips", "spectrogram")
 MEAN = '<script>alert("x")</script> & "quoted" \'single\''

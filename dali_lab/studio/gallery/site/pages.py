@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from dali_lab.gallery.entries import BrokenEntry, Entry
+from dali_lab.studio.gallery.describing import families_of
 
 Json = dict[str, Any]
 
@@ -54,8 +55,6 @@ def document(title: str, body: str, up: str = "") -> str:
 
 def index_page(shown: Sequence[EntryPage], broken: Sequence[BrokenEntry]) -> str:
     """The wall."""
-    from dali_lab.studio.gallery.describing import families_of
-
     sections = []
     for family in families_of([page.entry for page in shown]):
         pages = [page for page in shown if page.entry.family == family["name"]]

@@ -12,11 +12,16 @@ from dali_lab.formats import dumps, json_file
 from dali_lab.formats.drawing import svg
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.gallery.places import with_places
-from dali_lab.gallery.site import pages
-from dali_lab.gallery.site.pages import EntryPage, Range
 from dali_lab.graph.graph import Graph
 from dali_lab.schema.catalogue import operator_entry
 from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.evaluation import Token
+from dali_lab.studio.gallery.cost import cost
+from dali_lab.studio.gallery.describing import control_of
+from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant
+from dali_lab.studio.gallery.site import pages
+from dali_lab.studio.gallery.site.pages import EntryPage, Range
+from dali_lab.studio.gallery.tiles import draw_tile, flat_picture, which_picture
 
 Json = dict[str, Any]
 HERE = Path(__file__).parent
@@ -62,8 +67,6 @@ def build_site(
         If `folder` is a file, or holds what is no site of ours.
     """
     _prepare(folder)
-    from dali_lab.studio.gallery.drawing import Drawer, Photographs
-
     photographs = Photographs()
     drawer = Drawer()
     shown: list[EntryPage] = []
@@ -130,8 +133,6 @@ class _Drawing:
         DaliLabError
             If the entry cannot run.
         """
-        from dali_lab.studio.gallery.drawing import Subject
-
         entry = self.entry
         graph = with_places(entry.graph, _PLACES)
         page = EntryPage(entry, graph_file=f"graphs/{entry.name}.dali.json", operators=_operators(entry.graph))
@@ -145,10 +146,6 @@ class _Drawing:
         return page
 
     def _draw(self, page: EntryPage, subject: Any) -> None:
-        from dali_lab.studio.gallery.describing import control_of
-        from dali_lab.studio.gallery.drawing import Variant
-        from dali_lab.studio.gallery.tiles import draw_tile, which_picture
-
         self.pictures.mkdir(parents=True, exist_ok=True)
         seed = int(self.entry.graph.pipeline.get("seed") or 42)
         before, after = draw_tile(self.entry, self.drawer, self.photographs)
@@ -188,8 +185,6 @@ class _Drawing:
         return files
 
     def _frame(self, name: str, views: Iterable[Any], index: int) -> str | None:
-        from dali_lab.studio.gallery.tiles import flat_picture
-
         picture = flat_picture(list(views), index)
         return None if picture is None else self._save(name, picture)
 
@@ -199,9 +194,6 @@ class _Drawing:
         return f"pictures/{self.entry.name}/{path.name}"
 
     def _cost(self) -> Json:
-        from dali_lab.studio.evaluation import Token
-        from dali_lab.studio.gallery.cost import cost
-
         return cost(self.entry.over(), Token())
 
 
