@@ -16,13 +16,40 @@ _MOST_EDITORS = 32
 
 
 class Editor:
-    """One editor: what it has seen, and the preview it waits for."""
+    """One editor: what it has seen, and what it waits for."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.delivered = Delivered()
-        self.token: Token | None = None
-        self.run: int | None = None
+        self._preview: Token | None = None
+        self._tokens: dict[int, Token] = {}
+
+    def begin(self, run: int, token: Token) -> None:
+        """Work that can be cancelled by its number begins."""
+        self._tokens[run] = token
+
+    def begin_preview(self, run: int) -> Token:
+        """A preview begins, and the one before it is not waited for any more."""
+        if self._preview is not None:
+            self._preview.cancel("superseded")
+        self._preview = token = Token()
+        self.begin(run, token)
+        return token
+
+    def end(self, run: int) -> None:
+        """The work of this number has ended."""
+        self._tokens.pop(run, None)
+
+    def cancel(self, run: int) -> None:
+        """Stop the work of this number, if it still goes on."""
+        token = self._tokens.get(run)
+        if token is not None:
+            token.cancel()
+
+    def cancel_all(self) -> None:
+        """Stop everything that this editor waits for."""
+        for token in list(self._tokens.values()):
+            token.cancel()
 
 
 class Port:
@@ -48,8 +75,7 @@ class Port:
             found = self._editors[name] = Editor(name)
             while len(self._editors) > _MOST_EDITORS:
                 _, oldest = self._editors.popitem(last=False)
-                if oldest.token is not None:
-                    oldest.token.cancel()
+                oldest.cancel_all()
         self._editors.move_to_end(name)
         return found
 
@@ -72,8 +98,7 @@ class Port:
     def cancel(self) -> None:
         """Stop what its editors wait for."""
         for editor in self.editors():
-            if editor.token is not None:
-                editor.token.cancel()
+            editor.cancel_all()
 
     def close(self) -> None:
         """Send nothing more."""

@@ -91,7 +91,7 @@ def test_interrupt_cancels_what_is_at_work(opened: Any, monkeypatch: pytest.Monk
 def test_closing_ends_the_session(opened: Any) -> None:
     comm, connection = opened(document=document())
     comm.end({})
-    for thread in connection.session._threads:
+    for thread in (connection.session._thread, connection.session.jobs._thread):
         thread.join(10)
         assert not thread.is_alive()
     connection.close()
