@@ -1,7 +1,9 @@
 """What an operator is: its declaration, the registry, and all that is derived from it."""
 
 from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
-from dali_lab.schema.operator import Call, Case, ErrorCase, Operator
+from dali_lab.schema.call import Call
+from dali_lab.schema.cases import Case, ErrorCase, PerSample
+from dali_lab.schema.operator import Draw, Operator
 from dali_lab.schema.registry import all_operators, find_operator, has_operator, register
 
 __all__ = [
@@ -9,10 +11,12 @@ __all__ = [
     "Arg",
     "Call",
     "Case",
+    "Draw",
     "ErrorCase",
     "Input",
     "Operator",
     "Output",
+    "PerSample",
     "all_operators",
     "find_operator",
     "has_operator",

@@ -1,0 +1,251 @@
+"""What an operator's `run` is told besides its inputs, and where it finds memory and kernels."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import OperatorError, SampleError
+from dali_lab.types import DALIDataType
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+    from dali_lab.schema.operator import Operator
+
+LARGEST_SAMPLE = 1 << 40
+"""Elements of a sample beyond which a shape is taken for a mistake."""
+
+
+@dataclass
+class Call:
+    """What `run` is told besides its inputs: which samples these are, and the arguments for each of them.
+
+    Attributes
+    ----------
+    operator
+        The node's operator.
+    start, count
+        The samples are ``start … start + count - 1`` of their batch.
+    batch_size
+        Samples in the whole batch (before conditionals cut it).
+    iteration
+        Batch number since the pipeline was built.
+    drawn_before
+        Samples that this operator has seen in earlier batches; random streams start there.
+    seed
+        The operator's seed.
+    ticket
+        What the source's `draw` left.
+    batches
+        Connected arguments by name.
+    repeat
+        For a call on frames: number of frames in each sample.
+    place
+        Offers memory for an output: ``place(output, shapes, dtype, layout)``.
+    cancelled
+        Returns whether the result is no longer wanted.
+    gpu
+        Where kernels are launched, if the node runs on a GPU; inputs and outputs are device memory then, connected
+        arguments (`batches`) are not.
+    """
+
+    operator: Operator
+    start: int
+    count: int
+    batch_size: int = 0
+    iteration: int = 0
+    drawn_before: int = 0
+    seed: int = 0
+    ticket: Any = None
+    batches: Mapping[str, Batch] = field(default_factory=dict)
+    repeat: npt.NDArray[np.int64] | None = None
+    place: Callable[[int, npt.NDArray[np.int64], DALIDataType, str], Batch | None] | None = None
+    cancelled: Callable[[], bool] = lambda: False
+    sources: tuple[str, ...] | None = None
+    gpu: Launcher | None = None
+
+    @property
+    def indices(self) -> npt.NDArray[np.int64]:
+        """Index in the batch of each sample, ``int64[count]``."""
+        return np.arange(self.start, self.start + self.count, dtype=np.int64)
+
+    def allocate(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", *, output: int = 0) -> Batch:
+        """Memory for an output, in the output batch itself where the executor knows it already.
+
+        Raises
+        ------
+        OperatorError
+            If a shape is negative, or larger than memory can be.
+        """
+        table = np.asarray(shapes, np.int64)
+        if table.ndim != 2:
+            table = table.reshape(self.count, -1)
+        self._check_shapes(table, dtype)
+        if self.gpu is not None:
+            batch = self.gpu.batch(table, dtype, layout)
+            batch.sources = self.sources
+            return batch
+        if self.place is not None and self.repeat is None:
+            placed = self.place(output, table, dtype, layout)
+            if placed is not None:
+                placed.sources = self.sources
+                return placed
+        return Batch.allocate(table, dtype, layout, self.sources)
+
+    def _check_shapes(self, table: npt.NDArray[np.int64], dtype: DALIDataType) -> None:
+        elements = table.prod(axis=1, dtype=np.float64)  # int64 would wrap
+        wrong = (table < 0).any(axis=1) | (elements > LARGEST_SAMPLE)
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise self.problem(
+                f"the output would have the shape {table[index].tolist()} of {dtype.name};"
+                f" extents are not negative, and a sample has at most 2^{LARGEST_SAMPLE.bit_length() - 1} elements",
+                sample=index,
+            )
+
+    def scratch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
+        """Memory for what lies between input and output, where the node runs."""
+        return Batch.allocate(shapes, dtype, layout) if self.gpu is None else self.gpu.batch(shapes, dtype, layout)
+
+    def kernels(self, module: str) -> Any:
+        """The kernels of a module of :mod:`dali_lab.kernels`, such as ``"copy"``, for where the node runs.
+
+        Both devices have the same functions with the same arguments: tables of addresses and shapes, and arrays of
+        parameters on the CPU.
+
+        Raises
+        ------
+        OperatorError
+            If the GPU has no such kernels.
+        """
+        if self.gpu is None:
+            return importlib.import_module(f"dali_lab.kernels.cpu.{module}")
+        return _Kernels(self, module)
+
+    def numbers(self, name: str, dtype: npt.DTypeLike = np.float32, default: float | None = None) -> npt.NDArray[Any]:
+        """A scalar argument as one number for each sample, ``[count]``.
+
+        Raises
+        ------
+        OperatorError
+            If a connected node gives another number of elements than one.
+        """
+        return self.vectors(name, 1, dtype, default)[:, 0]
+
+    def vectors(
+        self, name: str, length: int, dtype: npt.DTypeLike = np.float32, default: Any = None
+    ) -> npt.NDArray[Any]:
+        """A vector argument as ``[count, length]``; a single element stands for all `length`.
+
+        Raises
+        ------
+        OperatorError
+            If there are neither 1 nor `length` elements.
+        """
+        batch = self.batches.get(name)
+        if batch is not None:
+            return self._from_batch(name, batch, length, dtype)
+        value = self.operator.values.get(name)
+        if value is None:
+            value = default
+        key = (name, (length, np.dtype(dtype), None if value is self.operator.values.get(name) else repr(default)))
+        rows = self.operator._repeated.get(key)
+        if rows is None or len(rows) < self.count:
+            row = np.atleast_1d(np.asarray(value)).astype(dtype).reshape(-1)
+            if row.size not in (1, length):
+                raise self.problem(f"takes 1 or {length} values, got {row.size}", argument=name)
+            rows = np.empty((max(self.count, self.batch_size), length), dtype)
+            rows[:] = row
+            rows.flags.writeable = False
+            self.operator._repeated[key] = rows
+        return rows[: self.count]
+
+    def lists(self, name: str, dtype: npt.DTypeLike = np.float32) -> list[npt.NDArray[Any]] | None:
+        """A vector argument whose length may differ between samples, one flat array each; `None` if not given."""
+        batch = self.batches.get(name)
+        if batch is not None:
+            rows = [array.reshape(-1).astype(dtype, copy=False) for array in batch.arrays()]
+            if self.repeat is not None and len(rows) != self.count:
+                rows = [row for row, times in zip(rows, self.repeat, strict=True) for _ in range(times)]
+            return rows
+        value = self.operator.values.get(name)
+        if value is None:
+            return None
+        return [np.atleast_1d(np.asarray(value)).astype(dtype).reshape(-1)] * self.count
+
+    def has(self, name: str) -> bool:
+        """Whether the argument was given."""
+        return self.operator.has(name)
+
+    def problem(
+        self, message: str, *, argument: str | None = None, sample: int | None = None, source: str | None = None
+    ) -> OperatorError:
+        """An error about this call, to be raised; `sample` counts within the call."""
+        kind = OperatorError if sample is None else SampleError
+        return kind(
+            message,
+            node=self.operator.node or None,
+            operator=self.operator.name,
+            argument=argument,
+            sample=None if sample is None else sample + self.start,
+            source=source,
+        )
+
+    def _from_batch(self, name: str, batch: Batch, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+        if batch.is_uniform():
+            rows = batch.stacked()
+            per_frame = self.repeat is not None and batch.layout.startswith("F") and batch.ndim >= 1
+            if per_frame:
+                rows = self._spread_frames(name, [row.reshape(row.shape[0], -1) for row in rows])
+            else:
+                rows = rows.reshape(len(batch), -1)
+                if self.repeat is not None:
+                    rows = np.repeat(rows, self.repeat, axis=0)
+        elif self.repeat is not None and batch.layout.startswith("F"):
+            rows = self._spread_frames(name, [array.reshape(array.shape[0], -1) for array in batch.arrays()])
+        else:
+            raise self.problem("must have as many elements in each sample", argument=name)
+        if rows.shape[1] == 1 and length != 1:
+            rows = np.broadcast_to(rows, (rows.shape[0], length))
+        if rows.shape[1] != length:
+            wanted = "1 value" if length == 1 else f"1 or {length} values"
+            raise self.problem(f"takes {wanted} for each sample, got {rows.shape[1]}", argument=name)
+        return np.ascontiguousarray(rows.astype(dtype, copy=False))
+
+    def _spread_frames(self, name: str, samples: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        assert self.repeat is not None
+        parts = []
+        for index, (rows, frames) in enumerate(zip(samples, self.repeat.tolist(), strict=True)):
+            if rows.shape[0] not in (1, frames):
+                raise self.problem(
+                    f"has {rows.shape[0]} frames of values for a sequence of {frames}", argument=name, sample=index
+                )
+            parts.append(np.repeat(rows, frames, axis=0) if rows.shape[0] == 1 else rows)
+        return np.concatenate(parts) if parts else np.zeros((0, 1), np.float32)
+
+
+class _Kernels:
+    """The functions of a module of CUDA kernels, with the launcher of a call as their first argument."""
+
+    def __init__(self, call: Call, module: str) -> None:
+        self._call = call
+        self._name = f"dali_lab.kernels.cuda.{module}"
+        try:
+            self._module = importlib.import_module(self._name)
+        except ModuleNotFoundError as error:
+            if error.name != self._name:
+                raise
+            raise call.problem("does not run on the GPU yet; place it on the CPU (device='cpu')") from None
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name, None)
+        if found is None:
+            raise self._call.problem("does not run on the GPU with these arguments; place it on the CPU (device='cpu')")
+        return functools.partial(found, self._call.gpu) if getattr(found, "launches", False) else found

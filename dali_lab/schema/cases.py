@@ -1,0 +1,55 @@
+"""The sample cases that a declaration carries: comparisons with NVIDIA DALI, and calls that must fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """One comparison with NVIDIA DALI.
+
+    Attributes
+    ----------
+    inputs
+        One entry for each input: a list of arrays (one a sample) or ``(list, layout)``.
+    arguments
+        Constants, or for argument inputs a list of arrays wrapped in :class:`PerSample`.
+    tolerance
+        Largest allowed absolute difference; 0 asks for equality.
+    reason
+        Why the tolerance is what it is; needed when it is not 0.
+    fraction
+        Share of elements that may lie beyond the tolerance (for nearest-neighbour ties and the like).
+    batches
+        Number of batches to compare (for random operators more than one).
+    """
+
+    inputs: tuple[Any, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 0.0
+    reason: str = ""
+    fraction: float = 0.0
+    batches: int = 1
+    batch_size: int = 3
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class PerSample:
+    """Values of a connected argument: one array for each sample of the batch, with a layout if they have one."""
+
+    values: Sequence[Any]
+    layout: str = ""
+
+
+@dataclass(frozen=True)
+class ErrorCase:
+    """A case that must raise with all of `words` in the message."""
+
+    inputs: tuple[Any, ...] = ()
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    words: tuple[str, ...] = ()
+    batch_size: int = 3
