@@ -22,7 +22,8 @@ from dali_lab.executor.plan import Step, make_operator
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.graph.tracing import user_line
 from dali_lab.pipeline import Pipeline
-from dali_lab.schema.operator import Call, Operator
+from dali_lab.schema.call import Call
+from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
 _SEEDS = (1 << 31) - 1

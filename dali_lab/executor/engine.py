@@ -20,7 +20,8 @@ from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge
-from dali_lab.schema.operator import Call, Draw, Operator
+from dali_lab.schema.call import Call
+from dali_lab.schema.operator import Draw, Operator
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.

@@ -15,7 +15,7 @@ import numpy as np
 from dali_lab import fn
 from dali_lab.errors import DaliLabError
 from dali_lab.pipeline import Pipeline
-from dali_lab.schema.operator import Case, PerSample
+from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.registry import all_operators
 
 # The first pipeline from its end: the app itself begins at the start. Then what people reach for next.

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.schema.operator import Case, Operator, PerSample
+from dali_lab.schema.cases import Case, PerSample
+from dali_lab.schema.operator import Operator
 from tests.benchmarks.engines import DALI, OURS, disagreement, load, outputs, timed
 from tests.conformance.harness import argument, expanded
 

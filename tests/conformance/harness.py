@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.schema.operator import Case, ErrorCase, PerSample
+from dali_lab.schema.cases import Case, ErrorCase, PerSample
 
 SEED = 1234
 

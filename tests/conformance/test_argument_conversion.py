@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dali_lab
-from dali_lab.schema.operator import Case
+from dali_lab.schema.cases import Case
 from tests.conformance.harness import compare, run
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import dali_lab
 import dali_lab.math
-from dali_lab.schema.operator import Case
+from dali_lab.schema.cases import Case
 from tests.conformance.harness import compare
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")

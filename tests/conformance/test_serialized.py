@@ -9,7 +9,7 @@ import pytest
 
 import dali_lab
 from dali_lab.schema import all_operators
-from dali_lab.schema.operator import Case
+from dali_lab.schema.cases import Case
 from tests.conformance.harness import SEED, argument, compare, describe, expanded, run
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI reads what is written here")

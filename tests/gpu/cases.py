@@ -7,7 +7,7 @@ from typing import Any
 
 import dali_lab
 from dali_lab.schema import Case, all_operators
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from tests.conformance.harness import describe as describe_case
 from tests.conformance.harness import expanded
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dali_lab.schema import Case, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import INTERP_CUBIC, INTERP_LANCZOS3, INTERP_LINEAR, INTERP_NN
 from tests.conformance.harness import compare
 from tests.gpu.cases import run

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
 
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)

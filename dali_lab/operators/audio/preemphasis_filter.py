@@ -10,7 +10,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, INT32, UINT8, numpy_dtype
 
 BORDERS = ("zero", "clamp", "reflect")

@@ -18,7 +18,7 @@ from dali_lab.operators.boxes.coordinates import (
     store,
 )
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT
 
 

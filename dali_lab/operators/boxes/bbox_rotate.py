@@ -19,7 +19,7 @@ from dali_lab.operators.boxes.coordinates import (
     store,
 )
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INT32
 
 Coordinates = npt.NDArray[np.float32]

@@ -10,7 +10,7 @@ from dali_lab import types
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import flat, gathered
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 _AXES = "xyz"
 

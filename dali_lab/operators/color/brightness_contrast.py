@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INT16, INT32, UINT8
 
 SUMS = "float32 products and sums are formed in another order"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.color.twisting import BRIGHTNESS, CONTRAST, HUE, LEVEL, SATURATION, Twisting
 from dali_lab.schema import Arg, Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, INT16, RGB, UINT8
 
 SUMS = "float32 products and sums are formed in another order"

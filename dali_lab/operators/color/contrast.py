@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.color.scaling import CONTRAST, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 
 @register

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import UINT8
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INT16, INT32, UINT8, numpy_dtype
 
 

@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
 from dali_lab.schema import Call, Case, ErrorCase, register
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 
 @register

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)

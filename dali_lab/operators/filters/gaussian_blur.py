@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import BOOL, FLOAT, INT16, numpy_dtype
 
 LEVEL = "products are summed in another order, so a value half-way between two levels may round to either"

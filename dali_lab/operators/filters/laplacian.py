@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import BOOL, FLOAT, FLOAT64, INT16, numpy_dtype
 
 LEVEL = "sums of float32 products in another order, so a value half-way between two levels may round to either"

@@ -13,7 +13,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import flat, gathered
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 Array = npt.NDArray[np.float32]
 _REASON = "NVIDIA DALI contracts products and sums"

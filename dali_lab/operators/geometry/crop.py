@@ -22,7 +22,7 @@ from dali_lab.operators.geometry.windows import (
     within,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, UINT8, DALIDataType, numpy_dtype
 
 DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")

@@ -18,7 +18,7 @@ from dali_lab.operators.geometry.resizing import (
     verify_resize,
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import (
     FLOAT,
     INT32,

@@ -20,7 +20,7 @@ from dali_lab.operators.geometry.resizing import (
 )
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import INTERP_NN
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
 
 

@@ -19,7 +19,7 @@ from dali_lab.operators.geometry.windows import (
     within,
 )
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT
 
 

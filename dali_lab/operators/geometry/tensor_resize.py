@@ -13,7 +13,7 @@ from dali_lab.batch.conversion import converted
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, adjusted_sizes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
 
 LEVEL = "sums are formed in another order, so a value half-way between two levels may round to either"

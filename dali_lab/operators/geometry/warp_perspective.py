@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.filters.pictures import each, groups
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import (
     FLOAT,
     INT16,

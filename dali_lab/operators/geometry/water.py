@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 
 

@@ -15,7 +15,7 @@ from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 _SHAPE = Arg(
     "shape", "int", None, "Shape of the output; a scalar if not given.", vector=True, tensor=True, important=True

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
 

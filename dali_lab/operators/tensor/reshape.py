@@ -15,7 +15,7 @@ from dali_lab.batch.promotion import is_integer
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
 _INPUTS = (

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 
 def _check_sequence(call: Call, data: Batch) -> None:

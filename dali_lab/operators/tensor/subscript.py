@@ -13,7 +13,7 @@ from dali_lab.batch.promotion import is_integer
 from dali_lab.graph.expressions import MAX_SUBSCRIPTS
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, register, samples
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 
 def _arguments() -> tuple[Arg, ...]:

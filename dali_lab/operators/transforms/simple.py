@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, about, identities
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
-from dali_lab.schema.operator import PerSample
+from dali_lab.schema.cases import PerSample
 
 MATRIX = [
     np.array([[1, 2, 3], [4, 5, 6]], np.float32),

@@ -12,7 +12,7 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, types
-from dali_lab.schema.operator import Case, PerSample
+from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import run
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import dali_lab
-from dali_lab.schema.operator import Case, PerSample
+from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import run
 
 

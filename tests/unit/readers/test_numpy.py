@@ -11,7 +11,7 @@ import pytest
 
 import dali_lab
 from dali_lab import fn
-from dali_lab.schema.operator import Case, PerSample
+from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import compare, run
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
