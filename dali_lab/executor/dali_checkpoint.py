@@ -13,9 +13,9 @@ from typing import Any
 
 from dali_lab.errors import FormatError
 from dali_lab.executor.checkpoint import Checkpoint
-from dali_lab.executor.random_streams import GeneratorState
 from dali_lab.graph.dali_names import Names, made_up_name, operator_names, output_name
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.kernels.streams import GeneratorState
 from dali_lab.schema.registry import find_operator
 
 _MOST_SEED = 1 << 64

@@ -1,6 +1,6 @@
 """Noise over tables of samples: normal, salt and pepper, shot noise and jitter, from the words that NVIDIA DALI draws.
 
-All of them take ``key`` and ``highs`` of a :class:`~dali_lab.executor.random_streams.Stream`, addresses of inputs and
+Kernels take ``key`` and ``highs`` of a :class:`~dali_lab.kernels.streams.Stream`, addresses of inputs and
 outputs, and keep the dtype, for which `like` stands: an integer or float32. Numbers are made in float32, for integers
 of 32 and 64 bits in float64.
 """
@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, part
+from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, part
+from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.cpu.philox import (
     WORDS_PER_ELEMENT,
     fused_multiply_add,
@@ -23,11 +25,105 @@ from dali_lab.kernels.cpu.philox import (
     start_words,
 )
 from dali_lab.kernels.cpu.standard_random import poisson
+from dali_lab.kernels.streams import Stream, grains, real_of
 
 Array = np.ndarray[Any, Any]
+Addresses = npt.NDArray[np.int64]
+Counts = npt.NDArray[np.int64]
 
 _STEP = np.uint64(WORDS_PER_ELEMENT)
 _TOO_MANY = np.float32(4.29e9)  # near the largest uint32, which a Poisson number with this mean may exceed
+
+
+def add_gaussian_noise(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    counts: Counts,
+    mean: npt.NDArray[np.float32],
+    stddev: npt.NDArray[np.float32],
+    dtype: npt.DTypeLike,
+) -> None:
+    """Add normal numbers to samples of an integer dtype or float32, as ``noise.gaussian`` does."""
+    real = real_of(np.dtype(dtype))
+    fill = gaussian32 if real.itemsize == 4 else gaussian64
+    fill(
+        stream.key, stream.highs, src, dst, counts,
+        np.asarray(mean, np.float32).astype(real), np.asarray(stddev, np.float32).astype(real), sample_of(dtype),
+    )  # fmt: skip
+
+
+def add_salt_and_pepper(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    pixels: Counts,
+    channels: Counts,
+    prob: npt.NDArray[np.float32],
+    salt_vs_pepper: npt.NDArray[np.float32],
+    salt: npt.NDArray[np.float32] | None,
+    pepper: npt.NDArray[np.float32] | None,
+    dtype: npt.DTypeLike,
+    *,
+    channels_first: bool = False,
+) -> None:
+    """Replace pixels by salt or pepper, as ``noise.salt_and_pepper`` does.
+
+    Parameters
+    ----------
+    pixels, channels
+        ``int64[N]``. For a number of its own for each element (``per_channel=True``) say one channel.
+    prob, salt_vs_pepper
+        ``float32[N]``.
+    salt, pepper
+        ``float32[N]``, or `None` for the highest and lowest value of an integer dtype, 1 and -1 for float32.
+    """
+    bright, dark = grains(len(pixels), salt, pepper, dtype)
+    chance = np.asarray(prob, np.float32)
+    salt_and_pepper(
+        stream.key, stream.highs, src, dst, pixels, channels, channels_first,
+        chance, chance * np.asarray(salt_vs_pepper, np.float32), bright, dark, sample_of(dtype),
+    )  # fmt: skip
+
+
+def add_shot_noise(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    counts: Counts,
+    factor: npt.NDArray[np.float32],
+    dtype: npt.DTypeLike,
+) -> None:
+    """Replace elements by Poisson numbers, as ``noise.shot`` does; `factor` is ``float32[N]``, by default 12."""
+    shot(stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32), sample_of(dtype))
+
+
+def jitter(
+    stream: Stream,
+    src: Addresses,
+    dst: Addresses,
+    shapes: npt.NDArray[np.int64],
+    degrees: npt.ArrayLike,
+    chosen: npt.ArrayLike,
+    dtype: npt.DTypeLike,
+) -> None:
+    """Take each element from a place nearby, as ``jitter`` does on a GPU; nearest pixels.
+
+    Parameters
+    ----------
+    shapes
+        ``int64[N, 3]``: height, width, channels.
+    degrees
+        ``nDegree``: how many places on each axis there are to choose from.
+    chosen
+        ``mask``: samples where it is 0 are copied.
+    """
+    count = len(shapes)
+    move_elements(
+        stream.key, stream.highs, src, dst, np.ascontiguousarray(shapes, np.int64),
+        np.broadcast_to(np.asarray(degrees, np.int64), count).copy(),
+        np.broadcast_to(np.asarray(chosen, np.bool_), count).copy(), like_size(np.dtype(dtype).itemsize),
+    )  # fmt: skip
 
 
 @kernel
@@ -120,7 +216,7 @@ def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors:
 
 
 @kernel
-def jitter(
+def move_elements(
     key: Any, highs: Array, src: Array, dst: Array, shapes: Array, degrees: Array, chosen: Array, like: Array
 ) -> None:
     """Take each element from a place nearby, of its own for each channel.

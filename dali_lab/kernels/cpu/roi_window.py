@@ -32,7 +32,7 @@ def window_starts(key: Any, highs: Array, starts: Array, extents: Array, windows
     Parameters
     ----------
     key, highs
-        The samples' stream: see :class:`~dali_lab.executor.random_streams.Stream`.
+        The samples' stream: see :class:`~dali_lab.kernels.streams.Stream`.
     starts, extents
         ``int64[N, D]``: the regions.
     windows

@@ -1,4 +1,4 @@
-"""Noise over samples; :mod:`dali_lab.executor.random_streams` has the same functions for the CPU."""
+"""Noise over samples; :mod:`dali_lab.kernels.cpu.noise` has the same functions for the CPU."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.executor.random_streams import Stream, grains, real_of
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
+from dali_lab.kernels.streams import Stream, grains, real_of
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -76,7 +76,7 @@ def add_gaussian_noise(
     gpu: Launcher, stream: Stream, src: Array, dst: Array, counts: Array, mean: Array, stddev: Array,
     dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
-    """Add normal numbers; see :func:`dali_lab.executor.random_streams.add_gaussian_noise`."""
+    """Add normal numbers; see :func:`dali_lab.kernels.cpu.noise.add_gaussian_noise`."""
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
@@ -94,7 +94,7 @@ def add_salt_and_pepper(
     salt_vs_pepper: Array, salt: Array | None, pepper: Array | None, dtype: npt.DTypeLike, *,
     channels_first: bool = False,
 ) -> None:  # fmt: skip
-    """Replace pixels; see :func:`dali_lab.executor.random_streams.add_salt_and_pepper`."""
+    """Replace pixels; see :func:`dali_lab.kernels.cpu.noise.add_salt_and_pepper`."""
     word = f"u{np.dtype(dtype).itemsize}"
     bright, dark = (values.view(word).astype(np.int64) for values in grains(len(pixels), salt, pepper, dtype))
     chance = np.asarray(prob, np.float32)
@@ -116,7 +116,7 @@ def add_salt_and_pepper(
 def add_shot_noise(
     gpu: Launcher, stream: Stream, src: Array, dst: Array, counts: Array, factor: Array, dtype: npt.DTypeLike
 ) -> None:
-    """Replace elements by Poisson numbers; see :func:`dali_lab.executor.random_streams.add_shot_noise`."""
+    """Replace elements by Poisson numbers; see :func:`dali_lab.kernels.cpu.noise.add_shot_noise`."""
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
@@ -132,7 +132,7 @@ def jitter(
     gpu: Launcher, stream: Stream, src: Array, dst: Array, shapes: Array, degrees: npt.ArrayLike,
     chosen: npt.ArrayLike, dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
-    """Take each element from a place nearby; see :func:`dali_lab.executor.random_streams.jitter`."""
+    """Take each element from a place nearby; see :func:`dali_lab.kernels.cpu.noise.jitter`."""
     height, width, channels = np.asarray(shapes, np.int64).T
     total = height * width * channels
     sample: dict[str, Any] = {

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import flat, gathered
 from dali_lab.errors import ArgumentError
+from dali_lab.kernels.streams import open_stream
 from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
@@ -232,7 +233,6 @@ class RandomBBoxCrop(Operator):
         self, call: Call, table: Array, counts: Array, ndim: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.float32] | None]:
         """Corners of the windows, which boxes stay, and extents in pixels where they are given."""
-        from dali_lab.executor.random_streams import open_stream
         from dali_lab.kernels.cpu import boxes_crop
 
         sizes = self._extents(call, "input_shape", ndim, 1.0)

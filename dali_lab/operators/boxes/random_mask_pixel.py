@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.errors import ArgumentError
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import BOOL, FLOAT, FLOAT16, FLOAT64, INT64, UINT8, numpy_dtype
@@ -52,7 +53,6 @@ class RandomMaskPixel(Operator):
             raise ArgumentError("cannot be given together with 'threshold'", argument="value")
 
     def run(self, call: Call, mask: Batch) -> Batch:
-        from dali_lab.executor.random_streams import open_stream
         from dali_lab.kernels.cpu import boxes
         from dali_lab.kernels.cpu.memory import like
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.errors import ArgumentError
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
@@ -101,7 +102,6 @@ class RandomObjectBBox(Operator):
                 raise ArgumentError("cannot be given together with 'ignore_class'", argument="output_class")
 
     def run(self, call: Call, mask: Batch) -> tuple[Batch, ...]:
-        from dali_lab.executor.random_streams import open_stream
         from dali_lab.kernels.cpu import boxes_objects
         from dali_lab.kernels.cpu.memory import like
 

@@ -43,7 +43,7 @@ class GaussianNoise(Noising):
     def run(self, call: Call, data: Batch) -> Batch:
         stream = self.stream(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        self.functions(call).add_gaussian_noise(
+        call.kernels("noise").add_gaussian_noise(
             stream,
             data.addresses,
             out.addresses,

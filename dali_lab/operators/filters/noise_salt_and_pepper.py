@@ -62,7 +62,7 @@ class SaltAndPepperNoise(Noising):
         channels = np.ones(len(data), np.int64)
         if axis >= 0 and not self.value("per_channel"):
             channels = np.maximum(data.shapes[:, axis], 1)
-        self.functions(call).add_salt_and_pepper(
+        call.kernels("noise").add_salt_and_pepper(
             stream,
             data.addresses,
             out.addresses,

@@ -43,7 +43,7 @@ class ShotNoise(Noising):
             index = int((factor < 0).argmax())
             raise call.problem(f"must not be negative, got {factor[index]:g}", argument="factor", sample=index)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        self.functions(call).add_shot_noise(
+        call.kernels("noise").add_shot_noise(
             stream, data.addresses, out.addresses, data.sizes, factor, numpy_dtype(data.dtype)
         )
         return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Call, Input, Operator, Output
 from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
 
@@ -29,14 +30,6 @@ class Noising(Operator):
         OperatorError
             If the samples have a type that no noise is drawn for.
         """
-        from dali_lab.executor.random_streams import open_stream
-
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
         return open_stream(call.seed, call.drawn_before, call.indices)
-
-    def functions(self, call: Call) -> Any:
-        """What adds the noise, for where the node runs: functions of the names that `random_streams` has."""
-        from dali_lab.executor import random_streams
-
-        return random_streams if call.gpu is None else call.kernels("noise")

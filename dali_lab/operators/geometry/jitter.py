@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.streams import open_stream
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Arg, Call, ErrorCase, register, samples
 from dali_lab.types import numpy_dtype
@@ -44,13 +45,10 @@ class Jitter(Displacing):
     tested_elsewhere = "tests/unit/operators/test_jitter.py"
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.executor import random_streams
-
         chosen = self.chosen(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        kernels = random_streams if call.gpu is None else call.kernels("noise")
-        kernels.jitter(
-            random_streams.open_stream(call.seed, call.drawn_before, *self._indices(call)),
+        call.kernels("noise").jitter(
+            open_stream(call.seed, call.drawn_before, *self._indices(call)),
             data.addresses,
             out.addresses,
             data.shapes,

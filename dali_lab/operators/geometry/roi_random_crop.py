@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import INT64
@@ -62,7 +63,6 @@ class RoiRandomCrop(Operator):
             raise ArgumentError("is given by the data itself", argument="in_shape", operator=cls.name)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.executor.random_streams import open_stream
         from dali_lab.kernels.cpu import roi_window
 
         axes = self._axes(call)

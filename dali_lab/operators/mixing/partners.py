@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT
 
@@ -49,19 +50,17 @@ class Mixing(Operator):
 
     def stream(self, call: Call) -> Any:
         """The random words of the samples."""
-        from dali_lab.executor.random_streams import open_stream
-
         return open_stream(call.seed, call.drawn_before, call.indices)
 
     def partners(self, call: Call, number: int = 0) -> npt.NDArray[np.int64]:
         """A permutation of the batch: with whom each sample is mixed."""
-        from dali_lab.executor.random_streams import permutation
+        from dali_lab.kernels.cpu.draws import permutation
 
         return permutation(call.seed ^ (_PERMUTATION + number), call.drawn_before, call.count)
 
     def shares(self, call: Call) -> npt.NDArray[np.float32]:
         """Share of each sample in its mixture, drawn from ``Beta(alpha, alpha)``."""
-        from dali_lab.executor.random_streams import fill_beta
+        from dali_lab.kernels.cpu.draws import fill_beta
 
         alphas = call.numbers("alpha")
         wrong = ~(alphas > 0) | ~np.isfinite(alphas)
@@ -75,7 +74,7 @@ class Mixing(Operator):
 
     def uniform(self, call: Call, count: int) -> npt.NDArray[np.float32]:
         """`count` numbers from 0 to 1 for each sample, ``float32[N, count]``, apart from those of :meth:`shares`."""
-        from dali_lab.executor.random_streams import fill_uniform, open_stream
+        from dali_lab.kernels.cpu.draws import fill_uniform
 
         numbers = np.empty((call.count, count), np.float32)
         addresses = numbers.ctypes.data + 4 * count * np.arange(call.count, dtype=np.int64)

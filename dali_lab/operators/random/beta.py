@@ -37,7 +37,7 @@ class Beta(Drawing):
     """
 
     def run(self, call: Call, *like: Batch) -> Batch:
-        from dali_lab.executor import random_streams
+        from dali_lab.kernels.cpu import draws
 
         dtype = self.dtype_or(FLOAT)
         if dtype not in (FLOAT, FLOAT64):
@@ -49,7 +49,7 @@ class Beta(Drawing):
                 index = int(wrong.argmax())
                 raise call.problem(f"must be positive, got {numbers[index]:g}", argument=name, sample=index)
         out = call.allocate(self.shapes(call, like), dtype)
-        random_streams.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
+        draws.fill_beta(self.stream(call), out.addresses, out.sizes, alpha, beta, numpy_dtype(dtype))
         return out
 
     @classmethod

@@ -42,7 +42,7 @@ class Choice(Drawing):
     """
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.executor import random_streams
+        from dali_lab.kernels.cpu import draws
 
         choices = inputs[0]
         drawn = self.shapes(call, inputs[1:])
@@ -52,7 +52,7 @@ class Choice(Drawing):
             index = int((sizes < 1).argmax())
             raise call.problem(f"needs at least one choice, got {sizes[index]}", sample=index)
         indices = Batch.allocate(drawn, INT64)
-        random_streams.fill_indices(
+        draws.fill_indices(
             self.stream(call),
             indices.addresses,
             counts,

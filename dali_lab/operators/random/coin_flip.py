@@ -42,7 +42,7 @@ class CoinFlip(Drawing):
     """
 
     def run(self, call: Call, *like: Batch) -> Batch:
-        from dali_lab.executor import random_streams
+        from dali_lab.kernels.cpu import draws
 
         dtype = self.dtype_or(INT32)
         probability = call.numbers("probability")
@@ -51,7 +51,7 @@ class CoinFlip(Drawing):
             index = int(wrong.argmax())
             raise call.problem(f"{probability[index]:g} is not in [0, 1]", argument="probability", sample=index)
         out = self.memory(call, like, dtype)
-        random_streams.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
+        draws.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
         return out
 
     @classmethod

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import DALIDataType
 
@@ -60,8 +61,6 @@ class Drawing(Operator):
 
     def stream(self, call: Call) -> Any:
         """The random words of these samples."""
-        from dali_lab.executor.random_streams import open_stream
-
         return open_stream(call.seed, call.drawn_before, call.indices)
 
     def dtype_or(self, default: DALIDataType) -> DALIDataType:

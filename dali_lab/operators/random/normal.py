@@ -32,11 +32,11 @@ class Normal(Drawing):
     """
 
     def run(self, call: Call, *like: Batch) -> Batch:
-        from dali_lab.executor import random_streams
+        from dali_lab.kernels.cpu import draws
 
         dtype = self.dtype_or(FLOAT)
         out = self.memory(call, like, dtype)
-        random_streams.fill_normal(
+        draws.fill_normal(
             self.stream(call),
             out.addresses,
             out.sizes,

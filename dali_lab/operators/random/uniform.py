@@ -56,14 +56,14 @@ class Uniform(Drawing):
             raise ArgumentError("needs at least one value", argument="values")
 
     def run(self, call: Call, *like: Batch) -> Batch:
-        from dali_lab.executor import random_streams
+        from dali_lab.kernels.cpu import draws
 
         dtype = self.dtype_or(FLOAT)
         out = self.memory(call, like, dtype)
         stream = self.stream(call)
         if self.has("values"):
             values = call.lists("values") or []
-            random_streams.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
+            draws.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
             return out
         bounds = call.vectors("range", 2)
         wrong = ~(bounds[:, 0] < bounds[:, 1])
@@ -74,7 +74,7 @@ class Uniform(Drawing):
                 f"the lower bound {low:g} is not below the upper one {high:g}", argument="range", sample=index
             )
         low, high = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
-        random_streams.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
+        draws.fill_uniform(stream, out.addresses, out.sizes, low, high, numpy_dtype(dtype))
         return out
 
     @classmethod

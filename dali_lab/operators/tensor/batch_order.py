@@ -85,7 +85,7 @@ class BatchPermutation(Operator):
     """
 
     def run(self, call: Call) -> Batch:
-        from dali_lab.executor.random_streams import permutation
+        from dali_lab.kernels.cpu.draws import permutation
 
         order = permutation(
             call.seed,

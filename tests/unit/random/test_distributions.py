@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.random_streams import fill_beta, fill_indices, open_stream, permutation
+from dali_lab.kernels.cpu.draws import fill_beta, fill_indices, permutation
+from dali_lab.kernels.streams import open_stream
 from tests.unit.random.test_streams import assert_same, filled, per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")

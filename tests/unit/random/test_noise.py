@@ -7,13 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.random_streams import (
-    add_gaussian_noise,
-    add_salt_and_pepper,
-    add_shot_noise,
-    jitter,
-    open_stream,
-)
+from dali_lab.kernels.cpu.noise import add_gaussian_noise, add_salt_and_pepper, add_shot_noise, jitter
+from dali_lab.kernels.streams import open_stream
 from tests.unit.random.test_streams import per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from dali_lab.executor.operator_seeds import SeedRequest, assign_seeds, pipeline_words, seed_order, seed_sequence
-from dali_lab.executor.random_streams import GeneratorState, fill_uniform, open_stream
+from dali_lab.kernels.cpu.draws import fill_uniform
+from dali_lab.kernels.streams import GeneratorState, open_stream
 
 dali = pytest.importorskip("nvidia.dali")
 fn = dali.fn

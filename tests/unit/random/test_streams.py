@@ -7,14 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.random_streams import (
-    Stream,
-    fill_coin_flip,
-    fill_normal,
-    fill_uniform,
-    fill_values,
-    open_stream,
-)
+from dali_lab.kernels.cpu.draws import fill_coin_flip, fill_normal, fill_uniform, fill_values
+from dali_lab.kernels.streams import Stream, open_stream
 
 dali = pytest.importorskip("nvidia.dali")
 

@@ -1,0 +1,130 @@
+"""Random numbers as NVIDIA DALI draws them: the streams of samples.
+
+Every number is a function of (operator seed, samples drawn before this batch, index in the batch, element), so any
+part of a batch can be filled alone, in any order, by any thread and on any device.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+_STEP_PER_SAMPLE = 65537
+_FRAME_SHIFT = 40
+
+
+@dataclass(frozen=True)
+class GeneratorState:
+    """State of an operator's generator, as it stands in NVIDIA DALI's checkpoints.
+
+    Attributes
+    ----------
+    key
+        The operator's seed, as an unsigned number of 64 bits.
+    high
+        Upper half of the counter: the samples drawn so far.
+    low, phase
+        Lower half of the counter and the word within it, 0 for operators.
+    """
+
+    key: int
+    high: int
+    low: int = 0
+    phase: int = 0
+
+    _PATTERN = re.compile(r"Philox_([0-9A-Fa-f]+)_([0-9A-Fa-f]+):([0-9A-Fa-f]+)_([0-3])")
+
+    def __str__(self) -> str:
+        return f"Philox_{self.key:016X}_{self.high:016X}:{self.low:016X}_{self.phase}"
+
+    @classmethod
+    def parse(cls, text: str) -> GeneratorState:
+        """Read what :meth:`__str__` prints.
+
+        Raises
+        ------
+        ValueError
+            If `text` is something else.
+        """
+        match = cls._PATTERN.fullmatch(text)
+        if match is None:
+            raise ValueError(f"'{text}' is not the state of a Philox generator")
+        return cls(*(int(part, 16) for part in match.groups()))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The random words of some samples of a batch.
+
+    Attributes
+    ----------
+    key
+        The operator's seed.
+    highs
+        ``uint64[N]``: upper half of each sample's counter, which is its sequence.
+    """
+
+    key: np.uint64
+    highs: npt.NDArray[np.uint64]
+
+
+def open_stream(
+    seed: int, drawn_before: int, indices: npt.NDArray[np.int64], frames: npt.NDArray[np.int64] | None = None
+) -> Stream:
+    """The stream of samples of one batch.
+
+    Parameters
+    ----------
+    seed
+        The operator's seed; negative ones are taken modulo 2**64.
+    drawn_before
+        Samples that the operator has seen in all batches before this one.
+    indices
+        ``int64[N]``: which samples of the batch.
+    frames
+        ``int64[N]``: for frames of sequences, which frame of its sample each is.
+    """
+    steps = np.asarray(indices, np.int64) * _STEP_PER_SAMPLE
+    if frames is not None:
+        steps += frames << _FRAME_SHIFT
+    return Stream(np.uint64(seed & (2**64 - 1)), (steps + drawn_before).astype(np.uint64))
+
+
+def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The floating type in which numbers of `dtype` are drawn."""
+    wide = dtype.itemsize > 4 or (dtype.kind in "iu" and dtype.itemsize == 4)
+    return np.dtype(np.float64 if wide else np.float32)
+
+
+def truncated(values: npt.ArrayLike, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """float32 `values` in another type as ``static_cast`` makes them on x86-64: cut off, then the lower bits."""
+    given = np.asarray(values, np.float32).astype(np.float64)
+    if dtype.kind not in "iu":
+        return given.astype(dtype)
+    bits = 32 if dtype.itemsize < 4 or dtype == np.int32 else 64
+    if dtype == np.uint64:
+        wrapped = np.where(given >= 2.0**63, given - 2.0**63, given)
+        whole = _to_int64(wrapped, 63).view(np.uint64)
+        return np.where(given >= 2.0**63, whole ^ np.uint64(2**63), whole)
+    return _to_int64(given, bits - 1).astype(dtype)
+
+
+def _to_int64(values: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.int64]:
+    fits = np.abs(np.trunc(values)) < 2.0**bits
+    return np.where(fits, np.trunc(np.where(fits, values, 0)), -(2.0**bits)).astype(np.int64)
+
+
+def grains(
+    count: int, salt: npt.NDArray[np.float32] | None, pepper: npt.NDArray[np.float32] | None, dtype: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The values of salt and of pepper for `count` samples; see ``noise.salt_and_pepper``."""
+    target = np.dtype(dtype)
+    high, low = (1, -1) if target.kind == "f" else (np.iinfo(target).max, np.iinfo(target).min)
+    return (
+        np.full(count, high, target) if salt is None else truncated(salt, target),
+        np.full(count, low, target) if pepper is None else truncated(pepper, target),
+    )
