@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
-from dali_lab.schema.arguments import REQUIRED, SEED, Arg, Input, Output, common_arguments
+from dali_lab.schema.arguments import GROUP, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 
@@ -44,6 +44,8 @@ class Operator:
         Inputs that `run` reads on the CPU even if the node runs on a GPU (positions, sizes, matrices).
     gpu_tolerance
         Largest difference between both devices, and why there is one.
+    gpu_share
+        Share of elements that may differ more, as where the nearest of two pixels is as near as the other.
     random
         It draws random numbers and takes a ``seed``.
     whole_batch
@@ -80,6 +82,7 @@ class Operator:
     on_gpu: bool = False
     cpu_inputs: ClassVar[tuple[int, ...]] = ()
     gpu_tolerance: ClassVar[tuple[float, str]] = (0.0, "")
+    gpu_share: ClassVar[float] = 0.0
     whole_batch: bool = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
@@ -99,6 +102,8 @@ class Operator:
         table = {arg.name: arg for arg in cls.arguments}
         if cls.random and "seed" not in table:
             table["seed"] = SEED
+            if cls.inputs:
+                table["_group"] = GROUP
         cls.argument_table = {**table, **{k: v for k, v in common_arguments().items() if k not in table}}
 
     def __init__(

@@ -64,7 +64,7 @@ def main() -> int:
 
 def tolerant(operator: type) -> Case:
     """The operator's tolerance between devices."""
-    return Case(tolerance=operator.gpu_tolerance[0])  # type: ignore[attr-defined]
+    return Case(tolerance=operator.gpu_tolerance[0], fraction=operator.gpu_share)  # type: ignore[attr-defined]
 
 
 if __name__ == "__main__":

@@ -40,13 +40,18 @@ pytestmark = pytest.mark.gpu
 def test_agrees_with_the_cpu(name: str, case: Case) -> None:
     ours = run(name, case, "require", place(name))
     theirs = run(name, case, "never", "cpu")
-    tolerance = all_operators()[name].gpu_tolerance[0]
+    operator = all_operators()[name]
+    tolerance, share = operator.gpu_tolerance[0], max(SHARE, operator.gpu_share)
     for our_row, their_row in zip(ours, theirs, strict=True):
         for our_output, their_output in zip(our_row, their_row, strict=True):
             real = np.dtype(their_output["samples"][0].dtype).kind == "f" if their_output["samples"] else False
             largest = max((np.abs(s.astype(np.float64)).max(initial=0) for s in their_output["samples"]), default=0)
             decoded = place(name) == "mixed"
-            allowed = Case(tolerance=max(tolerance, REAL * largest)) if real else Case(tolerance=LEVEL, fraction=SHARE)
+            allowed = (
+                Case(tolerance=max(tolerance, REAL * largest))
+                if real
+                else Case(tolerance=max(LEVEL, tolerance), fraction=share)
+            )
             if decoded:  # another decoder: its inverse transform and its chroma differ by a few levels
                 allowed = Case(tolerance=24.0, fraction=0.02)
             compare([[our_output]], [[their_output]], allowed)

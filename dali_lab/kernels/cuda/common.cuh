@@ -175,3 +175,18 @@ __device__ inline int whole(float position) {
     const float known = position == position ? position : -1e9f;
     return (int)floorf(clamp(known, -1e9f, 1e9f));
 }
+
+// How an axis goes on beyond its ends.
+enum { CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 };
+
+// Which element of an axis stands at `index` of the axis continued beyond its ends; -1 for none.
+__device__ inline int place_of(int index, int size, int border) {
+    if (index >= 0 && index < size) return index;
+    if (border == CONSTANT) return -1;
+    if (border == REPLICATE || size == 1) return index < 0 ? 0 : size - 1;
+    const int period = border == WRAP ? size : border == REFLECT_101 ? 2 * size - 2 : 2 * size;
+    int place = index % period;
+    if (place < 0) place += period;
+    if (border == WRAP || place < size) return place;
+    return (border == REFLECT_101 ? period : period - 1) - place;
+}

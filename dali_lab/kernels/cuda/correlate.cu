@@ -1,19 +1,5 @@
 // Correlation with windows of any size: one fused sum in float32 over the taps, rows of a window one after the other.
 
-enum { REFLECT_101, REFLECT_1001, WRAP, CLAMP, CONSTANT };
-
-// Which element of an axis stands at `index` of the axis continued beyond its ends; -1 for the fill value.
-__device__ inline int place_of(int index, int size, int border) {
-    if (index >= 0 && index < size) return index;
-    if (border == CONSTANT) return -1;
-    if (border == CLAMP || size == 1) return index < 0 ? 0 : size - 1;
-    const int period = border == WRAP ? size : border == REFLECT_101 ? 2 * size - 2 : 2 * size;
-    int place = index % period;
-    if (place < 0) place += period;
-    if (border == WRAP || place < size) return place;
-    return (border == REFLECT_101 ? period : period - 1) - place;
-}
-
 template <class In, class Out> __device__ void correlate(const CorrelateSample* table, const CorrelateParam& param) {
     FOR_SAMPLES(s) {
         const CorrelateSample& sample = table[s];

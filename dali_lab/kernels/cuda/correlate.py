@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.correlate import BORDERS
+from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:

@@ -1,19 +1,5 @@
 // Extremes and medians of windows around each element of pictures [planes, height, width, channels].
 
-enum { CONSTANT, REPLICATE, REFLECT, WRAP, REFLECT_101 };
-
-// Which element of an axis stands at `index` of the axis continued beyond its ends; -1 for none.
-__device__ inline int place_of(int index, int size, int border) {
-    if (index >= 0 && index < size) return index;
-    if (border == CONSTANT) return -1;
-    if (border == REPLICATE || size == 1) return index < 0 ? 0 : size - 1;
-    const int period = border == WRAP ? size : border == REFLECT_101 ? 2 * size - 2 : 2 * size;
-    int place = index % period;
-    if (place < 0) place += period;
-    if (border == WRAP || place < size) return place;
-    return (border == REFLECT_101 ? period : period - 1) - place;
-}
-
 // Along one axis of [outer, length, inner].
 template <class T> __device__ void extreme(const ExtremeSample* table, const ExtremeParam& param) {
     FOR_SAMPLES(s) {

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.types import numpy_dtype
 
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
 
 EXTREME = Kernel(
     "morphology.cu",
@@ -61,13 +61,13 @@ def extremes(
     sizes, anchors
         ``int64[N, 2]``: width and height of the rectangle, and which column and row of it lie on the element.
     border
-        One of :data:`BORDERS`; ``"constant"`` stands for nothing that counts.
+        One of :data:`~dali_lab.kernels.cuda.borders.BORDERS`; ``"constant"`` stands for nothing that counts.
     """
     _, height, width, channels = pictures(source).T
     total = source.sizes
     dtype = numpy_dtype(source.dtype)
     between = gpu.batch(total.reshape(-1, 1), source.dtype)
-    param = {"border": BORDERS.index(border), "greatest": greatest}
+    param = {"border": BORDERS[border], "greatest": greatest}
     for column, (src, dst, length, inner) in enumerate(
         (
             (source.addresses, between.addresses, width, channels),

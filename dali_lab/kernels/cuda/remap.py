@@ -1,4 +1,4 @@
-"""Remapping by maps of coordinates, with the interpolation that OpenCV has on the CPU."""
+"""Remapping by maps of coordinates and by projections, with the interpolation that OpenCV has on the CPU."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for linear interpolation of int16."""
+_TYPES = ("u1", "u2", "i2", "f4")
+_TAKE = (("weights", "u8"), ("taps", "i4"), ("parts", "i4"), ("parted", "i4"))
 
 REMAP = Kernel(
     "remap.cu",
@@ -28,8 +31,25 @@ REMAP = Kernel(
         ("width", "i4"),
         ("channels", "i4"),
     ),
-    param=(("weights", "u8"), ("shift", "f4"), ("taps", "i4"), ("parts", "i4")),
-    types=(("u1", "u2", "i2", "f4"),),
+    param=(*_TAKE, ("shift", "f4")),
+    types=(_TYPES,),
+)
+PROJECT = Kernel(
+    "remap.cu",
+    "project",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("matrix", "f8", 9),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("out_height", "i4"),
+        ("out_width", "i4"),
+    ),
+    param=(*_TAKE, ("fill", "u8"), ("fills", "i4"), ("border", "i4")),
+    types=(_TYPES,),
 )
 
 
@@ -55,8 +75,6 @@ def remap(
     dtype
         uint8, uint16, int16 or float32.
     """
-    kind = np.dtype(dtype)
-    parts = _PARTS if taps == 8 or (taps == 2 and kind == np.int16) else 0
     height, width, channels = np.asarray(shapes, np.int64).T
     sample: dict[str, Any] = {
         "data": src,
@@ -68,8 +86,60 @@ def remap(
         "width": width,
         "channels": channels,
     }
-    weights = gpu.constant(tap_weights(taps, parts)) if parts else 0
-    REMAP.launch(gpu, (kind,), sizes, sample, {"weights": weights, "shift": shift, "taps": taps, "parts": parts})
+    REMAP.launch(gpu, (dtype,), sizes, sample, {**_taking(gpu, taps, dtype), "shift": shift})
+
+
+@launches
+def warp_perspective(
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, border: str,
+    fill: Array, dtype: Any,
+) -> None:  # fmt: skip
+    """Warp pictures by projections.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    shapes
+        ``int64[N, 4]``: planes, height, width, channels of the sources.
+    sizes
+        ``int64[N, 2]``: height and width of the results.
+    matrices
+        ``float64[N, 3, 3]``: from positions in the result to positions in the source.
+    taps
+        Neighbours along each axis: 1, 2 for linear, 4 for cubic interpolation.
+    border, fill
+        What is outside, one of :data:`~dali_lab.kernels.cuda.borders.BORDERS`, and the values for ``"constant"``: one
+        for each channel, or one for all.
+    dtype
+        uint8, uint16, int16 or float32.
+    """
+    planes, height, width, channels = np.asarray(shapes, np.int64).T
+    total = planes * sizes[:, 0] * sizes[:, 1]
+    sample: dict[str, Any] = {
+        "data": src,
+        "out": dst,
+        "total": total,
+        "matrix": np.asarray(matrices, np.float64).reshape(len(src), 9),
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "out_height": sizes[:, 0],
+        "out_width": sizes[:, 1],
+    }
+    param = {
+        **_taking(gpu, taps, dtype),
+        "fill": gpu.constant(np.asarray(fill, np.float32)),
+        "fills": len(fill),
+        "border": BORDERS[border],
+    }
+    PROJECT.launch(gpu, (dtype,), total, sample, param)
+
+
+def _taking(gpu: Launcher, taps: int, dtype: Any) -> dict[str, Any]:
+    """The parameters about interpolation."""
+    weights = gpu.constant(tap_weights(taps, _PARTS)) if taps in (2, 8) else 0
+    return {"weights": weights, "taps": taps, "parts": _PARTS, "parted": np.dtype(dtype) == np.int16}
 
 
 def tap_weights(taps: int, parts: int) -> Array:

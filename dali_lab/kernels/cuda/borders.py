@@ -1,0 +1,14 @@
+"""How axes go on beyond their ends, by the names that operators have for it: numbers for kernels."""
+
+from __future__ import annotations
+
+BORDERS = {
+    "constant": 0,
+    "replicate": 1,
+    "clamp": 1,
+    "reflect": 2,
+    "reflect_1001": 2,
+    "wrap": 3,
+    "reflect_101": 4,
+}
+"""As the enumeration in ``common.cuh`` has them."""
