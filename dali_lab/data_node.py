@@ -41,6 +41,8 @@ class OpCall:
         The name of its node, once there is a graph.
     number
         Place in the order of calls.
+    together
+        The same for all calls that one call on lists of inputs stands for; they have one seed. `None` for all others.
     unnamed
         Its number among the operators of its pipeline that NVIDIA DALI would make up a name for, or −1.
     """
@@ -59,6 +61,7 @@ class OpCall:
     placed: str = ""
     number: int = field(default_factory=lambda: next(_calls))
     unnamed: int = -1
+    together: object | None = None
 
     def __post_init__(self, owner: Pipeline | None) -> None:
         # A weak reference: a pipeline holds its nodes, and must go as soon as its last user drops it.

@@ -62,7 +62,7 @@ def make_function(operator: type[Operator]) -> Any:
             parameters.append(kinds(declared.name, kinds.POSITIONAL_ONLY, default=default))
     taken = {parameter.name for parameter in parameters}
     for arg in operator.argument_table.values():
-        if arg.renamed_to or arg.removed or arg.name in taken:
+        if not arg.listed or arg.name in taken:
             continue
         default = kinds.empty if arg.default is REQUIRED else arg.default
         parameters.append(kinds(arg.name, kinds.KEYWORD_ONLY, default=default))

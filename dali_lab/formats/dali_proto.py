@@ -151,9 +151,11 @@ class _Writer:
         graph = self.graph
         pipeline = messages().PipelineDef()
         self._settings(pipeline)
+        groups: dict[int, int] = {}
         for number, name in enumerate(_order(graph)):
+            group = graph.nodes[name].arguments.get("_group")
             for operator in self._operators(graph.nodes[name]):
-                operator.logical_id = number
+                operator.logical_id = number if group is None else groups.setdefault(group, number)
                 pipeline.op.append(operator)
         described = [
             _listed(graph.pipeline.get(f"output_{key}"), len(graph.outputs)) for key in ("dtype", "ndim", "layout")
@@ -244,15 +246,11 @@ class _Writer:
         message.args.append(dali_arguments.write("preserve_name", bool(source)))
 
     def _write(self, message: Any, node: Node, name: str, value: Any, arg: Arg | None) -> None:
-        in_python = node.op == "external_source" and name not in (
-            *_SOURCE_ARGUMENTS,
-            "blocking",
-            "repeat_last",
-            "no_copy",
-        )
+        of_source = (*_SOURCE_ARGUMENTS, "blocking", "repeat_last", "no_copy")
+        own = name == "_group" or (node.op == "external_source" and name not in of_source)
         try:
-            if in_python:
-                raise Unwritable("Python's own")
+            if own:
+                raise Unwritable("what NVIDIA DALI has no argument for")
             message.args.append(dali_arguments.write(name, value, arg))
         except (Unwritable, TypeError, ValueError, OverflowError):
             self.kept.setdefault(node.id, {})[name] = values.encode(value, arg)

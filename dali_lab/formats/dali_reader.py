@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Mapping
@@ -55,6 +56,7 @@ class Reader:
             if number in self.names:
                 self._read_operator(operator, self.names[number])
         outputs = tuple(self._output(output) for output in self.message.pipe_outputs)
+        self._share_seeds()
         graph = Graph(self.nodes, outputs, self._settings(), self._view())
         return self._grouped(graph)
 
@@ -66,6 +68,24 @@ class Reader:
             if isinstance(members, list) and members and isinstance(members[0], str):
                 called[name] = members[0]
         return {node: name for node, name in called.items() if name and name != node}
+
+    def _share_seeds(self) -> None:
+        """Operators of one logical number have one seed: a single call on lists of inputs made them."""
+        members: dict[int, list[Node]] = {}
+        for number, name in self.names.items():
+            node = self.nodes.get(name)
+            drawing = node is not None and has_operator(node.op) and "_group" in find_operator(node.op).argument_table
+            if node is not None and drawing and not {"_group", "seed"} & node.arguments.keys():
+                members.setdefault(self.message.op[number].logical_id, []).append(node)
+        members.pop(-1, None)
+        taken = {node.arguments.get("_group") for node in self.nodes.values()}
+        free = (number for number in itertools.count(1) if number not in taken)
+        for group in members.values():
+            if len(group) > 1:
+                own = next(free)
+                self.nodes.update(
+                    {node.id: node.replaced(arguments={**node.arguments, "_group": own}) for node in group}
+                )
 
     def _rest(self) -> dict[str, Any]:
         """What this package wrote beside NVIDIA DALI's own fields; left out where it is damaged."""

@@ -60,6 +60,7 @@ def dumps(
     graph = exported(graph)
     if dialect == "nvidia.dali":
         refuse(graph, _beyond_dali, "NVIDIA DALI")
+        _refuse_groups(graph)
     function = name if name.isidentifier() and not keyword.iskeyword(name) and not is_reserved(name) else "pipeline"
     statements = _statements(graph, dialect, function)
     imports = statements.imports
@@ -183,6 +184,15 @@ def loads(text: str, name: str | None = None) -> Graph:
 
 def _beyond_dali(operator: type[Operator]) -> str:
     return "an operator of DALI Lab alone" if operator.beyond_dali else ""
+
+
+def _refuse_groups(graph: Graph) -> None:
+    members = [name for name, node in graph.nodes.items() if node.arguments.get("_group") is not None]
+    if members:
+        raise FormatError(
+            f"{', '.join(members)}: made by one call on lists of inputs, which programs for NVIDIA DALI are not written"
+            " with here; give each a seed"
+        )
 
 
 def _header(code: str, dialect: Dialect, imports: Imports, main: Main) -> list[str]:

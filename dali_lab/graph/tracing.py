@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 import sys
 import warnings
@@ -15,7 +17,7 @@ from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, DaliLabError, GraphError, nearest
 from dali_lab.graph.dali_names import made_up_name
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
-from dali_lab.graph.naming import suggested_name
+from dali_lab.graph.naming import suggested_name, suggesting
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.types import ScalarConstant
@@ -43,8 +45,10 @@ def _user_frame() -> FrameType | None:
     return None
 
 
-def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], together: object | None = None) -> Any:
     """Record a call of the operator called `name` under ``fn``.
+
+    `together` is the same for calls that are to have one seed.
 
     Returns
     -------
@@ -61,6 +65,7 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
         return _call_on_sets(name, inputs, kwargs)
     try:
         call = _record(operator, inputs, kwargs)
+        call.together = together
     except DaliLabError as error:
         error.operator = error.operator or operator.name
         error.node = error.node or kwargs.get("name")
@@ -80,16 +85,21 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Apply the operator to each set of inputs in turn, where lists of nodes were passed."""
+    """Apply the operator to each set of inputs in turn, where lists of nodes were passed; all have one seed."""
     counts = {len(item) for item in inputs if isinstance(item, (list, tuple))}
     if len(counts) != 1:
         raise GraphError("lists of inputs must have the same length", operator=name, origin=user_line())
-    results = [
-        call_operator(name, [item[i] if isinstance(item, (list, tuple)) else item for item in inputs], kwargs)
-        for i in range(counts.pop())
-    ]
-    if results and isinstance(results[0], tuple):
-        return tuple(list(column) for column in zip(*results, strict=True))
+    sets = [[item[i] if isinstance(item, (list, tuple)) else item for item in inputs] for i in range(counts.pop())]
+    if len(sets) == 1:
+        return call_operator(name, sets[0], kwargs)
+    together = object()
+    results = [call_operator(name, sets[0], kwargs, together)]
+    others = {key: value for key, value in kwargs.items() if key != "name"}
+    # A name belongs to the first; the others have it with a number.
+    with suggesting(kwargs["name"]) if kwargs.get("name") else contextlib.nullcontext():
+        results += [call_operator(name, each, others, together) for each in sets[1:]]
+    if isinstance(results[0], tuple):
+        return [list(column) for column in zip(*results, strict=True)]
     return results
 
 
@@ -195,7 +205,7 @@ def _sort_arguments(
             continue
         arg = operator.argument_table.get(key)
         if arg is None:
-            known = [*operator.argument_table, "device"]
+            known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
             raise ArgumentTypeError(
                 f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
             )
@@ -265,6 +275,7 @@ def build_graph(
         calls[call.number] = call
         stack.extend(node.source for node in (*call.inputs, *call.connections.values()))
     names = _name_calls([calls[number] for number in sorted(calls)])
+    groups = _groups([calls[number] for number in sorted(calls)])
 
     def edge(node: DataNode, *, to_output: bool = False) -> Edge:
         made_on = "gpu" if node.source.device == "mixed" else node.source.device
@@ -275,7 +286,7 @@ def build_graph(
     for number in sorted(calls):
         call = calls[number]
         call.placed = names[number]
-        arguments = dict(call.arguments)
+        arguments = {**call.arguments, **groups.get(number, {})}
         if call.preserve or number in kept:
             arguments["preserve"] = True
         nodes[names[number]] = Node(
@@ -288,6 +299,23 @@ def build_graph(
             call.origin,
         )
     return Graph(nodes, tuple(edge(node, to_output=True) for node in outputs), pipeline or {})
+
+
+def _groups(calls: Iterable[OpCall]) -> dict[int, dict[str, int]]:
+    """The argument by which calls that are to have one seed find each other, for each of them that draws one."""
+    members: dict[object, list[OpCall]] = {}
+    taken = set()
+    for call in calls:
+        taken.add(call.arguments.get("_group"))
+        drawing = "_group" in find_operator(call.op).argument_table
+        if call.together is not None and drawing and not {"_group", "seed"} & call.arguments.keys():
+            members.setdefault(call.together, []).append(call)
+    free = (number for number in itertools.count(1) if number not in taken)
+    return {
+        call.number: {"_group": number}
+        for number, group in zip(free, (each for each in members.values() if len(each) > 1), strict=False)
+        for call in group
+    }
 
 
 def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab import types
 from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
@@ -102,6 +103,11 @@ class Arg:
     def required(self) -> bool:
         """Whether the argument must be given."""
         return self.default is REQUIRED
+
+    @property
+    def listed(self) -> bool:
+        """Whether people are told of it: it is neither an old name nor one that graphs alone use (``_group``)."""
+        return not (self.renamed_to or self.removed or self.name.startswith("_"))
 
     def canonical(self, value: Any) -> Any:
         """The one way in which `value` is kept in a graph: plain Python numbers, enums, tuples.
@@ -197,6 +203,15 @@ class Arg:
         too_high = high is not None and value > high
         if too_low or too_high:
             raise ArgumentError(f"{value:g} is not in {self.describe_range()}", argument=self.name)
+
+    def outside(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
+        """Which of the values that a node gives are not in the allowed range, or `None` where all are."""
+        inside = np.True_
+        if self.minimum is not None:
+            inside = values > self.minimum if self.exclusive_minimum else values >= self.minimum
+        if self.maximum is not None:
+            inside = inside & (values <= self.maximum)
+        return None if np.all(inside) else ~np.asarray(inside)
 
     def describe_range(self) -> str:
         """The allowed range in words, or an empty string."""
@@ -309,4 +324,12 @@ _COMMON = {
         ),
     )
 }
+GROUP = Arg(
+    "_group",
+    "int",
+    None,
+    "Nodes with the same number have one seed: those that a single call on lists of inputs made.",
+    minimum=1,
+    advanced=True,
+)
 SEED = Arg("seed", "int", -1, "Seed of the random stream; -1 derives it from the pipeline's seed.", advanced=True)

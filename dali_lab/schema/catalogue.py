@@ -54,9 +54,7 @@ def catalogue(operators: Iterable[type[Operator]] | None = None) -> Json:
 def operator_entry(operator: type[Operator]) -> Json:
     """One operator of the catalogue."""
     arguments = [
-        argument_entry(arg)
-        for arg in operator.argument_table.values()
-        if arg.name not in _UNLISTED and not arg.renamed_to and not arg.removed
+        argument_entry(arg) for arg in operator.argument_table.values() if arg.name not in _UNLISTED and arg.listed
     ]
     return {
         "name": operator.name,

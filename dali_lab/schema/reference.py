@@ -23,7 +23,7 @@ def docstring(operator: type[Operator]) -> str:
         lines.append(f"{star}{declared.name} : DataNode{layouts}{optional}")
         lines.append(textwrap.indent(declared.doc or "Input batch.", "    "))
     for arg in operator.argument_table.values():
-        if not arg.renamed_to and not arg.removed:
+        if arg.listed:
             lines.append(f"{arg.name} : {describe(arg)}")
             lines.append(textwrap.indent(argument_text(arg), "    "))
     if lines:

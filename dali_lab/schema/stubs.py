@@ -80,7 +80,7 @@ def signature(operator: type[Operator], *, method: bool) -> str:
     if not variadic:
         parameters.append("*")
     for arg in operator.argument_table.values():
-        if arg.renamed_to or arg.removed or arg.name in names or keyword.iskeyword(arg.name):
+        if not arg.listed or arg.name in names or keyword.iskeyword(arg.name):
             continue
         given = "" if arg.default is REQUIRED else f" = {default(arg)}"
         parameters.append(f"{arg.name}: {annotation(arg)}{given}")

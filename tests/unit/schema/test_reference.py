@@ -23,7 +23,7 @@ def test_help_is_complete(name: str) -> None:
     assert operator.example, "an example that shows the operator at work is missing"
     ast.parse(inspect.cleandoc(operator.example).replace(">>> ", "").replace("... ", ""))
     for arg in operator.argument_table.values():
-        if not arg.renamed_to and not arg.removed:
+        if arg.listed:
             assert f"\n{arg.name} : " in text
             assert arg.doc, f"the argument {arg.name} has no meaning"
 
