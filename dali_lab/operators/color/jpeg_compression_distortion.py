@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
@@ -26,6 +27,7 @@ class JpegCompressionDistortion(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         Arg(
             "quality",
@@ -43,8 +45,6 @@ class JpegCompressionDistortion(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.codecs.image import CodecError, jpeg_round_trip
-
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         wrong = (data.shapes[:, 2] != 3) | (data.sizes == 0)
@@ -54,6 +54,15 @@ class JpegCompressionDistortion(Operator):
             raise call.problem(f"takes RGB images that are not empty, got {shape}", sample=index)
         out = call.allocate(data.shapes, UINT8, data.layout)
         quality = np.clip(call.numbers("quality", np.int64), 1, 100)
+        if call.gpu is None:
+            self._on_cpu(call, data, out, quality)
+        else:
+            call.kernels("jpeg").jpeg_round_trip(data.addresses, out.addresses, data.shapes[:, :2], quality)
+        return out
+
+    def _on_cpu(self, call: Call, data: Batch, out: Batch, quality: npt.NDArray[np.int64]) -> None:
+        from dali_lab.codecs.image import CodecError, jpeg_round_trip
+
         sources, targets = data.arrays(), out.arrays()
         for index, level in enumerate(quality.tolist()):
             if call.cancelled():
@@ -62,7 +71,6 @@ class JpegCompressionDistortion(Operator):
                 targets[index][...] = jpeg_round_trip(sources[index], level)
             except CodecError as error:
                 raise call.problem(str(error), sample=index) from None
-        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
