@@ -158,7 +158,7 @@ class Call:
         key = (name, (length, np.dtype(dtype), None if value is self.operator.values.get(name) else repr(default)))
         rows = self.operator._repeated.get(key)
         if rows is None or len(rows) < self.count:
-            row = np.atleast_1d(np.asarray(value)).astype(dtype).reshape(-1)
+            row = self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)
             if row.size not in (1, length):
                 raise self.problem(f"takes 1 or {length} values, got {row.size}", argument=name)
             rows = np.empty((max(self.count, self.batch_size), length), dtype)
@@ -171,14 +171,17 @@ class Call:
         """A vector argument whose length may differ between samples, one flat array each; `None` if not given."""
         batch = self.batches.get(name)
         if batch is not None:
-            rows = [array.reshape(-1).astype(dtype, copy=False) for array in batch.arrays()]
+            rows = [
+                self._converted(name, array, dtype, sample=index).reshape(-1)
+                for index, array in enumerate(batch.arrays())
+            ]
             if self.repeat is not None and len(rows) != self.count:
                 rows = [row for row, times in zip(rows, self.repeat, strict=True) for _ in range(times)]
             return rows
         value = self.operator.values.get(name)
         if value is None:
             return None
-        return [np.atleast_1d(np.asarray(value)).astype(dtype).reshape(-1)] * self.count
+        return [self._converted(name, np.atleast_1d(np.asarray(value)), dtype).reshape(-1)] * self.count
 
     def has(self, name: str) -> bool:
         """Whether the argument was given."""
@@ -200,7 +203,7 @@ class Call:
 
     def _from_batch(self, name: str, batch: Batch, length: int, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         if batch.is_uniform():
-            rows = batch.stacked()
+            rows = self._converted(name, batch.stacked(), dtype)
             per_frame = self.repeat is not None and batch.layout.startswith("F") and batch.ndim >= 1
             if per_frame:
                 rows = self._spread_frames(name, [row.reshape(row.shape[0], -1) for row in rows])
@@ -209,7 +212,7 @@ class Call:
                 if self.repeat is not None:
                     rows = np.repeat(rows, self.repeat, axis=0)
         elif self.repeat is not None and batch.layout.startswith("F"):
-            rows = self._spread_frames(name, [array.reshape(array.shape[0], -1) for array in batch.arrays()])
+            rows = self._spread_frames(name, self._frames(name, batch, dtype))
         else:
             raise self.problem("must have as many elements in each sample", argument=name)
         if rows.shape[1] == 1 and length != 1:
@@ -217,7 +220,40 @@ class Call:
         if rows.shape[1] != length:
             wanted = "1 value" if length == 1 else f"1 or {length} values"
             raise self.problem(f"takes {wanted} for each sample, got {rows.shape[1]}", argument=name)
-        return np.ascontiguousarray(rows.astype(dtype, copy=False))
+        return np.ascontiguousarray(rows)
+
+    def _frames(self, name: str, batch: Batch, dtype: npt.DTypeLike) -> list[npt.NDArray[Any]]:
+        """The values of each sequence, ``[frames, values]``, where sequences differ in length."""
+        return [
+            self._converted(name, array, dtype, sample=index).reshape(array.shape[0], -1)
+            for index, array in enumerate(batch.arrays())
+        ]
+
+    def _converted(
+        self, name: str, values: npt.NDArray[Any], dtype: npt.DTypeLike, sample: int | None = None
+    ) -> npt.NDArray[Any]:
+        """Values of an argument as `dtype`; without `sample` those of a node have samples as their first axis.
+
+        Raises
+        ------
+        OperatorError
+            If one is outside the declared range, or is no number that `dtype` has.
+        """
+        kind = np.dtype(dtype)
+        arg = self.operator.argument_table.get(name)
+        wrong = None if arg is None else arg.outside(values)
+        allowed = "" if arg is None else arg.describe_range()
+        if wrong is None and kind.kind in "iu" and not np.can_cast(values.dtype, kind):
+            limits = np.iinfo(kind)
+            held = values if values.dtype.kind in "biu" else np.trunc(values)
+            wrong = ~((held >= limits.min) & (held <= limits.max) & (held != float(2**63)))
+            allowed = f"the whole numbers from {limits.min} to {limits.max}"
+        if wrong is not None and wrong.any():
+            place = np.unravel_index(int(wrong.argmax()), wrong.shape)
+            if sample is None and name in self.batches:
+                sample = int(place[0])
+            raise self.problem(f"{values[place]:g} is not in {allowed}", argument=name, sample=sample)
+        return values.astype(kind, copy=False)
 
     def _spread_frames(self, name: str, samples: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
         assert self.repeat is not None
