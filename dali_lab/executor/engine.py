@@ -364,7 +364,8 @@ class Engine:
             self._last = None
         self._in_flight.discard(run)
         self._finished += 1
-        if self._finished in _SETTLED:
+        # An engine on another one's threads is made for a single batch, and there are many of them.
+        if self._own_pool and self._finished in _SETTLED:
             release_compiler()
         run.finished.set()
         following, run.next = run.next, None
