@@ -33,6 +33,7 @@ class Clahe(Operator):
     outputs = (Output("data"),)
     devices = ("cpu", "gpu")
     frames = True
+    on_gpu = True
     arguments = (
         _tiles("tiles_x", "width"),
         _tiles("tiles_y", "height"),
@@ -55,18 +56,33 @@ class Clahe(Operator):
     differs = "Sequences are taken as well."
 
     def run(self, call: Call, data: Batch) -> Batch:
-        from dali_lab.codecs.opencv import module
-
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
         wrong = ~np.isin(data.shapes[:, 2], (1, 3))
         if wrong.any():
             index = int(wrong.argmax())
             raise call.problem(f"takes 1 or 3 channels, got {data.shapes[index, 2]}", sample=index)
-        cv2 = module()
-        tiles = (self.value("tiles_x"), self.value("tiles_y"))
-        clahe = cv2.createCLAHE(self.value("clip_limit"), tiles)
         out = call.allocate(data.shapes, UINT8, data.layout)
+        if call.gpu is None:
+            self._by_opencv(call, data, out)
+        else:
+            self._by_kernels(call, data, out)
+        return out
+
+    def _by_kernels(self, call: Call, data: Batch, out: Batch) -> None:
+        tiles = (self.value("tiles_x"), self.value("tiles_y"))
+        for channels in np.unique(data.shapes[:, 2]).tolist():
+            chosen = data.shapes[:, 2] == channels
+            call.kernels("clahe").clahe(
+                data.addresses[chosen], out.addresses[chosen], data.shapes[chosen, :2], channels, tiles,
+                self.value("clip_limit"), channels == 3 and self.value("luma_only"),
+            )  # fmt: skip
+
+    def _by_opencv(self, call: Call, data: Batch, out: Batch) -> None:
+        from dali_lab.codecs.opencv import module
+
+        cv2 = module()
+        clahe = cv2.createCLAHE(self.value("clip_limit"), (self.value("tiles_x"), self.value("tiles_y")))
         luma_only = self.value("luma_only")
         sources, targets = data.arrays(), out.arrays()
         for index in np.flatnonzero(data.sizes).tolist():
@@ -82,7 +98,6 @@ class Clahe(Operator):
             else:
                 for channel in range(3):
                     cv2.insertChannel(clahe.apply(cv2.extractChannel(source, channel)), target, channel)
-        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -1,0 +1,117 @@
+"""Equalising histograms of tiles with limited contrast, with the numbers of OpenCV."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.histogram import CLEAR_COUNTS
+from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
+from dali_lab.types import INT32, UINT8
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_SIZE: Fields = (("total", "i8"), ("height", "i4"), ("width", "i4"))
+_TILES: Fields = (("across", "i4"), ("down", "i4"))
+
+COUNTS = Kernel(
+    "clahe.cu", "tile_counts", sample=(("data", "u8"), ("out", "u8"), *_SIZE), param=(*_TILES, ("planes", "i4"))
+)
+LEVELS = Kernel(
+    "clahe.cu", "tile_levels", sample=(("counts", "u8"), ("out", "u8"), *_SIZE), param=(*_TILES, ("clip", "f8"))
+)
+THROUGH = Kernel(
+    "clahe.cu",
+    "through_tiles",
+    sample=(("data", "u8"), ("levels", "u8"), ("out", "u8"), *_SIZE),
+    param=(*_TILES, ("planes", "i4")),
+)
+LIGHTNESS = Kernel(
+    "clahe.cu", "lightness", sample=(("data", "u8"), ("out", "u8"), ("total", "i8")), param=(("tables", "u8"),)
+)
+LIGHTNESS_THROUGH = Kernel(
+    "clahe.cu",
+    "lightness_through_tiles",
+    sample=(("data", "u8"), ("levels", "u8"), ("out", "u8"), *_SIZE),
+    param=(("tables", "u8"), *_TILES),
+)
+
+
+@launches
+def clahe(
+    gpu: Launcher, src: Array, dst: Array, sizes: Array, channels: int, tiles: tuple[int, int], clip: float, luma: bool
+) -> None:
+    """Equalise pictures of uint8.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    sizes
+        ``int64[N, 2]``: height and width.
+    channels
+        1 or 3.
+    tiles
+        How many across and down.
+    clip
+        How many times as frequent as the mean a level may be; 0 sets no limit.
+    luma
+        Equalise the lightness of RGB pictures, not their channels.
+    """
+    across, down = tiles
+    height, width = np.asarray(sizes, np.int64).T
+    planes = 1 if luma else channels
+    pixels = height * width
+    size = {"height": height, "width": width}
+    param = {"across": across, "down": down}
+    data = src
+    if luma:
+        colours = {"tables": gpu.constant(lab_tables())}
+        light = gpu.batch(pixels.reshape(-1, 1), UINT8)
+        data = light.addresses
+        LIGHTNESS.launch(gpu, (), pixels, {"data": src, "out": data, "total": pixels}, colours)
+    fits = (width % across == 0) & (height % down == 0)
+    one = np.where(fits, 0, 1)
+    covered = planes * (height // down + one) * down * (width // across + one) * across
+    entries = np.where(pixels > 0, planes * across * down * 256, 0)
+    counts = gpu.batch(entries.reshape(-1, 1), INT32)
+    levels = gpu.batch(entries.reshape(-1, 1), UINT8)
+    CLEAR_COUNTS.launch(gpu, (), entries, {"out": counts.addresses, "total": entries})
+    seen = {"data": data, "out": counts.addresses, "total": np.where(pixels > 0, covered, 0), **size}
+    COUNTS.launch(gpu, (), seen["total"], seen, {**param, "planes": planes})
+    found = {"counts": counts.addresses, "out": levels.addresses, "total": entries, **size}
+    LEVELS.launch(gpu, (), entries, found, {**param, "clip": clip})
+    out = {"data": src, "levels": levels.addresses, "out": dst, **size}
+    if luma:
+        LIGHTNESS_THROUGH.launch(gpu, (), pixels, {**out, "total": pixels}, {**param, **colours})
+    else:
+        total = pixels * planes
+        THROUGH.launch(gpu, (), total, {**out, "total": total}, {**param, "planes": planes})
+
+
+@functools.lru_cache(maxsize=1)
+def lab_tables() -> Array:
+    """The tables of the conversion from sRGB to CIELAB and back, one after the other, as bytes.
+
+    They are luminance and its root by lightness, ``int32[256, 2]``; linear values, ``uint16[256]``; the function f of
+    CIELAB, ``uint16[3072]``; levels of sRGB, ``uint8[4096]``.
+    """
+    share = np.arange(256) / 255
+    linear = np.rint(255 * 8 * np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4))
+    relative = np.arange(3072) / (255 * 8)
+    small = relative * 841 / 108 + 16 / 116
+    root = np.rint(np.float32(1 << 15) * np.where(relative < 216 / 24389, small, np.cbrt(relative)).astype(np.float32))
+    lightness = np.arange(256) * 100 / 255
+    upper = (lightness + 16) / 116
+    dark = lightness <= 8
+    luminance = np.where(dark, lightness * 27 / 24389, upper**3)
+    light_root = np.where(dark, lightness * 841 / 108 * 27 / 24389 + 16 / 116, upper)
+    by_lightness = np.rint((1 << 14) * np.stack([luminance, light_root], axis=1))
+    back = np.arange(4096) / 4096
+    level = np.rint(255 * np.where(back <= 0.0031308, back * 12.92, 1.055 * back ** (1 / 2.4) - 0.055))
+    parts = (by_lightness.astype(np.int32), linear.astype(np.uint16), root.astype(np.uint16), level.astype(np.uint8))
+    return np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
