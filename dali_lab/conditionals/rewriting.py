@@ -115,7 +115,25 @@ def _convert(function: types.FunctionType) -> types.FunctionType:
 
 
 def _rewrite(code: types.CodeType, qualname: str) -> types.CodeType | None:
-    """The code of the function, rewritten; `None` where the source is missing or is no ``def``."""
+    """The code of the function, rewritten; `None` where the source is missing."""
+    found = _lambda_of(code) if code.co_name == "<lambda>" else _definition_of(code)
+    if found is None:
+        return None
+    found.decorator_list = []
+    found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
+    found.args.kw_defaults = [None if default is None else ast.Constant(None) for default in found.args.kw_defaults]
+    found.body = move_returns_last(found.body)
+    rewrite_function(found)
+    module = _wrapped(found, code.co_freevars, qualname)
+    try:
+        compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
+    except SyntaxError:  # a construct that cannot be moved into a branch's function
+        return None
+    return _find(compiled, code.co_name)
+
+
+def _definition_of(code: types.CodeType) -> ast.FunctionDef | None:
+    """The ``def`` that a code object was compiled from."""
     try:
         lines, start = inspect.getsourcelines(code)
     except (OSError, TypeError):
@@ -130,20 +148,42 @@ def _rewrite(code: types.CodeType, qualname: str) -> types.CodeType | None:
     except SyntaxError:
         return None
     ast.increment_lineno(tree, shift)
-    found = next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name), None)
+    return next((n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name), None)
+
+
+def _lambda_of(code: types.CodeType) -> ast.FunctionDef | None:
+    """The ``lambda`` that a code object was compiled from, as a function that returns its value."""
+    try:
+        lines, _ = inspect.findsource(code)
+        tree = ast.parse("".join(lines))
+    except (OSError, TypeError, SyntaxError):
+        return None
+    # The places that its instructions come from tell a lambda from the others on its line.
+    places = [place for place in code.co_positions() if None not in place and place[2:] != (0, 0)]
+    if not places:
+        return None
+    first = min((line, column) for line, _, column, _ in places)
+    last = max((line, column) for _, line, _, column in places)
+    found: ast.Lambda | None = None
+    for node in ast.walk(tree):  # outer ones come before those inside them
+        if isinstance(node, ast.Lambda) and _begin(node.body) <= first and last <= _end(node.body):
+            found = node
     if found is None:
         return None
-    found.decorator_list = []
-    found.args.defaults = [ast.Constant(None) for _ in found.args.defaults]
-    found.args.kw_defaults = [None if default is None else ast.Constant(None) for default in found.args.kw_defaults]
-    found.body = move_returns_last(found.body)
-    rewrite_function(found)
-    module = _wrapped(found, code.co_freevars, qualname)
-    try:
-        compiled = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
-    except SyntaxError:  # a construct that cannot be moved into a branch's function
-        return None
-    return _find(compiled, code.co_name)
+    function = ast.FunctionDef(code.co_name, found.args, [ast.Return(found.body)], [])
+    if sys.version_info >= (3, 12):
+        function.type_params = []
+    ast.copy_location(function, found)
+    ast.copy_location(function.body[0], found.body)
+    return function
+
+
+def _begin(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
 
 
 def _wrapped(function: ast.FunctionDef, free: Iterable[str], qualname: str) -> ast.Module:

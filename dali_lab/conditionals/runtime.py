@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -271,3 +272,13 @@ def or_(left: Any, right: Branch) -> Any:
     return if_statement(
         checked, lambda: checked, lambda: _logical(right(), "or", "right"), tuple, lambda s: None, (), 0
     )
+
+
+def chain(left: Any, *links: tuple[str, Branch]) -> Any:
+    """``left < a < b``: comparisons joined by ``and``, each operand worked out once."""
+    name, operand = links[0]
+    right = operand()
+    result = getattr(operator, name)(left, right)
+    if len(links) == 1:
+        return result
+    return and_(result, lambda: chain(right, *links[1:]))

@@ -14,6 +14,15 @@ N = TypeVar("N", bound=ast.AST)
 RUNTIME = "__dali_lab_conditionals__"
 _LEAVES = (ast.Break, ast.Continue, ast.Yield, ast.YieldFrom, ast.Await)
 
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+
 
 def _runtime(name: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(_attribute(name), list(arguments), [])
@@ -112,6 +121,22 @@ class _FunctionRewriter(ast.NodeTransformer):
         value = self.visit(node.value)
         return _located(ast.Assign([self.visit(node.target)], value), node)
 
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Name) and self._is_own(target.id):
+                # The functions of branches share the variable, so it stays, without a value.
+                self._unsure.setdefault(target.id)
+                value = _runtime("undefined", ast.Constant(target.id))
+                made.append(ast.Assign([ast.Name(target.id, ast.Store())], value))
+            else:
+                made.append(ast.Delete([target]))
+        return [_located(statement, node) for statement in made]
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a name is a variable of the function and none of its parameters."""
+        return name not in self._parameters and name not in self._outer and name not in self._global
+
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AsyncFunctionDef:
         return node
 
@@ -131,7 +156,7 @@ class _FunctionRewriter(ast.NodeTransformer):
         names = [*outputs, *(name for name in written if name not in outputs)]
         plain_names = [name for name in names if name.isidentifier()]
         for name in plain_names:
-            if name not in self._parameters and name not in self._outer and name not in self._global:
+            if self._is_own(name):
                 self._unsure.setdefault(name)
         test = self.visit(node.test)
         number = self._count
@@ -212,6 +237,15 @@ class _FunctionRewriter(ast.NodeTransformer):
         for value in values[1:]:
             result = _runtime(name, result, _lambda(value))
         return _located(result, node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        operators = [_COMPARISONS.get(type(operator)) for operator in node.ops]
+        if len(operators) == 1 or None in operators or not all(map(_can_wait, node.comparators)):
+            return node
+        pairs = zip(operators, node.comparators, strict=True)
+        links = [ast.Tuple([ast.Constant(name), _lambda(right)], ast.Load()) for name, right in pairs]
+        return _located(_runtime("chain", node.left, *links), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
