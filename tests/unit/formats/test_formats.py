@@ -18,6 +18,7 @@ from dali_lab.errors import FormatError
 from dali_lab.formats import json_file, png
 from dali_lab.graph.difference import difference, difference_text
 from dali_lab.graph.graph import Edge, Graph, Node
+from tests.benchmarks.loaders import import_torchvision, missing
 from tests.unit.formats.strategies import graphs
 from tests.unit.formats.test_python_code import example
 
@@ -215,7 +216,10 @@ def picture_batch() -> list[np.ndarray]:
     ],
 )
 def test_torchvision_gives_the_same_pixels(op: str, arguments: dict[str, Any], tolerance: float) -> None:
-    pytest.importorskip("torchvision")
+    pytest.importorskip("torch")
+    if missing("torchvision"):
+        pytest.skip("torchvision is not installed: pip install --no-deps torchvision")
+    import_torchvision()
     from PIL import Image
 
     graph = chain(
