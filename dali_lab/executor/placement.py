@@ -91,15 +91,24 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
             stacklevel=5,
         )
         return None
-    without = [f"{name} ({node.op})" for name, node in graph.nodes.items() if _lacks_gpu_version(node)]
+    without = [
+        f"{name} ({node.op}: {why})"
+        for name, node in graph.nodes.items()
+        if node.device in ("gpu", "mixed") and (why := cpu_only(node, device))
+    ]
     if without:
-        what = f"there is no GPU version of these nodes' operators: {', '.join(without)}"
+        what = f"these nodes are placed on a GPU and do not run there: {', '.join(without)}"
         if mode == "require":
             raise GraphError(f"{what}; place them on the CPU (device='cpu'), after .cpu() and before .gpu()")
         warnings.warn(f"{what}. They run on the CPU, and their batches are copied there and back.", stacklevel=5)
     return device
 
 
-def _lacks_gpu_version(node: Node) -> bool:
+def cpu_only(node: Node, device: Device) -> str:
+    """Why a node that is placed on a GPU runs on the CPU; empty where it runs on the device, or makes what it gives."""
     operator = find_operator(node.op)
-    return node.device == "gpu" and not operator.on_gpu and not operator.source
+    if operator.source:
+        return ""
+    if node.device == "mixed" and operator.on_gpu and not device.decodes:
+        return "nvImageCodec cannot decode on the GPU here; pip install nvidia-nvimgcodec-cu13[all]"
+    return operator.on_cpu_only(node.arguments)

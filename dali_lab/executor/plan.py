@@ -110,9 +110,9 @@ def bare(edge: Edge) -> Edge:
 
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
     """Whether a node runs on the device of a plan; others run on the CPU, with copies around them where needed."""
-    if node.device == "mixed":
-        return operator.on_gpu and device.decodes
-    return node.device == "gpu" and operator.on_gpu and not operator.source
+    if node.device not in ("gpu", "mixed") or operator.source or (node.device == "mixed" and not device.decodes):
+        return False
+    return not operator.on_cpu_only(operator.values)
 
 
 def make_operator(node: Node) -> Operator:

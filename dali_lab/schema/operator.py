@@ -39,7 +39,7 @@ class Operator:
         Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``.
     on_gpu
         `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
-        from :meth:`Call.allocate` and :meth:`Call.scratch`. `setup` may take it back for some arguments.
+        from :meth:`Call.allocate` and :meth:`Call.scratch`. :meth:`on_cpu_only` may take it back for some arguments.
     cpu_inputs
         Inputs that `run` reads on the CPU even if the node runs on a GPU (positions, sizes, matrices).
     gpu_tolerance
@@ -193,6 +193,11 @@ class Operator:
         from dali_lab.graph.tracing import call_operator
 
         return call_operator(cls.name, inputs, kwargs)
+
+    @classmethod
+    def on_cpu_only(cls, values: Mapping[str, Any]) -> str:
+        """Why a node with these arguments runs on the CPU even if it is placed on a GPU; empty where it runs there."""
+        return "" if cls.on_gpu else "it has no GPU version"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+import imagecodecs
 import numpy as np
 
 from dali_lab.errors import DaliLabError
@@ -24,6 +25,9 @@ MORE: dict[str, tuple[dict[str, object], ...]] = {
     "crop": ({"crop": (9, 13), "out_of_bounds_policy": "pad"},),
     "gaussian_blur": ({"window_size": 5},),
     "flip": ({"vertical": 1},),
+    "clahe": ({"tiles_x": 3, "tiles_y": 2, "clip_limit": 2.0}, {"tiles_x": 9, "tiles_y": 9, "clip_limit": 0.0}),
+    "jpeg_compression_distortion": ({"quality": 9},),
+    "experimental.warp_perspective": ({"matrix": (1.0, 0.2, -3.0, 0.1, 0.9, 2.0, 0.01, 0.02, 1.0), "size": (5, 7)},),
 }
 
 OTHERS = (
@@ -46,6 +50,16 @@ def cases(name: str) -> Iterator[Case]:
         yield Case((PICTURES,), arguments)
 
 
+def unpack_damaged() -> None:
+    """LZ4 that is cut off or altered, each piece in memory of its own."""
+    rng = np.random.default_rng(7)
+    whole = np.frombuffer(imagecodecs.lz4_encode(bytes(range(50)) * 8), np.uint8)
+    damaged = [whole[:size].copy() for size in (1, 2, 3, 20, len(whole) - 1)]
+    damaged += [np.where(rng.random(len(whole)) < 0.1, rng.integers(0, 256), whole).astype(np.uint8) for _ in range(50)]
+    for shape in (400, 399, 17):
+        run("decoders.inflate", Case((damaged,), {"shape": (shape,)}, batch_size=len(damaged)), "emulated", "gpu")
+
+
 def main() -> int:
     """Print each case before it runs, so that a report of the sanitizer is known by the line before it."""
     failed = []
@@ -58,6 +72,8 @@ def main() -> int:
                 compare(run(name, case, "emulated", place(name)), run(name, case, "never", "cpu"), tolerant(operator))
             except (AssertionError, DaliLabError) as error:
                 failed.append(f"{name}: {error}")
+    print("decoders.inflate", flush=True)  # noqa: T201
+    unpack_damaged()
     print(*failed, sep="\n", file=sys.stderr)  # noqa: T201
     return len(failed)
 

@@ -14,7 +14,6 @@ from dali_lab.device.emulated import EmulatedDevice, EmulatedStream, RaceError
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import download, upload
-from dali_lab.errors import GraphError
 from dali_lab.executor import placement
 from dali_lab.kernels.cuda import color, copy
 
@@ -230,25 +229,6 @@ def test_out_of_memory_is_tried_again_and_then_explained(monkeypatch: pytest.Mon
         assert gpu.scratch(small.capacity - (1 << 20)).nbytes
     with pytest.raises(OutOfDeviceMemory), Launcher(small.stream("compute")) as gpu:
         gpu.scratch(4 << 20)
-
-
-def test_an_operator_without_a_gpu_version_runs_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make(gpu: str) -> Pipeline:
-        pipeline = Pipeline(2, 1, 0, gpu=gpu)
-        with pipeline:
-            source = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC", device="gpu")
-            mine = fn.python_function(source, function=lambda x: x + 1, device="gpu", name="mine")
-            pipeline.set_outputs(fn.cast(mine, dtype=types.FLOAT, device="gpu"))
-        return pipeline
-
-    with pytest.warns(UserWarning, match="no GPU version.*mine"):
-        output = make("emulated").run()[0]
-    assert type(output).__name__ == "TensorListGPU"
-    assert (output.as_cpu().as_array() == 2).all()
-    emulated = placement.find_device("emulated")
-    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: emulated)
-    with pytest.raises(GraphError, match=r"(?s)mine.*device='cpu'"):
-        make("require").build()
 
 
 def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:

@@ -1,4 +1,4 @@
-"""Extremes and medians of rectangles around each element; OpenCV has them on the CPU."""
+"""Extremes and medians of rectangles around each element."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.morphology import pictures
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.types import numpy_dtype
@@ -101,13 +102,3 @@ def medians(gpu: Launcher, source: Batch, out: Batch, sizes: Array) -> None:
         "window_height": sizes[:, 1],
     }
     MEDIAN.launch(gpu, (numpy_dtype(source.dtype),), source.sizes, sample)
-
-
-def pictures(data: Batch) -> Array:
-    """Planes, height, width and channels of samples of layout HW, HWC or CHW: ``int64[N, 4]``."""
-    shapes = np.ones((len(data), 4), np.int64)
-    if data.layout == "CHW":
-        shapes[:, :3] = data.shapes
-    else:
-        shapes[:, 1 : 1 + data.ndim] = data.shapes
-    return shapes

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,9 +78,9 @@ class Debayer(Operator):
     """
     differs = "``default_npp`` runs on the CPU as well, the others but ``vng_ocv`` on the GPU."
 
-    def setup(self) -> None:
-        if self.value("algorithm") == "vng_ocv":
-            self.on_gpu = False
+    @classmethod
+    def on_cpu_only(cls, values: Mapping[str, Any]) -> str:
+        return "vng_ocv runs on the CPU" if values.get("algorithm") == "vng_ocv" else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
         algorithm = self.value("algorithm") or "bilinear_ocv"

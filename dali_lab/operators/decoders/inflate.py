@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.transfer import to_host
 from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
@@ -30,7 +31,11 @@ class Inflate(Operator):
     inputs = (Input("data", kind="encoded", doc="Compressed bytes, one-dimensional UINT8."),)
     outputs = (Output("data", kind="any", doc="The unpacked data."),)
     devices = ("cpu", "gpu")
-    differs = "It runs on the CPU too, and unpacks deflate (raw, zlib and gzip) besides LZ4."
+    on_gpu = True
+    differs = (
+        "It runs on the CPU too, and unpacks deflate (raw, zlib and gzip) besides LZ4, which alone runs on the GPU."
+        " There sizes are checked with `check_output_size` only; without it, what cannot be unpacked is 0."
+    )
     tested_elsewhere = "tests/unit/codecs/test_inflate.py"
     arguments = (
         Arg("shape", "int", REQUIRED, "Shape of an unpacked chunk.", vector=True, tensor=True, important=True),
@@ -44,13 +49,18 @@ class Inflate(Operator):
             "check_output_size",
             "bool",
             False,
-            "Kept for programs that set it; sizes are always checked here.",
+            "On a GPU, wait for it, and fail where data cannot be unpacked or have another size; a CPU always does.",
             advanced=True,
         ),
     )
     example = """
     >>> frames = fn.decoders.inflate(packed, shape=(480, 640, 3), chunk_sizes=sizes, layout="HWC")
     """
+
+    @classmethod
+    def on_cpu_only(cls, values: Mapping[str, Any]) -> str:
+        algorithm = values.get("algorithm", "LZ4")
+        return "" if algorithm == "LZ4" else f"{algorithm} is unpacked on the CPU"
 
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8 or data.ndim != 1:
@@ -67,13 +77,36 @@ class Inflate(Operator):
             shapes = np.concatenate([counts[:, None], chunk_shapes], axis=1)
             layout = self.value("sequence_axis_name") + layout if layout else ""
         out = call.allocate(shapes, dtype, layout)
-        itemsize = numpy_dtype(dtype).itemsize
-        for index in range(len(data)):
+        sizes = chunk_shapes.prod(axis=1) * numpy_dtype(dtype).itemsize
+        if call.gpu is not None:
+            self._on_gpu(call, data, out, spans, sizes)
+            return out
+        for index, size in enumerate(sizes.tolist()):
             source, target = data.array(index), out.array(index).reshape(-1).view(np.uint8)
-            size = int(chunk_shapes[index].prod()) * itemsize
             for place, (start, end) in enumerate(spans[index].tolist()):
                 self._unpack(call, index, place, source[start:end], target[place * size : (place + 1) * size])
         return out
+
+    def _on_gpu(
+        self, call: Call, data: Batch, out: Batch, spans: list[npt.NDArray[np.int64]], sizes: npt.NDArray[np.int64]
+    ) -> None:
+        assert call.gpu is not None
+        counts = np.array([len(rows) for rows in spans], np.int64)
+        starts, ends = (np.concatenate([rows[:, k] for rows in spans]) if len(spans) else counts for k in (0, 1))
+        owner = np.repeat(np.arange(len(spans)), counts)
+        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
+        filled = sizes[owner] > 0
+        owner, place, starts, ends = owner[filled], place[filled], starts[filled], ends[filled]
+        if not len(owner):
+            return
+        made = call.kernels("unpack").unpack_lz4(
+            data.addresses[owner] + starts, ends - starts, out.addresses[owner] + place * sizes[owner], sizes[owner]
+        )
+        if self.value("check_output_size"):
+            call.gpu.issue()
+            found = to_host(made, call.gpu.stream).array(0)
+            for chunk in np.flatnonzero(found != sizes[owner]).tolist():
+                self._complain(call, int(owner[chunk]), int(place[chunk]), int(sizes[owner[chunk]]), int(found[chunk]))
 
     @property
     def _chunked(self) -> bool:
@@ -132,8 +165,15 @@ class Inflate(Operator):
         except (RuntimeError, ValueError, zlib.error) as error:
             raise call.problem(f"cannot unpack the data{where}: {error}", sample=index) from error
         if found != size:
-            message = f"'shape' and 'dtype' ask for {size} bytes{where}, and {found} were packed"
-            raise call.problem(message, argument="shape", sample=index)
+            self._complain(call, index, place, size, found)
+
+    def _complain(self, call: Call, index: int, place: int, size: int, found: int) -> NoReturn:
+        where = f" of chunk {place}" if self._chunked else ""
+        if found < 0:
+            message = f"cannot unpack the data{where}: no LZ4 block, or one of more than the {size} bytes asked for"
+            raise call.problem(message, sample=index)
+        message = f"'shape' and 'dtype' ask for {size} bytes{where}, and {found} were packed"
+        raise call.problem(message, argument="shape", sample=index)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

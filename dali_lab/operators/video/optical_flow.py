@@ -71,6 +71,10 @@ class OpticalFlow(Operator):
             raise self.fail(f"is RGB, BGR or GRAY, not {self.value('image_type').name}", "image_type")
 
     @classmethod
+    def on_cpu_only(cls, values: Mapping[str, Any]) -> str:
+        return "the unit that a GPU has for it is not used"
+
+    @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if bool(values.get("enable_external_hints")) != (inputs > 1):
             raise ArgumentError(
