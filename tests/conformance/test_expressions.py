@@ -199,12 +199,15 @@ def test_comparisons_of_signed_with_unsigned_are_exact() -> None:
         )
 
 
-def test_negative_integers_beside_floats_are_compared_as_numbers() -> None:
-    """NVIDIA DALI takes each of them for less than any float."""
-    floats = np.array([-5, -2, -1.5, 0, 3], np.float32)
-    for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
-        own = evaluate(dali_lab, lambda e, a, name=name: BINARY[name](e, a, -2), [([floats], "")])[0][0]
-        np.testing.assert_array_equal(own["samples"][0], BINARY[name](None, floats, -2))
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "bool"])
+def test_negative_integers_are_below_every_float(dtype: str) -> None:
+    floats = np.repeat([-np.inf, -5, -2, -1.5, -0.0, 1, np.inf, np.nan], 4)
+    integers = np.tile(np.array([-2, -1, 0, 1]).astype(dtype), 8)
+    for kind in ("float32", "float64"):
+        inputs = ([floats.astype(kind)], ""), ([integers], "")
+        for name in ("eq", "neq", "lt", "leq", "gt", "geq"):
+            check(lambda e, a, b, name=name: [BINARY[name](e, a, b), BINARY[name](e, b, a)], *inputs)
+            check(lambda e, a, name=name: [BINARY[name](e, a, -2), BINARY[name](e, -2, a)], inputs[0])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -5,8 +5,8 @@ each other. NumPy's loops convert as they go and run without the GIL, so there i
 
 What DALI does (measured on 2.4): operands are first converted to the type of the result; small integers wrap; ``//``
 and ``%`` of integers are C's, of floats a plain quotient and ``fmod``; an integer to a negative power is 0; shift
-counts are taken modulo 32 (64 for 64-bit integers); ``min``, ``max`` and ``clamp`` are comparisons, so what they make
-of NaN depends on the order of the operands.
+counts are taken modulo 32 (64 for 64-bit integers); beside a float, a negative integer is below every float; ``min``,
+``max`` and ``clamp`` are comparisons, so what they make of NaN depends on the order of the operands.
 """
 
 from __future__ import annotations
@@ -127,7 +127,11 @@ def _shift(function: np.ufunc) -> Function:
 
 
 def _comparison(function: np.ufunc) -> Function:
-    """Integers are compared as numbers, whatever their types; beside a float, in the type of both together."""
+    """Integers are compared as numbers, whatever their types; beside a float, in the type of both together.
+
+    As in NVIDIA DALI a negative integer is below every float, whatever the float is: ``-5.0 < -2`` is false.
+    """
+    left_below, right_below = bool(function(-1, 0)), bool(function(0, -1))
 
     def apply(out: Array, left: Array, right: Array) -> None:
         left, right = np.asarray(left), np.asarray(right)
@@ -135,6 +139,9 @@ def _comparison(function: np.ufunc) -> Function:
             floats = [operand.dtype for operand in (left, right) if operand.dtype.kind == "f"]
             together = max(floats, key=lambda dtype: dtype.itemsize)
             function(left, right, out=out, signature=(together, together, np.dtype(np.bool_)), casting="unsafe")
+            for operand, answer in ((left, left_below), (right, right_below)):
+                if operand.dtype.kind == "i":
+                    np.copyto(out, answer, where=operand < 0)
         else:
             function(left, right, out=out)
 

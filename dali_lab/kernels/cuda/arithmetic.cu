@@ -258,6 +258,12 @@ template <> struct Order<i64> {
     }
 };
 
+// Whether a number came from a negative integer while the other is a float: then it is below that, whatever that is.
+template <class V> __device__ inline bool below_floats(V value, int kind) {
+    return value < 0 && (kind == 2 || kind == 4 || kind == 6 || kind == 8);
+}
+template <> __device__ inline bool below_floats<i64>(i64, int) { return false; }
+
 enum { EQ, NEQ, LT, LEQ, GT, GEQ };
 
 // A number as float16 would hold it, where that is what both become.
@@ -272,9 +278,11 @@ template <class V> __device__ void comparison(const ComparisonSample* table, con
         bool* out = (bool*)sample.out;
         FOR_ELEMENTS(i, sample.total) {
             const Places at = places_of(sample, param.ndim, i);
-            const int order = Order<V>::of(
-                narrowed(load<V>(sample.a, param.kind_a, at.a), param.half_precision), param.kind_a == 7,
-                narrowed(load<V>(sample.b, param.kind_b, at.b), param.half_precision), param.kind_b == 7);
+            const V a = narrowed(load<V>(sample.a, param.kind_a, at.a), param.half_precision);
+            const V b = narrowed(load<V>(sample.b, param.kind_b, at.b), param.half_precision);
+            const int order = below_floats(a, param.kind_a) ? -1
+                            : below_floats(b, param.kind_b) ? 1
+                            : Order<V>::of(a, param.kind_a == 7, b, param.kind_b == 7);
             switch (param.operation) {
                 case EQ: out[i] = order == 0; break;
                 case NEQ: out[i] = order != 0; break;

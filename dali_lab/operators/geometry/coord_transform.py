@@ -43,7 +43,10 @@ class CoordTransform(Operator):
             vector=True, tensor=True, per_frame=True),
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )  # fmt: skip
-    differs = "Any type may be asked for, and points may have any number of coordinates."
+    differs = (
+        "Any type may be asked for, and points may have any number of coordinates. A batch without any point keeps its"
+        " number of coordinates; NVIDIA DALI gives 0."
+    )
     example = """
     >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])
     >>> fn.coord_transform(landmarks, MT=turn)

@@ -172,12 +172,6 @@ TABLE: tuple[Expression, ...] = (
 )
 
 
-_COMPARED = (
-    "A negative integer beside a float is compared as a number; in NVIDIA DALI it is below every float (``-5.0 < -2``"
-    " is false, and so is ``-2.0 == -2``)."
-)
-
-
 def constant_dtype(value: Any) -> DALIDataType:
     """The type that a bare Python number counts as."""
     return types.BOOL if isinstance(value, bool) else types.INT32 if isinstance(value, int) else types.FLOAT
@@ -295,9 +289,11 @@ def _make(expression: Expression) -> type[Arithmetic]:
     written = (
         signs[len(operands)] if expression.sign else f"math.{expression.name}({', '.join('xyz'[: len(operands)])})"
     )
+    compared = "\nBeside a float a negative integer is below every float, as in NVIDIA DALI: ``-5.0 < -2`` is false."
     doc = (
         f"{expression.doc}\n\nOperands of different shapes are stretched over each other as numpy does, in each sample;"
         f"\nan operand that is not connected is a constant. Written ``{written}``."
+        f"{compared if expression.result == 'bool' else ''}"
     )
     inputs = tuple(
         Input(operand, kind="tensor", doc=f"Operand '{operand}', if it is not a constant.", optional=index > 0)
@@ -312,7 +308,6 @@ def _make(expression: Expression) -> type[Arithmetic]:
         "arguments": tuple(arguments),
         "expression": expression,
         "example": f">>> {written}",
-        "differs": _COMPARED if expression.result == "bool" and len(operands) == 2 else "",
     }
     return type(expression.name.capitalize(), (Arithmetic,), body)
 

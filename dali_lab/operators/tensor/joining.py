@@ -53,7 +53,10 @@ class _Joining(Operator):
 
 @register
 class Cat(_Joining):
-    """Joins tensors along an axis that they have; their other extents must agree in each sample."""
+    """Joins tensors along an axis that they have; their other extents must agree in each sample.
+
+    An input without elements does not have to agree: where its extents do not fit it is left out of that sample.
+    """
 
     name = "cat"
     title = "Concatenate"
@@ -67,7 +70,7 @@ class Cat(_Joining):
         ),
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
-    differs = "Inputs without elements count too, by their extents; NVIDIA DALI leaves them out."
+    differs = "A batch without any element has extents that add up; NVIDIA DALI keeps those of the first input."
     example = """
     >>> fn.cat(left, right, axis_name="W")
     """
@@ -92,6 +95,7 @@ class Cat(_Joining):
                 raise call.problem(f"{axis} is not an axis of {ndim} dimensions", argument="axis")
             axis %= ndim
         others = [d for d in range(ndim) if d != axis]
+        batches = self._fitting(batches, axis, others)
         for index, batch in enumerate(batches):
             differs = (batch.shapes[:, others] != batches[0].shapes[:, others]).any(axis=1)
             if differs.any():
@@ -105,6 +109,21 @@ class Cat(_Joining):
             return batches[0]
         return self._joined(call, batches, axis, layout)
 
+    @staticmethod
+    def _fitting(batches: Sequence[Batch], axis: int, others: Sequence[int]) -> Sequence[Batch]:
+        """The inputs with extents that fit where they have no elements: those of another one, and 0 along the axis."""
+        if all(np.array_equal(batch.shapes[:, others], batches[0].shapes[:, others]) for batch in batches):
+            return batches
+        filled = np.stack([batch.sizes > 0 for batch in batches])
+        shapes = np.stack([batch.shapes for batch in batches])
+        # The first input that has elements stands for the sample, or the first of all.
+        like = shapes[filled.argmax(axis=0), np.arange(len(batches[0]))]
+        unfit = ~filled & (shapes[:, :, others] != like[:, others]).any(axis=2)
+        nothing = like.copy()
+        nothing[:, axis] = 0
+        shapes = np.where(unfit[:, :, None], nothing, shapes)
+        return [batch.replaced(shapes=table) for batch, table in zip(batches, shapes, strict=True)]
+
     @classmethod
     def cases(cls) -> Iterable[Case]:
         left = (samples.tensors([(2, 3), (1, 3), (4, 3)], np.uint8), "HW")
@@ -115,6 +134,11 @@ class Cat(_Joining):
         yield Case((left, left, right), {"axis": -2})
         yield Case((left, bare), {"axis_name": "W"})
         yield Case((left,))
+        empty = samples.tensors([(2, 0), (0, 0), (0, 5)], np.uint8)
+        for axis in (0, 1):
+            yield Case((left, (empty, "HW"), right), {"axis": axis} if axis == 0 else {"axis_name": "H"})
+            yield Case((empty, (left[0], "HW")), {"axis": axis})
+        yield Case((samples.tensors([(2, 0), (0, 0)]), samples.tensors([(3, 2), (0, 0)])))
         yield Case((left, (bare, "XY")))
         yield Case((samples.pictures(), samples.pictures()), {"axis": 2})
         yield Case((samples.pictures(dtype=np.float32), samples.pictures(dtype=np.float32)), {"axis": 1})

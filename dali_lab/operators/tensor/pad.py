@@ -38,7 +38,7 @@ class Pad(Operator):
         Arg("align", "int", None, "Extents become multiples of these, or of the one.", vector=True, tensor=True),
         Arg(
             "shape", "int", None,
-            "Least extents of the chosen axes; -1 takes that of the largest sample, 1 leaves the axis as it is.",
+            "Least extents of the chosen axes; -1 and 0 take that of the largest sample, 1 leaves the axis as it is.",
             vector=True, tensor=True, important=True,
         ),
     )  # fmt: skip
@@ -51,7 +51,7 @@ class Pad(Operator):
             raise self.fail("excludes 'axis_names'; give one of them", "axes")
         shape = None if "shape" in self.connected else self.values["shape"]
         # Samples are compared with each other only where an extent is not given.
-        object.__setattr__(self, "whole_batch", not shape or any(extent < 0 for extent in shape))
+        object.__setattr__(self, "whole_batch", not shape or any(extent <= 0 for extent in shape))
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)
@@ -59,7 +59,7 @@ class Pad(Operator):
         extents = np.take_along_axis(data.shapes, axes, axis=1)
         largest = self._largest(data, axes)
         shape = self._table(call, "shape", count)
-        least = largest if shape is None else np.where(shape < 0, largest, shape)
+        least = largest if shape is None else np.where(shape <= 0, largest, shape)
         wanted = np.maximum(extents, least)
         align = self._table(call, "align", count)
         if align is not None:
@@ -156,6 +156,9 @@ class Pad(Operator):
             {"align": 4},
             {"shape": [1, 1], "align": [4, 2]},
             {"axes": [], "align": 3},
+            {"shape": 0},
+            {"shape": [6, 0]},
+            {"axes": [0], "shape": 0},
         ):
             yield Case((table,), arguments)
         yield Case((samples.pictures(),), {"axis_names": "HW", "align": 16, "fill_value": 7})
