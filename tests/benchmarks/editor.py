@@ -82,8 +82,9 @@ def in_the_browser() -> None:
         page = browser.new_page(viewport={"width": 1600, "height": 1000})
         page.goto(server.address)
         page.wait_for_selector("img[data-node='normalize']")
-        page.keyboard.press("8")
         page.locator('[data-node-id="brightness_contrast"]').first.click(position={"x": 12, "y": 8})
+        page.keyboard.press("8")
+        page.wait_for_selector("img[data-node='normalize'][data-sample='7']")
         page.wait_for_timeout(1500)
         slider = page.locator('[data-testid="inspector"] [data-argument="brightness"] [role="slider"]').first
         box = slider.bounding_box()

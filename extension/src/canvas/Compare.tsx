@@ -1,7 +1,8 @@
 /** Pictures over pictures with a slider between: before and after a node, or two versions of the graph. */
 import { useEffect, useMemo, useRef, useState, type CSSProperties, type PointerEvent } from 'react';
 import type { GraphDocument } from '../core/document';
-import { blobPictures, type OutputResult, type Picture } from '../core/previews';
+import { browserPictures } from '../core/pictures';
+import type { OutputResult, Picture } from '../core/previews';
 import type { PictureRef } from '../core/protocol';
 import { useEditor, useResult, useValue } from './context';
 import { Choice } from './controls/fields';
@@ -92,7 +93,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
   useEffect(() => {
     let current = true;
     const take = (next: (Picture | null)[]): void => {
-      for (const picture of shown.current) if (picture) blobPictures.release(picture.url);
+      for (const picture of shown.current) if (picture) browserPictures.release(picture.url);
       shown.current = next;
       setPictures(next);
     };
@@ -118,7 +119,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
             const bytes = reference ? buffers[reference.buffer] : undefined;
             if (!reference || !bytes) return null;
             const { width, height, mime } = reference;
-            return { url: blobPictures.make(bytes, mime), width, height };
+            return { url: browserPictures.make(bytes, mime), width, height };
           }),
         );
       })
@@ -131,7 +132,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
   }, [editor, document, id, index, iteration, samples, size]);
   useEffect(
     () => () => {
-      for (const picture of shown.current) if (picture) blobPictures.release(picture.url);
+      for (const picture of shown.current) if (picture) browserPictures.release(picture.url);
       shown.current = [];
     },
     [],

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
-import { blobPictures } from '../core/previews';
+import { browserPictures } from '../core/pictures';
 import type { PictureRef } from '../core/protocol';
 import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
@@ -69,7 +69,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
             const bytes = reference ? buffers[reference.buffer] : undefined;
             return {
               value,
-              url: reference && bytes ? blobPictures.make(bytes, reference.mime) : null,
+              url: reference && bytes ? browserPictures.make(bytes, reference.mime) : null,
               error: result.errors[index] ?? null,
             };
           }),
@@ -81,7 +81,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     return () => {
       current = false;
       setShots((before) => {
-        for (const { url } of before) if (url) blobPictures.release(url);
+        for (const { url } of before) if (url) browserPictures.release(url);
         return before;
       });
     };

@@ -15,7 +15,8 @@ import { History } from './history';
 import { autoLayout, missingPositions, NODE_SIZE } from './layout';
 import { moveNodes } from './commands';
 import { Observable } from './observable';
-import { blobPictures, Previews, type Pictures } from './previews';
+import { browserPictures, type Pictures } from './pictures';
+import { Previews } from './previews';
 import {
   PROTOCOL,
   type Bytes,
@@ -114,7 +115,7 @@ export class Editor {
   private stops: (() => void)[] = [];
   private disposed = false;
 
-  constructor(transport: Transport, pictures: Pictures = blobPictures) {
+  constructor(transport: Transport, pictures: Pictures = browserPictures) {
     this.history = new History(emptyDocument());
     this.document = new Observable(this.history.document);
     this.connection = new Connection(transport);

@@ -1,6 +1,7 @@
 /** Results of previews by node, and when to ask for the next one: the latest wins, one at a time. */
 import type { Connection } from './connection';
 import { Observable } from './observable';
+import { browserPictures, type Pictures } from './pictures';
 import type {
   Bytes,
   DoneEvent,
@@ -58,19 +59,6 @@ export interface PreviewStatus {
   error: string | null;
 }
 
-export interface Pictures {
-  make(bytes: Bytes, mime: string): string;
-  release(url: string): void;
-}
-
-/** Pictures as object URLs; a released one lives a little longer, as it may still be on the screen. */
-export const blobPictures: Pictures = {
-  make: (bytes, mime) => URL.createObjectURL(new Blob([bytes as BlobPart], { type: mime })),
-  release: (url) => {
-    setTimeout(() => URL.revokeObjectURL(url), 2000);
-  },
-};
-
 const PATIENCE_MS = 1500;
 
 export class Previews {
@@ -94,7 +82,7 @@ export class Previews {
   constructor(
     private connection: Connection,
     private request: () => Omit<PreviewRequest, 'run'> | null,
-    private pictures: Pictures = blobPictures,
+    private pictures: Pictures = browserPictures,
   ) {}
 
   result(node: string): NodeResult | undefined {

@@ -15,6 +15,7 @@ export class Sync {
   private confirmed: GraphDocument;
   private sent: GraphDocument;
   private timer: ReturnType<typeof setTimeout> | null = null;
+  private due = false;
   private lastSent = 0;
   private connected = false;
 
@@ -77,15 +78,21 @@ export class Sync {
 
   private schedule(): void {
     this.pending.set(true);
-    if (this.timer !== null) return;
-    const wait = Math.max(0, this.lastSent + INTERVAL_MS - Date.now());
-    this.timer = setTimeout(() => this.flush(), wait);
+    if (this.timer !== null || this.due) return;
+    const wait = this.lastSent + INTERVAL_MS - Date.now();
+    if (wait > 0) this.timer = setTimeout(() => this.flush(), wait);
+    else {
+      // Before the page draws what was changed: the session works meanwhile.
+      this.due = true;
+      queueMicrotask(() => this.due && this.flush());
+    }
   }
 
   /** Sends what is not sent yet, at once. */
   flush(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
+    this.due = false;
     if (!this.connected) return;
     const target = this.history.document;
     const base = this.sent;

@@ -2,7 +2,8 @@
 import type { Connection } from '../core/connection';
 import type { GraphDocument } from '../core/document';
 import { Observable } from '../core/observable';
-import { blobPictures, type Picture } from '../core/previews';
+import { browserPictures } from '../core/pictures';
+import type { Picture } from '../core/previews';
 import type { Bytes, PictureRef } from '../core/protocol';
 import type {
   Cost,
@@ -135,7 +136,7 @@ export class GalleryModel {
       variants: result.variants.map((variant) => drawnVariant(variant, take)),
       photographs: result.photographs,
       release: () => {
-        for (const { url } of made) blobPictures.release(url);
+        for (const { url } of made) browserPictures.release(url);
       },
     };
   }
@@ -164,7 +165,7 @@ export class GalleryModel {
   dispose(): void {
     this.disposed = true;
     for (const { before, after } of this.tiles.get().values()) {
-      for (const picture of [before, after]) if (picture) blobPictures.release(picture.url);
+      for (const picture of [before, after]) if (picture) browserPictures.release(picture.url);
     }
     this.tiles.set(new Map());
   }
@@ -199,7 +200,7 @@ function pictureOf(reference: PictureRef | null | undefined, buffers: readonly B
   const bytes = reference ? buffers[reference.buffer] : undefined;
   if (!reference || !bytes) return null;
   return {
-    url: blobPictures.make(bytes, reference.mime),
+    url: browserPictures.make(bytes, reference.mime),
     width: reference.width,
     height: reference.height,
   };
