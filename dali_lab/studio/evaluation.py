@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from dali_lab.errors import DaliLabError, GraphError
 from dali_lab.executor.engine import BatchRun, Engine
@@ -23,7 +23,9 @@ from dali_lab.studio.sources import Sources, digest, file_state, paths_state, va
 
 _POLL = 0.05
 _SHORT = 1.0
-
+_MOMENT = 0.05
+_KEPT_OF_A_NODE = 16
+"""Results of one node: whoever drags a slider soon gets the memory of older ones back, which is faster than new."""
 
 Progress = Callable[[int, int, str], None]
 
@@ -41,8 +43,9 @@ class Evaluator:
 
     def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
-        self.cache: Cache[NodeResult] = Cache(memory)
+        self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
         self.used: set[str] = set()
+        self.pace: dict[str, float] = {}
         self._sources = Sources()
         self._branches = Branches()
         self._pool = ThreadPool(self.threads, "dali-lab-preview")
@@ -355,10 +358,16 @@ class _Run:
                 self.done_steps += count
                 self.progress(self.done_steps, self.total_steps, following.get(node, node))
 
-        def attempt() -> BatchRun:
+        def attempt(chunk: int = 1) -> BatchRun:
             # One sample in a chunk: what fails takes no other sample along.
             engine = Engine(
-                plan, self.owner.threads, self.seeds, chunk=1, keep_going=True, pool=self.owner._pool, progress=report
+                plan,
+                self.owner.threads,
+                self.seeds,
+                chunk=chunk,
+                keep_going=True,
+                pool=self.owner._pool,
+                progress=report,
             )
             for name in self.order:
                 engine.drawn[name] = self._drawn_before(name)
@@ -376,9 +385,13 @@ class _Run:
             self.progress(self.done_steps, self.total_steps, names[0])
         operators = {self.graph.nodes[name].op for name in names}
         compiled, began = compilations(), time.monotonic()
-        run = attempt()
+        once = any(self.kinds[name].in_order for name in names)
+        chunk = 1 if once else self._chunk(operators)
+        run = attempt(chunk)
+        if chunk > 1 and run.failures:
+            run = attempt()
         short = not operators <= self.owner.used and time.monotonic() - began < _SHORT
-        if (short or compilations() != compiled) and not any(self.kinds[name].in_order for name in names):
+        if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
             told, self.progress = self.progress, None
             run = attempt()
@@ -386,6 +399,14 @@ class _Run:
         self.owner.used |= operators
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
+            # What failed is likely to fail again, and then it is told apart by sample at once.
+            seconds = _MOMENT if run.failures else run.seconds.get(name, 0.0) / self.size
+            self.owner.pace[self.graph.nodes[name].op] = seconds
+
+    def _chunk(self, operators: Collection[str]) -> int:
+        """Samples in a chunk: a share for each thread where that is a matter of a moment, judged by the last time."""
+        pace = sum(self.owner.pace.get(op, _MOMENT) for op in operators)
+        return -(-self.size // self.owner.threads) if pace * self.size < _MOMENT else 1
 
     def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
         result = NodeResult(key, count=self.size, seconds=run.seconds.get(name))
@@ -405,7 +426,7 @@ class _Run:
             result.files = _files_state(result, self.graph.nodes[name])
         self.evaluation.results[name] = result
         self.evaluation.computed.add(name)
-        self.owner.cache.put(key, result, result.size())
+        self.owner.cache.put(key, result, result.size(), name)
 
 
 def _ended(error: BaseException, iteration: int) -> BaseException:

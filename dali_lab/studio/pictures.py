@@ -22,6 +22,7 @@ MOST_NUMBERS = 16
 JPEG_QUALITY = 88
 _EXACT_BELOW = 48
 _SAMPLED = 1 << 15
+_STRIP = 16
 
 
 @dataclass(frozen=True)
@@ -173,17 +174,14 @@ def histogram(arrays: Sequence[Array], low_high: tuple[float, float] | None) -> 
     low, high = low_high
     if high <= low:
         return None
-    counts = np.zeros(HISTOGRAM_BINS, np.int64)
-    scale = HISTOGRAM_BINS / (high - low)
-    for array in arrays:
-        if not array.size:
-            continue
-        flat = array.reshape(-1)
-        # An odd step walks through channels and columns instead of meeting the same ones again and again.
-        picked = flat[:: max(1, flat.size // _SAMPLED) | 1].astype(np.float32)
+    each = _SAMPLED // len(arrays)
+    flat = [array.reshape(-1) for array in arrays if array.size]
+    # An odd step walks through channels and columns instead of meeting the same ones again and again.
+    picked = np.concatenate([values[:: max(1, values.size // each) | 1] for values in flat]).astype(np.float32)
+    if flat[0].dtype.kind == "f":
         picked = picked[np.isfinite(picked)]
-        bins = ((picked - np.float32(low)) * np.float32(scale)).astype(np.int32)
-        counts += np.bincount(np.clip(bins, 0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
+    bins = ((picked - np.float32(low)) * np.float32(HISTOGRAM_BINS / (high - low))).astype(np.int32)
+    counts = np.bincount(np.clip(bins, 0, HISTOGRAM_BINS - 1), minlength=HISTOGRAM_BINS)
     return [int(count) for count in counts]
 
 
@@ -256,20 +254,44 @@ def planes(array: Array, layout: str) -> list[Array]:
 
 def fitted(frame: Array, size: int, *, exact: bool = False) -> Array:
     """The frame shrunk so that its longer side has at most `size` pixels; smaller ones stay as they are."""
-    import cv2
-
     height, width = frame.shape[:2]
     if max(height, width) <= size:
         return frame
     scale = size / max(height, width)
     target = (max(1, round(width * scale)), max(1, round(height * scale)))
-    source = np.ascontiguousarray(frame)
+    if frame.shape[2] > 1 and frame[..., 0].flags.c_contiguous:
+        # Planes lie one after the other: bringing all channels together first would cost more than the rest.
+        planes = [_resized(frame[..., channel], target, exact) for channel in range(frame.shape[2])]
+        return np.stack(planes, axis=-1)
+    result = _resized(np.ascontiguousarray(frame), target, exact)
+    return result if result.ndim == 3 else result[..., None]
+
+
+def _resized(source: Array, target: tuple[int, int], exact: bool) -> Array:
+    """The picture at a smaller (width, height): the mean of what lies under each pixel, closely, or the nearest one."""
+    import cv2
+
     if source.dtype == np.bool_:
         source = source.astype(np.uint8)
     elif source.dtype not in (np.uint8, np.uint16, np.int16, np.float32, np.float64):
         source = source.astype(np.float32)
-    result = cv2.resize(source, target, interpolation=cv2.INTER_NEAREST if exact else cv2.INTER_AREA)
-    return result if result.ndim == 3 else result[..., None]
+    if exact:
+        return cv2.resize(source, target, interpolation=cv2.INTER_NEAREST)
+    # Means over whole pixels are many times faster than over parts of them, most of all over two by two.
+    width, height = target
+    if min(target) < _STRIP:
+        return cv2.resize(source, target, interpolation=cv2.INTER_AREA)
+    while source.shape[0] >= 4 * height and source.shape[1] >= 4 * width:
+        source = _shrunk(source, source.shape[1] // 2, source.shape[0] // 2, 2)
+    times = max(1, min(source.shape[0] // height, source.shape[1] // width))
+    source = cv2.resize(source, (width * times, height * times), interpolation=cv2.INTER_LINEAR)
+    return source if times == 1 else _shrunk(source, width, height, times)
+
+
+def _shrunk(source: Array, width: int, height: int, times: int) -> Array:
+    import cv2
+
+    return cv2.resize(source[: height * times, : width * times], (width, height), interpolation=cv2.INTER_AREA)
 
 
 def eight_bits(frame: Array, scale: Scale) -> Array:
@@ -279,7 +301,8 @@ def eight_bits(frame: Array, scale: Scale) -> Array:
     factor = 255.0 / (scale.high - scale.low)
     with np.errstate(invalid="ignore", over="ignore"):
         values = (frame.astype(np.float32) - np.float32(scale.low)) * np.float32(factor) + np.float32(0.5)
-    return np.asarray(np.clip(np.nan_to_num(values, nan=0.0), 0, 255).astype(np.uint8))
+    # Of nan and a number these two give the number.
+    return np.asarray(np.fmin(np.fmax(values, 0), 255).astype(np.uint8))
 
 
 def contact_sheet(frames: list[Array], size: int) -> Array:

@@ -14,6 +14,7 @@ from dali_lab.studio.pictures import (
     display_scale,
     encoded_picture,
     encoded_text,
+    fitted,
     histogram,
     picture,
     positions,
@@ -50,6 +51,30 @@ def test_large_pictures_shrink_and_small_ones_stay() -> None:
     small = picture(sample(1, 7), "HWC", "image", WHOLE, 96)
     assert (small.width, small.height, small.mime) == (7, 1, "image/png")
     assert picture(sample(1000, 2), "HWC", "image", WHOLE, 50).width == 1
+
+
+def _shares(length: int, count: int) -> np.ndarray:
+    """How much of each old pixel each of the new ones gets."""
+    edges, old = np.linspace(0, length, count + 1), np.arange(length)
+    covered = np.minimum(edges[1:, None], old + 1) - np.maximum(edges[:-1, None], old)
+    return np.maximum(covered, 0) * count / length
+
+
+@pytest.mark.parametrize("size", [(90, 120), (251, 320), (480, 641), (1000, 700), (37, 2000), (1, 5000)])
+@pytest.mark.parametrize("kind", ["uint8", "uint16", "float32", "planes"])
+def test_shrunk_pictures_are_means_of_what_is_under_each_pixel(size: tuple[int, int], kind: str) -> None:
+    height, width = size
+    y, x = np.mgrid[:height, :width]
+    waves = np.stack([np.sin(x * 9 / width), np.cos(y * 7 / height), np.sin((x + y) * 8 / (width + height))], axis=-1)
+    frame = 100 + 90 * waves
+    given = frame.astype("float32" if kind == "planes" else kind)
+    if kind == "planes":
+        given = np.ascontiguousarray(given.transpose(2, 0, 1)).transpose(1, 2, 0)
+    small = fitted(given, 64)
+    assert small.dtype == given.dtype and max(small.shape[:2]) == 64
+    rows, columns = (_shares(length, count) for length, count in zip(size, small.shape, strict=False))
+    means = np.einsum("ay,yxc,bx->abc", rows, frame, columns, optimize=True)
+    assert np.abs(small - means).max() < 3
 
 
 @pytest.mark.parametrize(
