@@ -16,7 +16,7 @@ from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, on_register
-from dali_lab.schema.waiting import reason
+from dali_lab.schema.waiting import WAITING, reason
 
 # Modules such as ``fn.readers`` are made below; this lets them be imported by name.
 __path__: list[str] = []
@@ -126,6 +126,8 @@ def _add(operator: type[Operator]) -> None:
             _offer(alias.name, functools.partial(make_old_function, alias, operator))
 
 
+for _waiting in WAITING:
+    _module(_waiting.split(".")[:-1])
 for _operator in all_operators().values():
     _add(_operator)
 on_register(_add)

@@ -6,6 +6,7 @@ The classes are made from the registry, under today's names (``ops.readers.File`
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -16,6 +17,7 @@ from dali_lab.graph.tracing import user_line
 from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, find_operator, on_register
+from dali_lab.schema.waiting import WAITING, reason
 
 # Modules such as ``ops.readers`` are made below; this lets them be imported by name.
 __path__: list[str] = []
@@ -140,10 +142,21 @@ def _module(path: Sequence[str]) -> ModuleType:
         if child is None:
             child = ModuleType(name, f"Operators under ``ops.{'.'.join(path[:depth])}``.")
             child.__path__ = []
+            child.__getattr__ = functools.partial(_missing, name)  # type: ignore[method-assign]
             sys.modules[name] = child
         setattr(module, part, child)
         module = child
     return module
+
+
+def _missing(module: str, name: str) -> Any:
+    raise AttributeError(
+        reason(f"{module}.{name}".partition(".ops.")[2]) or f"module '{module}' has no attribute '{name}'"
+    )
+
+
+def __getattr__(name: str) -> Any:
+    return _missing(__name__, name)
 
 
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:
@@ -175,6 +188,8 @@ def _add(operator: type[Operator]) -> None:
             setattr(_module(path), last, make_class(operator, alias))
 
 
+for _waiting in WAITING:
+    _module(_waiting.split(".")[:-1])
 for _operator in all_operators().values():
     _add(_operator)
 on_register(_add)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 _READERS = "readers of this format come with a later release; readers.file, readers.numpy and external_source are there"
 _VIDEO = "video comes with a later release"
 
@@ -24,7 +26,26 @@ WAITING: dict[str, str] = {
 }
 
 
+@functools.cache
+def _names() -> dict[str, str]:
+    """All names of these operators, as far as all ways of writing them agree, with that under ``fn``."""
+    from dali_lab.schema.aliases import ALIASES
+
+    names = {_plain(alias.name): alias.successor for alias in ALIASES.values() if alias.successor in WAITING}
+    return {**names, **{_plain(name): name for name in WAITING}}
+
+
+def _plain(name: str) -> str:
+    return name.replace("__", ".").replace("_", "").lower()
+
+
 def reason(name: str) -> str:
-    """What an operator waits for, as a sentence, or an empty string for one that nobody plans."""
-    found = WAITING.get(name)
-    return f"fn.{name} is not in this release: {found}" if found else ""
+    """What an operator waits for, as a sentence, or an empty string for one that nobody plans.
+
+    Parameters
+    ----------
+    name
+        As it is called under ``fn`` or ``ops`` or in serialized pipelines, today or in older releases of NVIDIA DALI.
+    """
+    found = _names().get(_plain(name))
+    return f"fn.{found} is not in this release: {WAITING[found]}" if found else ""
