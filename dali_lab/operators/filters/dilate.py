@@ -15,7 +15,7 @@ class Dilate(Morphing):
 
     name = "experimental.dilate"
     title = "Dilate"
-    function = "dilate"
+    greatest = True
     example = """
     >>> fn.experimental.dilate(masks, mask_size=(5, 5))
     """

@@ -15,7 +15,6 @@ class Erode(Morphing):
 
     name = "experimental.erode"
     title = "Erode"
-    function = "erode"
     example = """
     >>> fn.experimental.erode(masks, mask_size=(5, 5))
     """

@@ -17,7 +17,7 @@ def reference(image: np.ndarray, width: int, height: int) -> np.ndarray:
     return np.median(windows, axis=(-2, -1)).astype(image.dtype)
 
 
-@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 5), (9, 9), (3, 7), (1, 5)])
+@pytest.mark.parametrize("size", [(1, 1), (3, 3), (5, 5), (9, 9), (3, 7), (1, 5), (21, 23)])
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int16, np.int32, np.float32])
 def test_is_the_median_of_each_window(size: Any, dtype: Any) -> None:
     for channels in (1, 3):
