@@ -11,7 +11,8 @@ import bisect
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -124,7 +125,7 @@ class EmulatedStream(Stream):
 
         with self.device.lock:
             blocks_then = self.device.arena.blocks()
-            at = self._tick()
+            at = self._noted(variant.label)
             self.queue.append((run, None))
 
     def record(self, *, timing: bool = False) -> EmulatedEvent:
@@ -168,11 +169,18 @@ class EmulatedStream(Stream):
         self.clock[self] = self.clock.get(self, 0) + 1
         return dict(self.clock)
 
+    def _noted(self, what: str) -> dict[EmulatedStream, int]:
+        """Count a piece of work, and put it into the trace."""
+        known = self._tick()
+        if self.device.trace is not None:
+            self.device.trace.append(Traced(self, what, known[self], known))
+        return known
+
     def _put(
         self, what: str, work: Callable[[], None], writes: list[int] | None = None, reads: list[int] | None = None
     ) -> None:
         with self.device.lock:
-            at = self._tick()
+            at = self._noted(what)
             blocks_then = self.device.arena.blocks()
 
             def run() -> None:
@@ -193,6 +201,30 @@ class _Use:
         self.written, self.what = written, what
 
 
+@dataclass(frozen=True)
+class Traced:
+    """A piece of work in a trace.
+
+    Attributes
+    ----------
+    stream, what
+        Where it runs, and what it is, such as a kernel's name.
+    number
+        Which piece of work of its stream it is.
+    known
+        For each stream the number of its last piece of work that is sure to have run before.
+    """
+
+    stream: EmulatedStream
+    what: str
+    number: int
+    known: Mapping[EmulatedStream, int]
+
+    def after(self, other: Traced) -> bool:
+        """Whether it waits for another piece of work; two that do not wait for each other overlap on a GPU."""
+        return self.known.get(other.stream, 0) >= other.number
+
+
 class EmulatedDevice(Device):
     """Host memory and lazy streams.
 
@@ -204,6 +236,11 @@ class EmulatedDevice(Device):
         Bytes that it has.
     exact
         Take each sample's memory on its own, for AddressSanitizer.
+
+    Attributes
+    ----------
+    trace
+        A list that takes note of the work that streams are given; `None` for no trace.
     """
 
     kind = "emulated"
@@ -215,6 +252,7 @@ class EmulatedDevice(Device):
         self.taken = 0
         self.lock = threading.RLock()
         self.host_clock: dict[EmulatedStream, int] = {}
+        self.trace: list[Traced] | None = None
         self.arena = Arena(self, 0, self.lock) if exact else Arena(self, lock=self.lock)
         self._memory: dict[int, tuple[npt.NDArray[np.uint8], int]] = {}
         self._starts: list[int] = []

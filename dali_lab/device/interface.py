@@ -58,9 +58,13 @@ class Stream(ABC):
         It belongs to another library, so that its work is not known.
     descriptors
         Device memory for descriptors, used again each time: the stream keeps the order.
+    ahead
+        It runs ahead of other streams: rather than memory that what they were given last still uses, it takes other
+        memory.
     """
 
     foreign = False
+    ahead = False
 
     def __init__(self, device: Device, name: str) -> None:
         self.device = device

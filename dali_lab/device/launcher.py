@@ -67,17 +67,25 @@ class Launcher:
         finally:
             self.stream.lock.release()
 
-    def batch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
-        """Device memory for samples of these shapes, one after the other; its contents are undefined."""
+    def batch(
+        self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "", groups: npt.NDArray[np.int64] | None = None
+    ) -> Batch:
+        """Device memory for samples of these shapes, one after the other; its contents are undefined.
+
+        `groups` says how many of them belong together, as frames of a sequence do.
+        """
         table = np.asarray(shapes, np.int64)
         if table.ndim != 2:
             table = table.reshape(len(table), -1)
         sizes = table.prod(axis=1) * numpy_dtype(dtype).itemsize
-        if not self.device.arena.slab:  # each sample on its own, so that a memory checker sees its ends
-            blocks = [self.scratch(int(size)) for size in sizes]
-            addresses = np.array([block.address for block in blocks], np.int64)
-            return Batch(addresses, table, dtype, layout, tuple(blocks))
         ends = np.cumsum(sizes)
+        if not self.device.arena.slab:  # each sample on its own, so that a memory checker sees its ends
+            counts = np.ones(len(sizes), np.int64) if groups is None else groups
+            last = np.cumsum(counts)
+            edges = np.concatenate([[0], ends])
+            blocks = [self.scratch(int(n)) for n in edges[last] - edges[last - counts]]
+            starts = np.array([block.address for block in blocks], np.int64) - edges[last - counts]
+            return Batch(np.repeat(starts, counts) + ends - sizes, table, dtype, layout, tuple(blocks))
         block = self.scratch(int(ends[-1]) if len(ends) else 0)
         return Batch(block.address + ends - sizes, table, dtype, layout, (block,))
 

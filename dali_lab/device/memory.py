@@ -67,7 +67,8 @@ class Arena:
     """Pooled memory of one device.
 
     A block that is given back can be had again at once on the stream that used it, since work runs in order there;
-    on another stream only after an event, which the other stream is then told to wait for.
+    on another stream only after an event, which the other stream is then told to wait for. Streams that run ahead do
+    not wait for the last work of another one: copies of one batch would then wait for the kernels of the one before.
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ class Arena:
         self._cuts: list[tuple[int, int]] = []  # where blocks begin and how long they are, for the emulated device
         # What references drop, at any moment and in any thread, is put back when memory is next asked for.
         self._returned: deque[tuple[int, int, dict[Stream, int]]] = deque()
+        self._unissued: list[tuple[int, int, dict[Stream, int]]] = []
         self._lock = lock or threading.RLock()
 
     def allocate(self, nbytes: int, stream: Stream, *, fresh: bool = False) -> Block:
@@ -130,7 +132,8 @@ class Arena:
         with self._lock:
             self._drain()
             for found in list(self._free):
-                if self._slabs.get(found.address) == found.nbytes:
+                issued = all(number < user.issued for user, number in found.users.items())
+                if issued and self._slabs.get(found.address) == found.nbytes:
                     for stream, number in found.users.items():
                         self.event_of(stream, number).synchronize()
                     self._free.remove(found)
@@ -141,9 +144,14 @@ class Arena:
         return given
 
     def _cut(self, size: int, stream: Stream, fresh: bool) -> int:
-        found = None if fresh else self._best(size, stream)
+        found = None if fresh else self._best(size, stream, stream.ahead)
         if found is None:
-            found = self._grow(size)
+            try:
+                found = self._grow(size)
+            except OutOfDeviceMemory:
+                found = self._best(size, stream, False) if stream.ahead and not fresh else None
+                if found is None:
+                    raise
         for user, number in found.users.items():
             if user is not stream:
                 stream.wait(self.event_of(user, number))
@@ -155,8 +163,11 @@ class Arena:
             found.nbytes -= size
         return address
 
-    def _best(self, size: int, stream: Stream) -> _Range | None:
-        """The smallest range that fits, those first that need no waiting; none whose users' work is not issued."""
+    def _best(self, size: int, stream: Stream, ahead: bool) -> _Range | None:
+        """The smallest range that fits, those first that need no waiting; none whose users' work is not issued.
+
+        With `ahead` none either that the last work of another stream uses, if that has not run.
+        """
         chosen: tuple[bool, int] | None = None
         best = None
         for found in self._free:
@@ -169,6 +180,8 @@ class Arena:
                 event = user.marked(number)
                 if event is not None and event.done():
                     del found.users[user]
+            if ahead and any(user is not stream and number >= user.issued - 1 for user, number in found.users.items()):
+                continue
             rank = (any(user is not stream for user in found.users), found.nbytes)
             if chosen is None or rank < chosen:
                 chosen, best = rank, found
@@ -219,15 +232,22 @@ class Arena:
         self._cuts[first:last] = [(address, size)]
 
     def _drain(self) -> None:
+        self._returned.extend(self._unissued)
+        self._unissued = []
         while self._returned:
             self._put_back(*self._returned.popleft())
 
     def _put_back(self, address: int, size: int, users: dict[Stream, int]) -> None:
+        if not self.slab and any(number >= user.issued for user, number in users.items()):
+            self._unissued.append((address, size, users))
+            return
         self.in_use -= size
+        for user in [user for user in users if user.foreign]:  # what it was given until now may use the memory
+            users[user] = user.issued
+            user.mark()
         if not self.slab:
             for user, number in users.items():
-                if number < user.issued:
-                    self.event_of(user, number).synchronize()
+                self.event_of(user, number).synchronize()
             del self._slabs[address]
             self.held -= size
             self.device.give(address)

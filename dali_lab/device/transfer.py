@@ -14,14 +14,21 @@ if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Stream
 
 TRANSFER = "transfer"
+UPLOAD = "upload"
 
 
 def to_device(batch: Batch, gpu: Launcher) -> Batch:
-    """The batch in memory of the launcher's device, ready for its stream."""
-    if batch.device is not None:
-        gpu.use(batch)
-        return batch
-    return gpu.upload(batch) if batch.nbytes else batch
+    """The batch in memory of the launcher's device, ready for its stream.
+
+    It is copied on a stream of its own, while kernels of batches before it run.
+    """
+    if batch.device is None and batch.nbytes:
+        stream = gpu.device.stream(UPLOAD)
+        stream.ahead = True
+        with Launcher(stream) as copies:
+            batch = copies.upload(batch)
+    gpu.use(batch)
+    return batch
 
 
 def to_host(batch: Batch, stream: Stream) -> Batch:
@@ -45,7 +52,7 @@ def to_host(batch: Batch, stream: Stream) -> Batch:
 def upload(batch: Batch, device: Device) -> Batch:
     """The batch in memory of a device."""
     with Launcher(device.stream(TRANSFER)) as gpu:
-        return to_device(batch, gpu)
+        return gpu.upload(batch) if batch.device is None and batch.nbytes else batch
 
 
 def download(batch: Batch) -> Batch:

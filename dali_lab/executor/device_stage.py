@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
-from dali_lab.device.transfer import TRANSFER, to_device, to_host
+from dali_lab.device.transfer import TRANSFER, UPLOAD, to_device, to_host
 from dali_lab.errors import OperatorError
 from dali_lab.executor.device_memory import memory_table
 from dali_lab.executor.plan import COMPUTE, DECODE, bare
@@ -48,7 +48,9 @@ def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
     local: dict[Edge, Batch] = {}
     failed: set[str] = set()
     uses = _last_uses(stage)
-    with Launcher(engine.device.stream(stage.steps[0].stream)) as gpu:
+    stream = engine.device.stream(stage.steps[0].stream)
+    stream.ahead = stream.name == DECODE
+    with Launcher(stream) as gpu:
         for place, step in enumerate(stage.steps):
             if run.cancelled:
                 return
@@ -106,7 +108,7 @@ def _make_room(engine: Engine) -> None:
     """Wait for what is under way on the device, and give unused memory back."""
     device = engine.device
     assert device is not None
-    for name in (COMPUTE, DECODE, TRANSFER):
+    for name in (UPLOAD, COMPUTE, DECODE, TRANSFER):
         device.stream(name).synchronize()
     device.arena.trim()
     device.relieve()

@@ -89,7 +89,7 @@ class Call:
             table = table.reshape(self.count, -1)
         self._check_shapes(table, dtype)
         if self.gpu is not None:
-            batch = self.gpu.batch(table, dtype, layout)
+            batch = self.gpu.batch(table, dtype, layout, self.repeat)
             batch.sources = self.sources
             return batch
         if self.place is not None and self.repeat is None:

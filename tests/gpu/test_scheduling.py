@@ -296,3 +296,88 @@ def test_nothing_on_the_way_waits_for_the_device() -> None:
     assert len(kernels) >= 4 * 2
     assert all((output.as_cpu().as_array() == 2).all() for output in outputs)
     pipeline.close()
+
+
+def test_copies_of_a_batch_overlap_with_kernels_of_the_batch_before() -> None:
+    device = placement.find_device("emulated")
+    assert isinstance(device, EmulatedDevice)
+    device.stream("compute").synchronize()
+    count = 8
+    pipeline = Pipeline(2, 2, 0, gpu="emulated", prefetch_queue_depth=3)
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 300, 300, 3), np.uint8), layout="HWC").gpu()
+        pipeline.set_outputs(fn.gaussian_blur(fn.brightness_contrast(fn.flip(images), brightness=2.0), sigma=1.0))
+    device.trace = []
+    outputs = [pipeline.run()[0] for _ in range(count)]
+    trace, device.trace = device.trace, None
+    copies = [work for work in trace if work.stream.name == "upload" and work.what == "an upload"]
+    first = [work for work in trace if work.what.startswith("gather")]
+    assert min(len(copies), len(first)) >= count
+    for number in range(1, count):
+        assert first[number].after(copies[number]), "kernels wait for the copies of their batch"
+        assert not copies[number].after(first[number - 1]), "copies wait for kernels of the batch before"
+    assert all((output.as_cpu().as_array() == 2).all() for output in outputs)
+    held = device.arena.held
+    for _ in range(30):
+        outputs = list(pipeline.run())
+    assert device.arena.held == held, "memory for being ahead is bounded"
+    pipeline.close()
+
+
+def test_memory_that_another_library_used_is_waited_for_once() -> None:
+    device = EmulatedDevice()
+    theirs, ours = device.stream("theirs"), device.stream("ours")
+    theirs.foreign = True
+    theirs.issued = 1
+    with Launcher(ours) as gpu:
+        data = gpu.upload(_batch())
+    for owner in data.owners:
+        owner.ready_on(theirs)
+        owner.used_on(theirs)
+    theirs.download(np.empty(75, np.uint8), int(data.addresses[0]))
+    place = int(data.addresses[0])
+    del data, owner
+    ours.ahead = True
+    with Launcher(ours) as gpu:
+        other = gpu.upload(_batch())
+    assert int(other.addresses[0]) != place, "what the other library does with it has not run"
+    del other
+    theirs.synchronize()
+    with Launcher(ours) as gpu:
+        again = gpu.batch(_batch(4).shapes, types.UINT8, "HWC")
+    assert again.nbytes == 300 and device.arena.held <= 4 << 20
+    ours.synchronize()
+
+
+def test_memory_that_unissued_work_uses_is_not_given_back() -> None:
+    for exact in (False, True):
+        device = EmulatedDevice(exact=exact)
+        with Launcher(device.stream("compute")) as gpu:
+            data = gpu.upload(_batch())
+            out = gpu.batch(data.shapes, data.dtype, "HWC")
+            copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
+            del data
+            device.arena.trim()
+        assert (download(out).array(2) == _batch().array(2)).all()
+        del out, gpu
+        device.stream("compute").synchronize()
+        device.stream("transfer").synchronize()
+        device.arena.trim()
+        with Launcher(device.stream("compute")) as gpu:
+            gpu.scratch(1)
+        assert device.arena.in_use < 1 << 18
+
+
+def test_sequences_keep_their_frames_together_where_each_sample_is_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = EmulatedDevice(exact=True)
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: device)
+    rng = np.random.default_rng(2)
+    videos = [rng.integers(0, 255, (count, 6, 5, 3)).astype(np.uint8) for count in (1, 3, 2)]
+    pipeline = Pipeline(3, 1, 0, gpu="emulated")
+    with pipeline:
+        frames = fn.external_source(source=lambda: videos, layout="FHWC").gpu()
+        pipeline.set_outputs(fn.flip(fn.brightness_contrast(frames, brightness=1.0)))
+    output = pipeline.run()[0].as_cpu()
+    for index, video in enumerate(videos):
+        assert (output.at(index) == video[:, :, ::-1]).all()
+    pipeline.close()
