@@ -108,7 +108,7 @@ class DebugPipeline(Pipeline):
             self._condition_stack = ConditionStack()
         with self:
             result = self._function()
-            outputs = result if isinstance(result, (tuple, list)) else () if result is None else (result,)
+            outputs = result if isinstance(result, tuple) else () if result is None else (result,)
             adopted = [self._adopted(item) for item in outputs]
             nodes = as_outputs([item if node is None else node for item, node in zip(outputs, adopted, strict=True)])
         self._iteration += 1

@@ -19,7 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
-    """What a pipeline returns, as nodes: constants become nodes, nested lists are refused.
+    """What a pipeline returns, as nodes: constants and lists of numbers become nodes, nested lists are refused.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def pipeline_def(
             define = converted(function)
         with pipeline:
             result = define(*args, **for_function)
-        pipeline.set_outputs(*(result if isinstance(result, (tuple, list)) else () if result is None else (result,)))
+        pipeline.set_outputs(*(result if isinstance(result, tuple) else () if result is None else (result,)))
         return pipeline
 
     make._is_pipeline_def = True  # type: ignore[attr-defined]

@@ -52,8 +52,8 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
 
     Returns
     -------
-    DataNode, tuple of DataNode, or None
-        One node for each output; `None` for an operator without outputs.
+    DataNode or list of DataNode
+        One node for each output; a list of them where there is not exactly one.
 
     Raises
     ------
@@ -79,9 +79,7 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
         nodes = pipeline._recorded(call, device)
     if (call.preserve or not nodes) and call.pipeline is not None:
         call.pipeline.add_sink(DataNode(call, 0, device))
-    if not nodes:
-        return None
-    return nodes[0] if len(nodes) == 1 else nodes
+    return nodes[0] if len(nodes) == 1 else list(nodes)
 
 
 def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -98,7 +96,7 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
     # A name belongs to the first; the others have it with a number.
     with suggesting(kwargs["name"]) if kwargs.get("name") else contextlib.nullcontext():
         results += [call_operator(name, each, others, together) for each in sets[1:]]
-    if isinstance(results[0], tuple):
+    if isinstance(results[0], list):
         return [list(column) for column in zip(*results, strict=True)]
     return results
 

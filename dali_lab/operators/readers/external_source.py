@@ -103,9 +103,7 @@ class ExternalSource(Operator):
         if given.get("parallel") and given.get("batch") is None:
             given["batch"] = True
         nodes = call_operator(cls.name, (), given)
-        if given.get("num_outputs") is None:
-            return nodes
-        return list(nodes) if isinstance(nodes, tuple) else [nodes]
+        return [nodes] if given.get("num_outputs") is not None and not isinstance(nodes, list) else nodes
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:
@@ -152,6 +150,7 @@ class ExternalSource(Operator):
         self._epoch = 0
         self._fed: deque[Batch] = deque()
         self._last: Batch | None = None
+        self._kinds: dict[int, dict[str, Any]] = {}
         self._arrived = threading.Condition()
         self._closed = False
 
@@ -172,9 +171,12 @@ class ExternalSource(Operator):
     def convert(self, index: int, data: Any, limit: int | None, layout: str | None = None) -> Batch:
         """Data for one output as a batch, checked against the declaration."""
         dtype: DALIDataType | None = self._each("dtype", index)
+        declared = self._each("layout", index)
+        if layout and declared and layout != declared:
+            raise OperatorError(f"expects data with the layout '{declared}', got '{layout}'")
         return incoming_batch(
             data,
-            layout=(self._each("layout", index) if layout is None else layout) or None,
+            layout=(declared if layout is None else layout) or None,
             dtype=None if dtype is NO_TYPE else dtype,
             ndim=self._each("ndim", index),
             limit=limit,
@@ -221,7 +223,24 @@ class ExternalSource(Operator):
             raise self.fail(
                 f"gave batches of different sizes for its outputs: {[len(batch) for batch in batches]}", "source"
             )
+        self._check_alike(batches)
         return Draw(sizes.pop(), batches)
+
+    def _check_alike(self, batches: Sequence[Batch]) -> None:
+        """Refuse batches of another kind than those before; empty ones have no kind, and a layout may come later."""
+        for index, batch in enumerate(batches):
+            if not len(batch):
+                continue
+            before = self._kinds.get(index, {})
+            kind = {"type": str(batch.dtype), "number of dimensions": batch.ndim, "layout": batch.layout}
+            for what, value in kind.items():
+                if before.get(what) and before[what] != value:
+                    raise OperatorError(
+                        f"the {what} of the data changed from {before[what]} to {value or 'none'} between batches",
+                        operator=self.name,
+                        node=self.node,
+                    )
+            self._kinds[index] = kind
 
     def _next_fed(self) -> Batch:
         with self._arrived:

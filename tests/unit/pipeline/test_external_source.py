@@ -161,7 +161,37 @@ def test_named_inputs_and_feeding(depth: int) -> None:
     assert [pipeline.run()[0].at(0)[0] for _ in range(4)] == [0, 1, 2, 3]
     with pytest.raises(RuntimeError, match="no batch was fed"):
         pipeline.run()
-    assert pipeline.run(input=np.ones((1, 1)))[0].at(0)[0] == 1
+    assert pipeline.run(input=np.ones((1, 1), np.int64))[0].at(0)[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "words"),
+    [
+        ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3), np.float32)}, "type of the data changed from"),
+        ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3, 4))}, "number of dimensions of the data changed from 1"),
+        ({"data": np.zeros((2, 3)), "layout": "X"}, {"data": np.zeros((2, 3))}, "layout of the data changed from X"),
+        ({"data": np.zeros((2, 3))}, {"data": np.zeros((2, 3)), "layout": "X"}, ""),
+        ({"data": np.zeros((2, 3))}, {"data": np.zeros((1, 9))}, ""),
+    ],
+)
+def test_batches_stay_of_one_kind(first: dict[str, Any], second: dict[str, Any], words: str) -> None:
+    pipeline = fed(settings={"prefetch_queue_depth": 1})
+    pipeline.feed_input("input", **first)
+    pipeline.run()
+    pipeline.feed_input("input", **second)
+    if not words:
+        pipeline.run()
+        return
+    with pytest.raises(dali_lab.DaliLabError, match=words):
+        pipeline.run()
+    pipeline.feed_input("input", **first)
+    pipeline.run()
+
+
+def test_a_layout_other_than_the_declared_one_is_refused() -> None:
+    pipeline = fed(layout="X")
+    with pytest.raises(dali_lab.DaliLabError, match="expects data with the layout 'X', got 'Y'"):
+        pipeline.feed_input("input", np.zeros((2, 3)), layout="Y")
 
 
 def test_the_last_batch_is_repeated() -> None:
@@ -186,7 +216,7 @@ def test_feeding_other_arrays() -> None:
     pipeline.feed_input("input", torch.ones((2, 3)), layout="W")
     (out,) = pipeline.run()
     assert out.layout() == "W" and out.as_array().tolist() == [[1.0] * 3] * 2
-    pipeline.feed_input("input", [torch.zeros(2), torch.ones(4)])
+    pipeline.feed_input("input", [torch.zeros(2), torch.ones(4)], layout="W")
     (out,) = pipeline.run()
     assert out.shape() == [(2,), (4,)]
     pipeline.feed_input("input", out)
