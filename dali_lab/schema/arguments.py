@@ -161,7 +161,7 @@ class Arg:
         if self.type in ("string", "layout") and isinstance(value, words):
             return self._word(str(value))
         if self.type in _ENUMS:
-            return self._enum(value)
+            return self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
         raise ArgumentTypeError(
             f"takes {_article(self.describe_type())}, got {value!r} ({type(value).__name__})", argument=self.name
         )
@@ -194,6 +194,11 @@ class Arg:
             pass
         hint = nearest(str(value), kind.__members__)
         raise ArgumentTypeError(f"takes a {kind.__name__}, got {value!r}{hint}", argument=self.name)
+
+    def _element_type(self, value: types.DALIDataType) -> types.DALIDataType:
+        if not types.UINT8 <= value <= types.BOOL:
+            raise ArgumentError(f"takes a type of numbers, got {value.name}", argument=self.name)
+        return value
 
     def _check_range(self, value: float) -> None:
         low, high = self.minimum, self.maximum

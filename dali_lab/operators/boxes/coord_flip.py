@@ -61,8 +61,9 @@ class CoordFlip(Operator):
             raise call.problem(f"takes points of 1 to 3 coordinates, the same in all samples, got {width}")
         layout = self.value("layout") or _AXES[:width]
         for letter in _AXES[:width]:
-            if letter not in layout:
-                raise call.problem(f"'{letter}' is not in '{layout}'", argument="layout")
+            if letter not in layout[:width]:
+                place = "" if letter not in layout else f" the {width} coordinates that points have in"
+                raise call.problem(f"'{letter}' is not in{place} '{layout}'", argument="layout")
         out = call.allocate(points.shapes, points.dtype, points.layout)
         if call.gpu is not None:
             letters = layout[:width]

@@ -13,7 +13,14 @@ from dali_lab.types import UINT8
 
 def _tiles(name: str, direction: str) -> Arg:
     return Arg(
-        name, "int", REQUIRED, f"Number of tiles across the {direction}.", minimum=1, soft_maximum=16, important=True
+        name,
+        "int",
+        REQUIRED,
+        f"Number of tiles across the {direction}.",
+        minimum=1,
+        maximum=1024,
+        soft_maximum=16,
+        important=True,
     )
 
 
@@ -58,10 +65,14 @@ class Clahe(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
-        wrong = ~np.isin(data.shapes[:, 2], (1, 3))
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"takes 1 or 3 channels, got {data.shapes[index, 2]}", sample=index)
+        for wrong, message in (
+            (~np.isin(data.shapes[:, 2], (1, 3)), "takes 1 or 3 channels"),
+            (data.sizes == 0, "takes images that are not empty"),
+        ):
+            if wrong.any():
+                index = int(wrong.argmax())
+                shape = " x ".join(map(str, data.shapes[index]))
+                raise call.problem(f"{message}, got {shape}", sample=index)
         out = call.allocate(data.shapes, UINT8, data.layout)
         if call.gpu is None:
             self._by_opencv(call, data, out)
@@ -85,10 +96,9 @@ class Clahe(Operator):
         clahe = cv2.createCLAHE(self.value("clip_limit"), (self.value("tiles_x"), self.value("tiles_y")))
         luma_only = self.value("luma_only")
         sources, targets = data.arrays(), out.arrays()
-        for index in np.flatnonzero(data.sizes).tolist():
+        for source, target in zip(sources, targets, strict=True):
             if call.cancelled():
                 break
-            source, target = sources[index], targets[index]
             if source.shape[2] == 1:
                 clahe.apply(source, target)
             elif luma_only:
@@ -116,6 +126,8 @@ class Clahe(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         some = {"tiles_x": 4, "tiles_y": 4, "clip_limit": 2.0}
         yield ErrorCase((samples.pictures(),), {"tiles_x": 4, "tiles_y": 4}, words=("clip_limit", "must be given"))
-        yield ErrorCase((samples.pictures(),), {**some, "tiles_x": 0}, words=("tiles_x", "0", "at least 1"))
+        yield ErrorCase((samples.pictures(),), {**some, "tiles_x": 0}, words=("tiles_x", "0", "[1, 1024]"))
         yield ErrorCase((samples.pictures(channels=2),), some, words=("1 or 3 channels", "2"))
         yield ErrorCase((samples.pictures(dtype=np.float32),), some, words=("FLOAT", "UINT8"))
+        yield ErrorCase((samples.pictures(((4, 5), (0, 5), (4, 5))),), some, words=("empty", "sample 1", "0 x 5 x 3"))
+        yield ErrorCase((samples.pictures(),), {**some, "tiles_y": 1 << 40}, words=("tiles_y", "[1, 1024]"))

@@ -71,6 +71,10 @@ class ColorSpaceConversion(Operator):
             raise call.problem(
                 f"{self.value('image_type').name} has {channels} channels, got {data.shapes[index, -1]}", sample=index
             )
+        if (data.sizes == 0).any():
+            index = int((data.sizes == 0).argmax())
+            shape = " x ".join(map(str, data.shapes[index]))
+            raise call.problem(f"takes images that are not empty, got {shape}", sample=index)
         shapes = data.shapes.copy()
         shapes[:, -1] = self._matrix.shape[0]
         out = call.allocate(shapes, UINT8, data.layout)
@@ -94,6 +98,7 @@ class ColorSpaceConversion(Operator):
         yield ErrorCase((samples.pictures(),), {"image_type": RGB}, words=("output_type", "must be given"))
         yield ErrorCase((samples.pictures(channels=1),), wanted, words=("3 channels", "1"))
         yield ErrorCase((samples.pictures(dtype=np.float32),), wanted, words=("UINT8", "FLOAT"))
+        yield ErrorCase((samples.pictures(((4, 5), (4, 0), (4, 5))),), wanted, words=("empty", "sample 1", "4 x 0 x 3"))
         yield ErrorCase((samples.pictures(),), {"image_type": RGB, "output_type": 77}, words=("output_type", "77"))
 
 

@@ -30,6 +30,10 @@ class Equalize(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:
             raise call.problem(f"takes UINT8, got {data.dtype.name}")
+        if (data.sizes == 0).any():
+            index = int((data.sizes == 0).argmax())
+            shape = " x ".join(map(str, data.shapes[index]))
+            raise call.problem(f"takes images that are not empty, got {shape}", sample=index)
         out = call.allocate(data.shapes, UINT8, data.layout)
         one = np.ones(len(data), np.int64)
         channel = data.layout.find("C")
@@ -58,3 +62,4 @@ class Equalize(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(dtype=np.uint16),), words=("UINT16", "UINT8"))
         yield ErrorCase((samples.volumes(),), words=("DHWC",))
+        yield ErrorCase((samples.pictures(((4, 5), (0, 5), (4, 5))),), words=("empty", "sample 1", "0 x 5 x 3"))

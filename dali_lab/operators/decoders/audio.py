@@ -43,6 +43,7 @@ class Audio(Operator):
             "Rate to resample to; 0 leaves a file at its own.",
             tensor=True,
             minimum=0.0,
+            maximum=1e9,
             unit="Hz",
             important=True,
         ),

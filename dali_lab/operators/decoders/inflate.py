@@ -128,6 +128,8 @@ class Inflate(Operator):
         offsets, sizes = call.lists("chunk_offsets", np.int64), call.lists("chunk_sizes", np.int64)
         result = []
         for index, length in enumerate(lengths.tolist()):
+            if offsets is not None and not len(offsets[index]):
+                raise call.problem("must have at least one offset", argument="chunk_offsets", sample=index)
             if offsets is None:
                 assert sizes is not None
                 ends = np.cumsum(sizes[index])

@@ -83,6 +83,7 @@ class Numpy(Operator):
         yield ErrorCase(([good, good[:5]],), words=("sample 1", "not a NumPy file"))
         yield ErrorCase(([good[:50]],), words=("sample 0", "ends within its header"))
         yield ErrorCase(([good[:140]],), words=("sample 0", "ends", "48"))
+        yield ErrorCase(([np.append(good, good[:9])],), words=("sample 0", "9 bytes follow"))
         yield ErrorCase(([_encoded(np.zeros(3, ">f4"))],), words=("big-endian",))
         yield ErrorCase(([_encoded(np.zeros(3, "c8"))],), words=("c8",))
         yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
@@ -107,7 +108,7 @@ def _in_place(data: Batch) -> Batch | None:
     offsets = np.array([header.offset for header in found], np.int64)[group]
     ends = offsets + np.array([header.nbytes for header in found], np.int64)[group]
     addresses = data.addresses + offsets
-    if (ends > sizes).any() or (offsets > HEAD).any() or (addresses % numpy_dtype(first.dtype).itemsize).any():
+    if (ends != sizes).any() or (offsets > HEAD).any() or (addresses % numpy_dtype(first.dtype).itemsize).any():
         return None
     shapes = np.array([header.shape for header in found], np.int64).reshape(len(found), -1)[group]
     return Batch(addresses, shapes, first.dtype, "", data.owners, data.sources)
@@ -122,8 +123,11 @@ def decoded(data: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
         If they are none.
     """
     header = parse_header(data[: 65536 + 12].tobytes())
-    if len(data) - header.offset < header.nbytes:
+    found = len(data) - header.offset
+    if found < header.nbytes:
         raise CodecError(f"the file ends before its {header.nbytes} bytes of elements")
+    if found > header.nbytes:
+        raise CodecError(f"{found - header.nbytes} bytes follow its {header.nbytes} bytes of elements")
     elements = np.frombuffer(data, np.uint8, header.nbytes, header.offset).copy().view(numpy_dtype(header.dtype))
     array = elements.reshape(header.shape, order="F" if header.fortran_order else "C")
     return np.asarray(array, order="C")

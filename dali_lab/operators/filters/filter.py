@@ -111,8 +111,9 @@ class Filter(Operator):
         if self.value("mode") == "valid":
             shapes[:, spatial] -= windows.shapes - 1
         for wrong, message in (
+            (data.sizes == 0, "takes images that are not empty"),
             ((windows.shapes < 1).any(axis=1), "the window is empty"),
-            ((shapes[:, spatial] < 1).any(axis=1) & (data.sizes > 0), "the window is larger than the image"),
+            ((shapes[:, spatial] < 1).any(axis=1), "the window is larger than the image"),
         ):
             if wrong.any():
                 raise call.problem(message, sample=int(wrong.argmax()))

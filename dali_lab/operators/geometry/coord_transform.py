@@ -138,7 +138,7 @@ class CoordTransform(Operator):
             raise call.problem(
                 f"must be a matrix or a number in each sample, got {batch.ndim} dimensions", argument=name
             )
-        if length % columns or not length:
+        if not columns or not length or length % columns:
             raise call.problem(f"{length} values do not make a matrix of {columns} columns", argument=name)
         if batch is not None and len(batch) and batch.shapes[0, -1] != columns:
             raise call.problem(f"has {batch.shapes[0, -1]} columns, the points need {columns}", argument=name)

@@ -108,7 +108,13 @@ class Erase(Operator):
 
     def _rectangles(self, call: Call, axes: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Anchors and extents, ``float32[N, R, A]`` both; samples of fewer rectangles get some of no extent."""
+        if not axes:
+            raise call.problem("names no axis to erase along", argument="axes")
         anchors, extents = self._rows(call, "anchor"), self._rows(call, "shape")
+        for name, rows in (("anchor", anchors), ("shape", extents)):
+            for index, row in enumerate(rows):
+                if not np.isfinite(row).all():
+                    raise call.problem(f"{row.tolist()} is not finite", argument=name, sample=index)
         for index in range(max(len(anchors), len(extents))):
             anchor, extent = anchors[min(index, len(anchors) - 1)], extents[min(index, len(extents) - 1)]
             if anchor.size not in (0, extent.size):

@@ -154,6 +154,8 @@ def verify_crop(values: Any, connected: Any) -> None:
     elif given("crop_h") != given("crop_w"):
         missing = "crop_w" if given("crop_h") else "crop_h"
         raise ArgumentError("'crop_h' and 'crop_w' must be given together", argument=missing)
+    elif given("crop_d") and not given("crop_w"):
+        raise ArgumentError("must be given together with 'crop_h' and 'crop_w'", argument="crop_d")
 
 
 def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
@@ -167,6 +169,7 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
     size = shapes.copy()
     deep = "F" if "F" in layout and "D" not in layout else "D"
     letters = [letter for letter in (deep, "H", "W") if letter in layout]
+    names = {letter: f"crop_{'d' if letter == deep else letter.lower()}" for letter in letters}
     columns: dict[str, npt.NDArray[Any]] = {}
     if operator.has("crop"):
         count = _length(call, "crop")
@@ -175,11 +178,15 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
             raise call.problem(f"takes {len(letters)} values for layout {layout}, got {count}", argument="crop")
         columns = {letter: table[:, i] for i, letter in enumerate((deep + "HW")[-count:]) if letter in letters}
     else:
-        names = {letter: f"crop_{'d' if letter == deep else letter.lower()}" for letter in letters}
         columns = {letter: call.numbers(name) for letter, name in names.items() if operator.has(name)}
     truncate = operator.values.get("rounding") == "truncate"
     for letter, column in columns.items():
         axis = layout.index(letter)
+        unusable = ~(np.abs(column) < 2**31)
+        if unusable.any():
+            name = "crop" if operator.has("crop") else names[letter]
+            index = int(unusable.argmax())
+            raise call.problem(f"{column[index]:g} is no extent", argument=name, sample=index)
         wanted = column.astype(np.int64)
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")

@@ -86,6 +86,7 @@ class CudaKernel(Operator):
 
     @staticmethod
     def _run_source(call: Call, source: Any, inputs: tuple[Batch, ...], out: Batch, numbers: Any) -> None:
+        from dali_lab.kernels.cuda.host import CompileError
         from dali_lab.kernels.cuda.kernel import short
         from dali_lab.kernels.cuda.user import AXES, user_kernel
 
@@ -97,10 +98,18 @@ class CudaKernel(Operator):
                 raise call.problem(f"takes at most {AXES} dimensions, got {batch.ndim}")
             columns.setdefault(name, batch.addresses)
             columns[f"{name}_shape"] = np.pad(batch.shapes, ((0, 0), (0, AXES - batch.ndim)))
-        if call.gpu is not None:
-            kernel.launch(call.gpu, (), out.sizes, columns)
-        else:
-            kernel.run_on_host((), out.sizes, columns)
+        try:
+            if call.gpu is not None:
+                kernel.launch(call.gpu, (), out.sizes, columns)
+            else:
+                kernel.run_on_host((), out.sizes, columns)
+        except CompileError as error:
+            types = ", ".join(batch.dtype.name for batch in inputs)
+            raise call.problem(
+                f"the source of {source.name!r} does not compile for {types} into {out.dtype.name}"
+                f" (elements of FLOAT16 go through widen and saturate)\n{error}",
+                argument="kernel",
+            ) from error
 
     @staticmethod
     def _run_function(call: Call, kernel: Any, inputs: tuple[Batch, ...], out: Batch, numbers: Any) -> None:
@@ -130,7 +139,12 @@ class CudaKernel(Operator):
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
+        from dali_lab.kernels.cuda.user import register as add
+
+        add("dali_lab_example", source=_EXAMPLE)
         yield ErrorCase((samples.pictures(),), {"kernel": "dali_lab_exampel"}, words=("kernel", "register"))
+        half = samples.pictures(dtype=np.float16)
+        yield ErrorCase((half,), {"kernel": "dali_lab_example"}, words=("kernel", "does not compile", "FLOAT16"))
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

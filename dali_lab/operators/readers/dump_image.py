@@ -57,8 +57,13 @@ class DumpImage(Operator):
             raise call.problem(f"takes images of 1 or 3 channels that are not empty, got {shape}", sample=index)
         for index, image in enumerate(data.arrays()):
             name = f"{call.start + index}-{self.value('suffix')}-{call.iteration}.ppm"
-            with open(name, "wb") as file:
-                file.write(as_text(image))
+            try:
+                with open(name, "wb") as file:
+                    file.write(as_text(image))
+            except OSError as error:
+                raise call.problem(
+                    f"cannot write {name!r}: {error.strerror}", argument="suffix", sample=index
+                ) from error
         return data
 
     @classmethod

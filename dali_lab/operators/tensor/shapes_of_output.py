@@ -20,7 +20,11 @@ def integer_table(call: Call, batch: Batch, argument: str) -> npt.NDArray[np.int
     """
     if not batch.is_uniform():
         raise call.problem("must have as many elements in each sample", argument=argument)
+    if batch.ndim > 1 and (batch.sizes != 1).any():
+        raise call.problem(f"must be a number or a list in each sample, got {batch.ndim} dimensions", argument=argument)
     values = stacked(batch)
+    if values.dtype.kind == "f" and not (np.abs(values) < 2**63).all():
+        raise call.problem("must be whole numbers, got nan, infinity or more than 64 bits hold", argument=argument)
     return values.reshape(len(batch), -1).astype(np.int64)
 
 
