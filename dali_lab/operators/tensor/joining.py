@@ -80,7 +80,8 @@ class Cat(_Joining):
         if self.has("axis") and self.has("axis_name"):
             raise self.fail("excludes 'axis_name'; give one of them", "axis")
 
-    def run(self, call: Call, *batches: Batch) -> Batch:
+    def run(self, call: Call, *inputs: Batch) -> Batch:
+        batches: Sequence[Batch] = inputs
         self._check_kinds(call, batches)
         ndim = batches[0].ndim
         layout = batches[0].layout
