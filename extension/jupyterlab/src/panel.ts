@@ -106,6 +106,7 @@ export class GraphPanel extends Widget {
     this.handle?.dispose();
     this.handle = null;
     this.transport?.dispose();
+    this.keepSharedKernel();
     Signal.clearData(this);
     super.dispose();
   }
@@ -194,6 +195,16 @@ export class GraphPanel extends Widget {
     super.onActivateRequest(message);
     if (this.handle) this.handle.focus();
     else this.node.focus();
+  }
+
+  /** A notebook or another document that works in the same kernel goes on when this document is closed. */
+  private keepSharedKernel(): void {
+    const { sessionContext } = this.context;
+    const { session } = sessionContext;
+    if (!session?.kernel) return;
+    for (const { id, kernel } of sessionContext.sessionManager.running())
+      if (id !== session.id && kernel?.id === session.kernel.id)
+        sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
   }
 
   private get readOnly(): boolean {

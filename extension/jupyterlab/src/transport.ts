@@ -8,6 +8,8 @@ import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transpor
 /** How long a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
 const RETRY_MS = 2000;
+/** How long a comm may take to get a shell of its own in the kernel. */
+const SHELL_MS = 3000;
 const TARGET = 'dali_lab.session';
 /** Imports without a trace in the person's names or history. */
 const IMPORT = `__import__("dali_lab.studio.jupyter")`;
@@ -137,6 +139,11 @@ export class KernelTransport implements Transport {
       return;
     }
     const comm = kernel.createComm(TARGET);
+    await ownShell(kernel, comm);
+    if (attempt !== this.attempt) {
+      comm.dispose();
+      return;
+    }
     comm.onMsg = (message: KernelMessage.ICommMsgMsg): void => {
       const buffers = (message.buffers ?? []).map(bytesOf);
       this.deliver(this.hooks.incoming(message.content.data as unknown as Message), buffers);
@@ -293,6 +300,14 @@ async function prepare(kernel: Kernel.IKernelConnection, trans: TranslationBundl
   return /No module named .dali_lab/.test(content.evalue)
     ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
     : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
+}
+
+/** Waits for the shell that a comm gets in kernels that have several: messages over two shells overtake each other. */
+async function ownShell(kernel: Kernel.IKernelConnection, comm: Kernel.IComm): Promise<void> {
+  const { subshellStarted } = comm as Kernel.IComm & { subshellStarted?: Promise<void> };
+  if (!kernel.supportsSubshells || !subshellStarted) return;
+  const patience = new Promise<void>((resolve) => setTimeout(resolve, SHELL_MS));
+  await Promise.race([subshellStarted.catch(() => undefined), patience]);
 }
 
 function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {
