@@ -40,6 +40,8 @@ class Launcher:
     ----------
     launches, uploads
         How many there were, for statistics and tests.
+    culprit
+        The name under which work was put together (see :meth:`time`) that could not be started.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -47,7 +49,9 @@ class Launcher:
         self.device: Device = stream.device
         self.launches = 0
         self.uploads = 0
-        self._work: list[Callable[[], None]] = []
+        self.culprit = ""
+        self._name = ""
+        self._work: list[tuple[str, Callable[[], None]]] = []
         self._kept: list[Any] = []
         self._times: list[tuple[str, Event]] = []
         self._afterwards: list[Callable[[Event], None]] = []
@@ -93,7 +97,7 @@ class Launcher:
         """Device memory that a kernel may use; drop it when the launches that use it have been put together."""
         block = self.device.arena.allocate(nbytes, self.stream)
         address, size = block.address, block.nbytes
-        self._work.append(lambda: self.device.poison(self.stream, address, size))
+        self.then(lambda: self.device.poison(self.stream, address, size))
         return block
 
     def constant(self, values: npt.NDArray[Any]) -> int:
@@ -113,13 +117,13 @@ class Launcher:
         """Launch over a table of samples, of which the largest has work for `most` threads."""
         address = self.constant(table)
         blocks = (min(_MOST_BLOCKS, -(-most // _THREADS)), min(_MOST_ROWS, len(table)))
-        self._work.append(lambda: self.stream.launch(variant, blocks, _THREADS, address, param))
+        self.then(lambda: self.stream.launch(variant, blocks, _THREADS, address, param))
         self.launches += 1
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """Copy within the device."""
         if nbytes:
-            self._work.append(lambda: self.stream.copy(target, source, nbytes))
+            self.then(lambda: self.stream.copy(target, source, nbytes))
 
     def upload(self, batch: Batch) -> Batch:
         """A batch of the CPU on the device: one copy, from pinned memory, for all of its samples."""
@@ -156,7 +160,7 @@ class Launcher:
 
     def then(self, work: Callable[[], None]) -> None:
         """Put other work for the stream in its place (decoders, kernels of the user); called by :meth:`issue`."""
-        self._work.append(work)
+        self._work.append((self._name, work))
 
     def afterwards(self, work: Callable[[Event], None]) -> None:
         """Call something with the event that marks the end of this work, once it has been issued."""
@@ -164,7 +168,8 @@ class Launcher:
 
     def time(self, name: str) -> None:
         """Begin to count time for a name, and end to count it for the one before; see :meth:`times`."""
-        self._work.append(lambda: self._times.append((name, self.stream.record(timing=True))))
+        self._name = name
+        self.then(lambda: self._times.append((name, self.stream.record(timing=True))))
 
     def times(self) -> list[tuple[str, Event, Event]]:
         """Names that were timed in what has been issued, with the events between which their work runs."""
@@ -178,12 +183,21 @@ class Launcher:
     def issue(self) -> Event:
         """Upload the descriptors, start all work that was put together, and mark its end."""
         self._end_chunk()
-        for block, staging, used in self._chunks:
-            self.stream.upload(block.address, staging.data[:used])
-            self.uploads += 1
-        work, self._work = self._work, []
-        for start in work:
-            start()
+        try:
+            for block, staging, used in self._chunks:
+                self.stream.upload(block.address, staging.data[:used])
+                self.uploads += 1
+            work, self._work = self._work, []
+            for name, start in work:
+                self.culprit = name
+                start()
+            self.culprit = ""
+        finally:
+            event = self._finish()
+        return event
+
+    def _finish(self) -> Event:
+        """Mark the end of what was started, after which what was kept for it may go."""
         event = self.stream.mark()
         for staging in [staging for _, staging, _ in self._chunks] + self._kept:
             if isinstance(staging, Staging):
@@ -196,7 +210,7 @@ class Launcher:
         return event
 
     def _send(self, address: int, data: Bytes) -> None:
-        self._work.append(lambda: self.stream.upload(address, data))
+        self.then(lambda: self.stream.upload(address, data))
 
     def _begin_chunk(self, nbytes: int) -> None:
         self._end_chunk()

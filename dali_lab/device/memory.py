@@ -121,7 +121,13 @@ class Arena:
         return Block(self, address, size, stream)
 
     def reserve(self, nbytes: int) -> None:
-        """Take memory from the device beforehand, so that this much is held in all."""
+        """Take memory from the device beforehand, so that this much is held in all.
+
+        Raises
+        ------
+        OutOfDeviceMemory
+            If there is not so much.
+        """
         with self._lock:
             if self.slab and self.held < nbytes:
                 self._grow(nbytes - self.held)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.executor.plan import Plan, bare
 from dali_lab.graph.graph import Edge
+
+if TYPE_CHECKING:
+    from dali_lab.device.memory import Arena
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,16 @@ def memory_table(plan: Plan, sizes: Mapping[Edge, tuple[int, int]]) -> MemoryTab
         default=0,
     )
     return MemoryTable(tuple(rows), peak)
+
+
+def reserve(plan: Plan, sizes: Mapping[Edge, tuple[int, int]], arena: Arena) -> None:
+    """Take what two batches need, one that is used and one that is made, once the first has shown its sizes.
+
+    So later batches of that size take nothing from the device, which would make it wait. Where there is not so much,
+    nothing is taken.
+    """
+    with contextlib.suppress(OutOfDeviceMemory):
+        arena.reserve(2 * memory_table(plan, sizes).peak)
 
 
 def _mib(nbytes: int) -> str:

@@ -16,7 +16,7 @@ from dali_lab.graph.graph import Edge
 
 if TYPE_CHECKING:
     from dali_lab.executor.engine import BatchRun, Engine
-    from dali_lab.executor.plan import Stage
+    from dali_lab.executor.plan import Stage, Step
 
 
 def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
@@ -28,80 +28,137 @@ def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
 
     try:
         try:
-            _put_together(engine, run, stage)
-        except OutOfDeviceMemory:
+            _DeviceStage(engine, run, stage).put_together()
+        except _Failed as failed:
+            if not isinstance(failed.error, OutOfDeviceMemory):
+                raise
             # Batches before this one may have finished by now; with their memory there may be enough.
             _make_room(engine)
-            _put_together(engine, run, stage)
-    except OutOfDeviceMemory as error:
-        step = stage.steps[0]
-        run.failures.append((step.node.id, 0, run.size, explain(out_of_memory(engine, error), step, [])))
-    except Exception as error:  # what the device refuses: memory, a kernel that does not compile
-        step = stage.steps[0]
+            _DeviceStage(engine, run, stage).put_together()
+    except _Failed as failed:
+        step, error = failed.step, failed.error
+        if isinstance(error, OutOfDeviceMemory):
+            error = out_of_memory(engine, error)
         run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
 
 
-def _put_together(engine: Engine, run: BatchRun, stage: Stage) -> None:
-    from dali_lab.executor.engine import explain, run_step
+class _Failed(Exception):
+    """What the device refuses (memory, a kernel that does not compile), and at which step."""
 
-    assert engine.device is not None
-    local: dict[Edge, Batch] = {}
-    failed: set[str] = set()
-    uses = _last_uses(stage)
-    stream = engine.device.stream(stage.steps[0].stream)
-    stream.ahead = stream.name == DECODE
-    with Launcher(stream) as gpu:
-        for place, step in enumerate(stage.steps):
-            if run.cancelled:
-                return
-            edges = [bare(edge) for edge in step.node.inputs]
-            connections = {name: bare(edge) for name, edge in step.node.connections.items()}
-            needed = [*edges, *connections.values()]
-            if any(edge.node in failed or (edge not in local and edge not in run.values) for edge in needed):
-                failed.add(step.node.id)
-                continue
-            began = time.perf_counter()
-            gpu.time(step.node.id)
-            inputs: list[Batch] = []
-            try:
-                for index, edge in enumerate(edges):
-                    if index in step.operator.cpu_inputs:
-                        inputs.append(_on_host(engine, run, edge, local, gpu))
-                        continue
-                    if edge not in local:
-                        if run.values[edge].device is None:
-                            engine.count_transfer(edge, "gpu", run.values[edge])
-                        local[edge] = to_device(run.values[edge], gpu)
-                    inputs.append(local[edge])
-                arguments = {name: _on_host(engine, run, edge, local, gpu) for name, edge in connections.items()}
-                count = len(inputs[0]) if inputs else engine.count(run, stage)
-                call = engine.make_call(run, stage, step, arguments, inputs, 0, count)
-                call.gpu = gpu
-                results = run_step(step, call, inputs, check=False)
-                results = tuple(to_device(batch, gpu) for batch in results)
-            except OutOfDeviceMemory:
-                raise
-            except Exception as error:  # every failure of an operator travels to whoever waits for the batch
-                run.failures.append((step.node.id, 0, run.size, explain(error, step, inputs)))
-                failed.add(step.node.id)
-                if not engine.keep_going:
+    def __init__(self, step: Step, error: Exception) -> None:
+        super().__init__(str(error))
+        self.step = step
+        self.error = error
+
+
+class _DeviceStage:
+    """A stage of one batch while it is put together.
+
+    Attributes
+    ----------
+    step
+        The step that is put together now.
+    local
+        Results that are needed further on.
+    """
+
+    def __init__(self, engine: Engine, run: BatchRun, stage: Stage) -> None:
+        assert engine.device is not None
+        self.engine, self.run, self.stage = engine, run, stage
+        stream = engine.device.stream(stage.steps[0].stream)
+        stream.ahead = stream.name == DECODE
+        self.gpu = Launcher(stream)
+        self.step = stage.steps[0]
+        self.local: dict[Edge, Batch] = {}
+        self.failed: set[str] = set()
+
+    def put_together(self) -> None:
+        """Put all steps together and issue them.
+
+        Raises
+        ------
+        _Failed
+            With what the device refuses.
+        """
+        try:
+            with self.gpu:
+                if not self._put_steps_together():
                     return
-                continue
-            run.seconds[step.node.id] += time.perf_counter() - began
-            for output, batch in enumerate(results):
-                local[Edge(step.node.id, output)] = batch
-                engine.count_device_memory(Edge(step.node.id, output), batch)
-                if engine.memory is not None:
-                    run.count_memory(Edge(step.node.id, output), batch)
-            inputs.clear()
-            for edge in uses[place]:
-                local.pop(edge, None)
-        gpu.time("")
-        gpu.afterwards(lambda event: engine.device_times.extend(gpu.times()))
-    engine.collect_device_times()
-    for edge in stage.exports:
-        if edge in local:
-            run.parts[edge][0] = local[edge]
+        except Exception as error:
+            raise _Failed(self._culprit(), error) from error
+        self.engine.collect_device_times()
+        for edge in self.stage.exports:
+            if edge in self.local:
+                self.run.parts[edge][0] = self.local[edge]
+
+    def _put_steps_together(self) -> bool:
+        uses = _last_uses(self.stage)
+        for step, unused in zip(self.stage.steps, uses, strict=True):
+            if self.run.cancelled:
+                return False
+            self.step = step
+            needed = map(bare, step.node.edges())
+            if any(e.node in self.failed or (e not in self.local and e not in self.run.values) for e in needed):
+                self.failed.add(step.node.id)
+            elif not self._put_step_together(step) and not self.engine.keep_going:
+                return False
+            for edge in unused:
+                self.local.pop(edge, None)
+        self.gpu.time("")
+        self.gpu.afterwards(lambda event: self.engine.device_times.extend(self.gpu.times()))
+        return True
+
+    def _put_step_together(self, step: Step) -> bool:
+        """Put the work of one step together; whether its operator did not fail."""
+        from dali_lab.executor.engine import explain, run_step
+
+        engine, run = self.engine, self.run
+        began = time.perf_counter()
+        self.gpu.time(step.node.id)
+        inputs: list[Batch] = []
+        try:
+            for index, edge in enumerate(map(bare, step.node.inputs)):
+                on_cpu = index in step.operator.cpu_inputs
+                inputs.append(self._on_host(edge) if on_cpu else self._on_device(edge))
+            arguments = {name: self._on_host(bare(edge)) for name, edge in step.node.connections.items()}
+            count = len(inputs[0]) if inputs else engine.count(run, self.stage)
+            call = engine.make_call(run, self.stage, step, arguments, inputs, 0, count)
+            call.gpu = self.gpu
+            results = tuple(to_device(batch, self.gpu) for batch in run_step(step, call, inputs, check=False))
+        except OutOfDeviceMemory:
+            raise
+        except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+            at = self._culprit()
+            run.failures.append((at.node.id, 0, run.size, explain(error, at, inputs if at is step else [])))
+            self.failed.add(step.node.id)
+            return False
+        run.seconds[step.node.id] += time.perf_counter() - began
+        for output, batch in enumerate(results):
+            edge = Edge(step.node.id, output)
+            self.local[edge] = batch
+            engine.count_device_memory(edge, batch)
+            if engine.memory is not None:
+                run.count_memory(edge, batch)
+        return True
+
+    def _on_device(self, edge: Edge) -> Batch:
+        if edge not in self.local:
+            batch = self.run.values[edge]
+            if batch.device is None:
+                self.engine.count_transfer(edge, "gpu", batch)
+            self.local[edge] = to_device(batch, self.gpu)
+        return self.local[edge]
+
+    def _on_host(self, edge: Edge) -> Batch:
+        """An input that is read on the CPU; what this stage makes itself is issued and waited for."""
+        if edge not in self.local or edge in self.run.values:
+            return self.engine.on_host(self.run, edge)
+        self.gpu.issue()
+        return to_host(self.local[edge], self.gpu.stream)
+
+    def _culprit(self) -> Step:
+        """The step whose work could not be started, or else the one that is put together now."""
+        return next((step for step in self.stage.steps if step.node.id == self.gpu.culprit), self.step)
 
 
 def _make_room(engine: Engine) -> None:
@@ -126,14 +183,6 @@ def out_of_memory(engine: Engine, error: OutOfDeviceMemory) -> OperatorError:
         f" are free; batches hold {arena.in_use >> 20}. A smaller batch_size or prefetch_queue_depth, or other nodes on"
         f" the CPU, need less.{known}"
     )
-
-
-def _on_host(engine: Engine, run: BatchRun, edge: Edge, local: dict[Edge, Batch], gpu: Launcher) -> Batch:
-    """An input that is read on the CPU; what this stage makes itself is issued and waited for."""
-    if edge not in local or edge in run.values:
-        return engine.on_host(run, edge)
-    gpu.issue()
-    return to_host(local[edge], gpu.stream)
 
 
 def _last_uses(stage: Stage) -> list[list[Edge]]:

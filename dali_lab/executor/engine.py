@@ -15,6 +15,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.device_memory import reserve
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.plan import Plan, Stage, Step, bare
@@ -237,7 +238,7 @@ class Engine:
             self.plan.close()
 
     def count_device_memory(self, edge: Edge, batch: Batch) -> None:
-        """Note how large a result on the device is; the arena is given what the plan needs when it is known."""
+        """Note how large a result on the device is."""
         most = int(batch.sizes.max(initial=0)) * batch.itemsize
         with self._lock:
             total, largest = self.device_memory.get(edge, (0, 0))
@@ -364,6 +365,8 @@ class Engine:
             self._last = None
         self._in_flight.discard(run)
         self._finished += 1
+        if self.device is not None and self._own_pool and self._finished == 1 and not run.failures:
+            reserve(self.plan, self.device_memory, self.device.arena)
         # An engine on another one's threads is made for a single batch, and there are many of them.
         if self._own_pool and self._finished in _SETTLED:
             release_compiler()

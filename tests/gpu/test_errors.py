@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dali_lab
 from dali_lab import Pipeline, fn
 from dali_lab.device import cuda
+from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.device.interface import DeviceError
 from dali_lab.executor import placement
 
@@ -88,3 +90,34 @@ def test_a_cap_on_memory_in_several_units() -> None:
     total = 16 << 30
     sizes = [cuda.memory_size(text, total) for text in ("8GiB", "500MiB", "0.5", "50%", "1000000")]
     assert sizes == [8 << 30, 500 << 20, 8 << 30, 8 << 30, 1000000]
+
+
+def test_what_cannot_be_started_is_told_of_the_node_it_belongs_to() -> None:
+    from dali_lab.plugin import cuda as kernels
+
+    kernels.register("wrong", source="__device__ void wrong(const Sample& s, i64 i) { s.out[i] = nonsense; }")
+    pipeline = Pipeline(2, 1, 0, gpu="emulated")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC").gpu()
+        flipped = fn.flip(images, name="flipped")
+        odd = fn.experimental.cuda_kernel(flipped, kernel="wrong", name="odd")
+        pipeline.set_outputs(fn.flip(odd, name="again"))
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)node 'odd'.*run_wrong.*nonsense"):
+        pipeline.run()
+    pipeline.close()
+
+
+def test_a_sample_larger_than_memory_is_told_with_its_node_and_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = EmulatedDevice(capacity=8 << 20)
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: small)
+    pipeline = Pipeline(1, 1, 0, gpu="emulated")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((1, 400, 400, 3), np.uint8), layout="HWC").gpu()
+        flipped = fn.flip(images, name="flipped")
+        pipeline.set_outputs(fn.resize(flipped, size=(4000, 4000), name="large"))
+    with pytest.raises(dali_lab.DaliLabError) as caught:
+        pipeline.run()
+    message = str(caught.value)
+    assert "node 'large'" in message and "out of GPU memory" in message and "tried once more" in message
+    assert "flipped " in message and "0.5 MiB" in message, message
+    pipeline.close()

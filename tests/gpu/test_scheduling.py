@@ -115,6 +115,27 @@ def test_the_arena_grows_no_more_after_the_first_batches() -> None:
     pipeline.close()
 
 
+def test_memory_is_planned_when_the_first_batch_has_shown_its_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = EmulatedDevice()
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: device)
+    pipeline = Pipeline(2, 1, 0, gpu="emulated", prefetch_queue_depth=1)
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 100, 100, 3), np.uint8), layout="HWC").gpu()
+        pipeline.set_outputs(fn.resize(images, size=(700, 700)))
+    reserved: list[int] = []
+    monkeypatch.setattr(device.arena, "reserve", reserved.append)
+    outputs = pipeline.run()
+    assert len(reserved) == 1 and reserved[0] >= 2 * (2 * 700 * 700 * 3)
+    taken: list[int] = []
+    take = device.take
+    monkeypatch.setattr(device, "take", lambda nbytes: taken.append(nbytes) or take(nbytes))
+    for _ in range(6):
+        outputs = pipeline.run()
+    assert not taken, "later batches take nothing from the device"
+    assert (outputs[0].as_cpu().as_array() == 1).all()
+    pipeline.close()
+
+
 def _pipeline(gpu: str, size: int = 40, **settings: Any) -> Pipeline:
     place = "cpu" if gpu == "never" else "gpu"
     pipeline = Pipeline(4, 2, 0, seed=5, gpu=gpu, **settings)
