@@ -13,6 +13,8 @@ from dali_lab.kernels.cuda.kernel import Kernel, Variant, all_kernels
 from dali_lab.kernels.cuda.user import UserKernel, UserSource
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
+REGISTERS = 128
+"""Registers of a thread with which 512 threads still fit on a multiprocessor."""
 
 
 def _installed() -> bool:
@@ -30,7 +32,7 @@ def _check(variant: Variant, architecture: str) -> int:
     made = nvrtc.compile_text(variant.device_source(), architecture, variant.label, ("--ptxas-options=-v",))
     assert made.cubin
     assert made.spills == 0, f"{variant.label} spills {made.spills} bytes on {architecture}"
-    assert 0 < made.registers <= 128, f"{variant.label} needs {made.registers} registers on {architecture}"
+    assert 0 < made.registers <= REGISTERS, f"{variant.label} needs {made.registers} registers on {architecture}"
     return made.registers
 
 
