@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.types import numpy_dtype
+from dali_lab.types import DALIDataType, numpy_dtype
 
 Array = npt.NDArray[Any]
 WORTH_COPYING = 32768
@@ -58,3 +59,10 @@ def flat(batch: Batch) -> Array:
 def stacked(batch: Batch) -> Array:
     """All samples of a batch of one shape as ``[N, ...]``, copied together where they do not lie so."""
     return gathered(batch).stacked()
+
+
+def over_elements(function: Callable[[Array], Array], batch: Batch, dtype: DALIDataType) -> Batch:
+    """A new batch of the same shapes, from a function of all elements in one row, whose result becomes `dtype`."""
+    result = np.ascontiguousarray(function(flat(gathered(batch))), numpy_dtype(dtype))
+    sizes = batch.sizes * result.itemsize
+    return Batch(result.ctypes.data + np.cumsum(sizes) - sizes, batch.shapes, dtype, batch.layout, (result,))

@@ -11,9 +11,13 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, Reduction
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.types import numpy_dtype
+from dali_lab.types import FLOAT, INT16, INT32, UINT8, numpy_dtype
 
 Array = npt.NDArray[Any]
+
+
+_COMPILED = (UINT8, INT16, INT32, FLOAT)
+"""Types for which there is a kernel over samples of different shapes."""
 
 
 def limit(kind: np.dtype[Any], *, lowest: bool) -> Any:
@@ -32,9 +36,22 @@ class _Extreme(Reduction):
 
     def run(self, call: Call, data: Batch) -> Batch:
         start = limit(numpy_dtype(data.dtype), lowest=self.of_nothing_is_lowest)
-        return self.reduced(call, data, self.axes_of(call, data), data.dtype, self._extreme, start=start)
+        return self.reduced(call, data, self.axes_of(call, data), data.dtype, start=start)
 
-    def _extreme(self, out: Array, data: Array, axes: tuple[int, ...]) -> None:
+    def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
+        from dali_lab.kernels.cpu import totals
+        from dali_lab.kernels.cpu.memory import like, rows
+
+        kind = numpy_dtype(data.dtype)
+        extents = totals.levels(data.shapes, axes)
+        if extents is None or data.dtype not in _COMPILED:
+            return False
+        start = kind.type(limit(kind, lowest=self.of_nothing_is_lowest))
+        which = totals.LARGEST if self.of_nothing_is_lowest else totals.LEAST
+        totals.extremes(which, rows(data.addresses), rows(out.addresses), extents, start, like(kind))
+        return True
+
+    def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:
         # NaN is passed over; of nothing, the result is the type's own limit.
         start = limit(out.dtype, lowest=self.of_nothing_is_lowest)
         np.copyto(out, type(self).pick(data, axis=axes, keepdims=True, initial=start))

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import is_contiguous, is_small, stacked
+from dali_lab.batch.dense import flat, is_contiguous, over_elements
+from dali_lab.batch.promotion import is_float, is_integer
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import DALIDataType
+from dali_lab.types import BOOL, FLOAT, FLOAT16, INT8, INT16, INT32, UINT8, UINT16, DALIDataType, numpy_dtype
 
 Array = npt.NDArray[Any]
+_SUMMED = {
+    UINT8: UINT8,
+    BOOL: UINT8,
+    INT8: INT16,
+    INT16: INT16,
+    UINT16: INT32,
+    INT32: INT32,
+    FLOAT16: FLOAT,
+    FLOAT: FLOAT,
+}
+"""Types of which a kernel forms sums, and the types that it takes in place of them."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
     Arg(
@@ -77,14 +88,12 @@ class Reduction(Operator):
         data: Batch,
         axes: tuple[int, ...],
         dtype: DALIDataType,
-        function: Callable[..., None],
         others: tuple[Batch, ...] = (),
         **on_gpu: Any,
     ) -> Batch:
-        """A new batch whose reduced axes have one element (or are gone), filled by `function`.
+        """A new batch whose reduced axes have one element, or are gone.
 
-        ``function(out, data, axes, *others)`` gets arrays, of the whole chunk or of one sample; reduced axes are
-        still there in `out`, with one element. The kernel of the GPU gets `on_gpu` and the operator's name.
+        The kernel of the GPU gets `on_gpu` and the operator's name.
         """
         kept_shapes = data.shapes.copy()
         kept_shapes[:, list(axes)] = 1
@@ -92,20 +101,75 @@ class Reduction(Operator):
         kept = [axis for axis in range(data.ndim) if keep or axis not in axes]
         layout = "".join(data.layout[axis] for axis in kept) if data.layout else ""
         out = call.allocate(np.ascontiguousarray(kept_shapes[:, kept]), dtype, layout)
-        full = out.replaced(shapes=kept_shapes)
         if not int(out.sizes.sum()):
             return out
         if call.gpu is not None:
             call.kernels("reductions").reduce(self.name.rpartition(".")[2], data, out, axes, **on_gpu)
             return out
-        batches = (data, *others)
+        full = out.replaced(shapes=kept_shapes)
         with np.errstate(all="ignore"):
-            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_contiguous(
-                full
-            ):
-                inner = tuple(axis + 1 for axis in axes)
-                function(stacked(full), stacked(data), inner, *(stacked(other) for other in others))
-            else:
+            if not axes or not self.in_one_pass(data, full, axes, *others):
                 for index in range(len(data)):
-                    function(full.array(index), data.array(index), axes, *(other.array(index) for other in others))
+                    self.reduce(full.array(index), data.array(index), axes, *(each.array(index) for each in others))
         return out
+
+    def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
+        """Fill `out`, whose reduced axes have one element, by one kernel over the chunk, if there is one for it."""
+        raise NotImplementedError
+
+    def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:
+        """Fill the result of one sample, of any type; `axes` may be empty."""
+        raise NotImplementedError
+
+
+class Summing(Reduction):
+    """Base of the reductions that add something up: numbers, squares, or squares of distances from a mean."""
+
+    summand: ClassVar[str] = "SUM"
+
+    def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
+        from dali_lab.kernels.cpu import totals
+        from dali_lab.kernels.cpu.memory import like, rows
+
+        whole = is_integer(out.dtype)
+        extents = totals.levels(data.shapes, axes)
+        summed = _SUMMED.get(data.dtype)
+        if extents is None or summed is None or not is_contiguous(out) or out.dtype == BOOL:
+            return False
+        if whole and is_float(data.dtype):
+            return False
+        if data.dtype == BOOL:
+            data = data.replaced(dtype=UINT8)
+        elif data.dtype != summed:
+            data = over_elements(lambda values: values, data, summed)
+        sizes = out.sizes
+        about = steps = sizes[:0]
+        if others:
+            about, steps = others[0].addresses, np.asarray(others[0].sizes != 1, np.int64)
+        total = np.zeros(int(sizes.sum()), np.int64 if whole else np.float64)
+        totals.accumulate(
+            getattr(totals, self.summand), rows(data.addresses), extents, np.cumsum(sizes) - sizes,
+            rows(about), steps, total, like(numpy_dtype(data.dtype)),
+        )  # fmt: skip
+        count = np.repeat(data.shapes[:, list(axes)].prod(axis=1), sizes)
+        self.finish(flat(out), total.astype(accumulator(numpy_dtype(out.dtype)), copy=False), count)
+        return True
+
+    def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:
+        kind = accumulator(out.dtype)
+        total = np.add.reduce(self.summands(data, kind, *others), axis=axes, dtype=kind, keepdims=True)
+        self.finish(out, total, np.asarray(np.prod([data.shape[axis] for axis in axes], dtype=np.int64)))
+
+    def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
+        """What is added up, in the type `kind`."""
+        return data
+
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        """Fill `out` with what a sum of `count` elements, in the type in which it was formed, comes to."""
+        raise NotImplementedError
+
+
+def accumulator(dtype: npt.DTypeLike) -> np.dtype[Any]:
+    """The type in which numbers are added up for a result: float64 for floats; integers wrap in their own."""
+    kind = np.dtype(dtype)
+    return np.dtype(np.float64) if kind.kind == "f" else kind

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from dali_lab import types
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.reductions.reducing import AXES, DATA, Reduction
-from dali_lab.operators.reductions.sums import count_of, over_count
+from dali_lab.operators.reductions.reducing import AXES, DATA, Summing
+from dali_lab.operators.reductions.sums import over_count
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 _REASON = "NVIDIA DALI adds in float32, in another order"
 
 
-class _Spread(Reduction):
+class _Spread(Summing):
     inputs = (
         DATA,
         Input("mean", kind="tensor", doc="The mean: a scalar, or of the shape that is left after the reduction."),
@@ -29,6 +29,7 @@ class _Spread(Reduction):
         Arg("ddof", "int", 0, "Subtracted from the number of elements in the divisor; 1 gives an unbiased variance."),
     )
     differs = "A mean of one element serves all results, also where some axes are left (NVIDIA DALI reads beyond it)."
+    summand = "SPREAD"
     root = False
 
     def run(self, call: Call, data: Batch, mean: Batch) -> Batch:
@@ -46,16 +47,21 @@ class _Spread(Reduction):
                 raise call.problem(f"a mean of shape {have} does not fit a result of shape {want}", sample=sample)
             fitting = mean.replaced(shapes=kept)
         ddof = self.value("ddof")
-        return self.reduced(call, data, axes, types.FLOAT, self._spread, (fitting,), mean=fitting, ddof=ddof)
+        return self.reduced(call, data, axes, types.FLOAT, (fitting,), mean=fitting, ddof=ddof)
 
-    def _spread(self, out: Array, data: Array, axes: tuple[int, ...], mean: Array) -> None:
+    def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:
         if not axes:
             out[...] = 0  # as in NVIDIA DALI, whatever the mean
-            return
-        apart = np.subtract(data if data.dtype == np.float64 else data.astype(np.float32), mean)
-        np.multiply(apart, apart, out=apart)
-        total = np.add.reduce(apart, axis=axes, keepdims=True, dtype=np.float64)
-        variance = over_count(total, count_of(data.shape, axes) - self.value("ddof"), out.dtype)
+        else:
+            super().reduce(out, data, axes, *others)
+
+    def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
+        apart = np.subtract(data if data.dtype == np.float64 else data.astype(np.float32), others[0])
+        result: Array = np.multiply(apart, apart, out=apart)
+        return result
+
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        variance = over_count(total, count - self.value("ddof"), out.dtype)
         np.copyto(out, np.sqrt(variance) if self.root else variance, casting="unsafe")
 
     @classmethod

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab import types
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.promotion import is_float, is_signed
-from dali_lab.operators.reductions.reducing import AXES, Reduction
+from dali_lab.operators.reductions.reducing import AXES, Summing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.types import DALIDataType
 
@@ -19,73 +19,30 @@ Array = npt.NDArray[Any]
 _REASON = "NVIDIA DALI adds in float32, in another order"
 
 
-def accumulator(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The type in which numbers are added up for a result: float64 for floats; integers wrap in their own."""
-    kind = np.dtype(dtype)
-    return np.dtype(np.float64) if kind.kind == "f" else kind
-
-
-def count_of(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
-    """Number of elements that one result is made of."""
-    return int(np.prod([shape[axis] for axis in axes], dtype=np.int64))
-
-
-def add_up(out: Array, data: Array, axes: tuple[int, ...]) -> None:
-    """Sum along axes."""
-    np.copyto(out, np.add.reduce(data, axis=axes, dtype=accumulator(out.dtype), keepdims=True), casting="unsafe")
-
-
-def average(out: Array, data: Array, axes: tuple[int, ...]) -> None:
-    """Mean along axes; the fraction of integer results is dropped."""
-    total = np.add.reduce(data, axis=axes, dtype=accumulator(out.dtype), keepdims=True)
-    divided(out, total, count_of(data.shape, axes))
-
-
-def divided(out: Array, total: Array, count: int) -> None:
-    """A sum over a number of elements, in the type of the result.
+def divided(out: Array, total: Array, count: Array) -> None:
+    """A sum over a number of elements, in the type of the result; the fraction of integers is dropped.
 
     As in NVIDIA DALI, a float32 is the sum, rounded to one, times the rounded reciprocal of the number.
     """
     if out.dtype.kind == "f":
         np.copyto(out, over_count(total, count, out.dtype), casting="unsafe")
-    elif count == 0:
-        out[...] = 0
     else:
-        np.copyto(out, np.trunc(total.astype(np.float64) / count), casting="unsafe")
+        np.copyto(out, np.trunc(_quotient(total, count)), casting="unsafe")
 
 
-def over_count(total: Array, count: int, kind: np.dtype[Any]) -> Array:
+def _quotient(total: Array, count: Array) -> Array:
+    """In float64; 0 of nothing."""
+    return np.where(count == 0, 0.0, total.astype(np.float64) / np.maximum(count, 1))
+
+
+def over_count(total: Array, count: Array, kind: np.dtype[Any]) -> Array:
     """A sum times the reciprocal of `count`, both rounded to float32 unless `kind` is float64."""
     working = np.dtype(np.float64 if kind == np.float64 else np.float32)
-    result: Array = total.astype(working) * np.reciprocal(np.array(count, working))
+    result: Array = total.astype(working) * np.reciprocal(np.asarray(count).astype(working))
     return result
 
 
-def squares(data: Array, kind: np.dtype[Any]) -> Array:
-    """Squares in the type in which they are added up."""
-    wide = data.astype(accumulator(kind), copy=False)
-    result: Array = wide * wide
-    return result
-
-
-def average_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
-    """Mean of the squares along axes."""
-    total = np.add.reduce(squares(data, out.dtype), axis=axes, dtype=accumulator(out.dtype), keepdims=True)
-    divided(out, total, count_of(data.shape, axes))
-
-
-def root_mean_square(out: Array, data: Array, axes: tuple[int, ...]) -> None:
-    """Root of the mean of the squares along axes."""
-    total = np.add.reduce(squares(data, out.dtype), axis=axes, dtype=accumulator(out.dtype), keepdims=True)
-    count = count_of(data.shape, axes)
-    if out.dtype.kind == "f":
-        np.copyto(out, np.sqrt(over_count(total, count, out.dtype)), casting="unsafe")
-        return
-    mean = total.astype(np.float64) / count if count else np.zeros_like(total, np.float64)
-    np.copyto(out, np.trunc(np.sqrt(np.trunc(mean))), casting="unsafe")
-
-
-class _Sums(Reduction):
+class _Sums(Summing):
     arguments: ClassVar[tuple[Arg, ...]] = (
         *AXES,
         Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."),
@@ -94,6 +51,9 @@ class _Sums(Reduction):
         "All pairs of types are taken, float16 and FLOAT64 among them; squares of UINT16 and of 64-bit integers do not"
         " overflow."
     )
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data))
 
     def dtype_of(self, data: Batch) -> DALIDataType:
         """The type of the result."""
@@ -149,8 +109,8 @@ class Sum(_Sums):
             return types.FLOAT
         return types.INT64 if is_signed(data.dtype) else types.UINT64
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), add_up)
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        np.copyto(out, total, casting="unsafe")
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -176,8 +136,8 @@ class Mean(_Sums):
     >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
     """
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average)
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        divided(out, total, count)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -190,8 +150,17 @@ class Mean(_Sums):
         yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.uint8),), {"axes": 0})
 
 
+class _Squares(_Sums):
+    summand = "SQUARES"
+
+    def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
+        wide = data.astype(kind, copy=False)
+        result: Array = wide * wide
+        return result
+
+
 @register
-class MeanSquare(_Sums):
+class MeanSquare(_Squares):
     """Gives the mean of the squares of elements along axes."""
 
     name = "reductions.mean_square"
@@ -200,8 +169,8 @@ class MeanSquare(_Sums):
     >>> power = fn.reductions.mean_square(waves, axes=0)
     """
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), average_square)
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        divided(out, total, count)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -217,7 +186,7 @@ class MeanSquare(_Sums):
 
 
 @register
-class RMS(_Sums):
+class RMS(_Squares):
     """Gives the root of the mean of the squares of elements along axes."""
 
     name = "reductions.rms"
@@ -227,8 +196,11 @@ class RMS(_Sums):
     >>> loudness = fn.reductions.rms(waves, axes=0)
     """
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data), root_mean_square)
+    def finish(self, out: Array, total: Array, count: Array) -> None:
+        if out.dtype.kind == "f":
+            np.copyto(out, np.sqrt(over_count(total, count, out.dtype)), casting="unsafe")
+        else:
+            np.copyto(out, np.trunc(np.sqrt(np.trunc(_quotient(total, count)))), casting="unsafe")
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

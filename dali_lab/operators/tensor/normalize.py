@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,17 @@ import numpy.typing as npt
 
 from dali_lab import types
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import is_contiguous, is_small, stacked
+from dali_lab.batch.dense import over_elements
+from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
 from dali_lab.schema.operator import PerSample
+from dali_lab.types import numpy_dtype
 
 Array = npt.NDArray[Any]
+_DIRECT = (types.UINT8, types.FLOAT)
+_SUMMED = (*_DIRECT, types.INT8, types.INT16, types.UINT16, types.FLOAT16, types.BOOL)
+"""Types that the kernel takes, and those whose numbers are exact in FLOAT."""
 _REASON = "NVIDIA DALI adds in float32, in another order"
 
 
@@ -97,21 +102,42 @@ class Normalize(Operator):
             kernels.standardize(data, out, axes, together=bool(self.value("batch")), **known, **options)
             return out
         with np.errstate(all="ignore"):
+            if isinstance(given.get("mean"), Batch):
+                given["mean"] = _floats(_as_float, given["mean"])
+            if "stddev" in given:
+                given["inverse"] = _floats(self._inverse_of_given, given.pop("stddev"))
             if self.value("batch"):
                 given = self._of_batch(call, data, axes, given)
-            batches = [data, *(each for each in given.values() if isinstance(each, Batch))]
-            if all(each.is_uniform() and (is_contiguous(each) or is_small(each)) for each in batches) and is_small(
-                data
-            ):
-                arrays = {name: stacked(each) if isinstance(each, Batch) else each for name, each in given.items()}
-                self._normalize(stacked(out), stacked(data), tuple(axis + 1 for axis in axes), arrays)
-            else:
+            if not self._in_one_pass(data, out, axes, given):
                 for index in range(len(data)):
                     arrays = {
                         name: each.array(index) if isinstance(each, Batch) else each for name, each in given.items()
                     }
                     self._normalize(out.array(index), data.array(index), axes, arrays)
         return out
+
+    def _in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], given: dict[str, Any]) -> bool:
+        """Fill `out` by one kernel over the chunk; whether there is one for these types and shapes."""
+        from dali_lab.kernels.cpu.casting import saturate_into
+        from dali_lab.kernels.cpu.memory import like, rows
+        from dali_lab.kernels.cpu.totals import levels, standardize
+
+        extents = levels(data.shapes, axes)
+        mean = _table(given.get("mean"), data, axes)
+        inverse = _table(given.get("inverse"), data, axes)
+        if extents is None or data.dtype not in _SUMMED or mean is None or inverse is None:
+            return False
+        if data.dtype not in _DIRECT:
+            data = _floats(_as_float, data)
+        target = out if out.dtype == types.FLOAT else Batch.allocate(out.shapes, types.FLOAT)
+        standardize(
+            rows(data.addresses), rows(target.addresses), extents, *mean, *inverse,
+            self.value("ddof"), self.value("epsilon"), self.value("scale"), self.value("shift"),
+            like(numpy_dtype(data.dtype)), like(np.float32),
+        )  # fmt: skip
+        if target is not out:
+            apply(saturate_into, out, [target])
+        return True
 
     def _axes(self, call: Call, data: Batch) -> tuple[int, ...]:
         names = self.value("axis_names")
@@ -150,21 +176,18 @@ class Normalize(Operator):
         return batch
 
     def _normalize(self, out: Array, data: Array, axes: tuple[int, ...], given: dict[str, Any]) -> None:
+        """Fill one sample, of any type and shape."""
+        from dali_lab.kernels.cpu.casting import saturate_into
+
         mean = given.get("mean")
         if mean is None:
             total = np.add.reduce(data, axis=axes, dtype=np.float64, keepdims=True)
             mean = (total / np.float64(_count(data, axes))).astype(np.float32)
         apart = np.subtract(data, mean, dtype=np.float32, casting="unsafe")
-        if "stddev" in given:
-            inverse = self._inverse_of_given(given["stddev"])
-        else:
+        inverse = given.get("inverse")
+        if inverse is None:
             total = np.add.reduce(apart * apart, axis=axes, dtype=np.float64, keepdims=True)
             inverse = self._inverse_of_found(total, _count(data, axes))
-        self._finish(out, apart, inverse)
-
-    def _finish(self, out: Array, apart: Array, inverse: Array) -> None:
-        from dali_lab.kernels.cpu.casting import saturate_into
-
         apart *= (inverse * np.float32(self.value("scale"))).astype(np.float32)
         if self.value("shift"):
             apart += np.float32(self.value("shift"))
@@ -198,18 +221,32 @@ class Normalize(Operator):
         count = int(data.shapes[:, list(axes)].prod(axis=1).sum())
         result = dict(given)
         if "mean" not in result:
-            total = sum(np.add.reduce(row, axis=axes, dtype=np.float64, keepdims=True) for row in data.arrays())
-            result["mean"] = (total / np.float64(count)).astype(np.float32)
-        if "stddev" not in result:
-            spread: Any = 0
-            for row in data.arrays():
-                apart = np.subtract(row, result["mean"], dtype=np.float32, casting="unsafe")
-                spread = spread + np.add.reduce(apart * apart, axis=axes, dtype=np.float64, keepdims=True)
-            inverse = self._inverse_of_found(np.asarray(spread), count)
-            epsilon = np.float32(self.value("epsilon"))
-            # As a given deviation, which the common path turns back.
-            result["stddev"] = np.where(inverse > 0, np.sqrt(np.maximum(1 / (inverse * inverse) - epsilon, 0)), np.inf)
+            result["mean"] = (self._total(data, axes) / np.float64(count)).astype(np.float32)
+        if "inverse" not in result:
+            result["inverse"] = self._inverse_of_found(self._total(data, axes, result["mean"]), count)
         return result
+
+    @staticmethod
+    def _total(data: Batch, axes: tuple[int, ...], mean: Array | None = None) -> Array:
+        """The sum over the batch, or that of squared distances from a mean; float64, reduced axes have one element."""
+        from dali_lab.kernels.cpu.memory import like, rows
+        from dali_lab.kernels.cpu.totals import SPREAD, SUM, accumulate, levels
+
+        extents, about = levels(data.shapes, axes), _table(mean, data, axes)
+        if extents is not None and about is not None and data.dtype in _DIRECT:
+            totals = np.zeros([1 if axis in axes else extent for axis, extent in enumerate(data.shapes[0])])
+            accumulate(
+                SUM if mean is None else SPREAD, rows(data.addresses), extents, np.zeros(len(data), np.int64), *about,
+                totals.reshape(-1), like(numpy_dtype(data.dtype)),
+            )  # fmt: skip
+            return totals
+        total: Any = 0
+        for row in data.arrays():
+            if mean is not None:
+                apart = np.subtract(row, mean, dtype=np.float32, casting="unsafe")
+                row = apart * apart
+            total = total + np.add.reduce(row, axis=axes, dtype=np.float64, keepdims=True)
+        return np.asarray(total)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -281,3 +318,35 @@ class Normalize(Operator):
 
 def _count(data: Array, axes: tuple[int, ...]) -> int:
     return int(np.prod([data.shape[axis] for axis in axes], dtype=np.int64))
+
+
+def _as_float(values: Array) -> Array:
+    return np.asarray(values, np.float32)
+
+
+def _floats(function: Callable[[Array], Array], values: Batch | Array) -> Any:
+    """A function of all elements of a batch or an array, as FLOAT."""
+    if isinstance(values, Batch):
+        return over_elements(function, values, types.FLOAT)
+    return np.asarray(function(values), np.float32)
+
+
+def _table(values: Batch | Array | None, data: Batch, axes: tuple[int, ...]) -> tuple[Array, Array] | None:
+    """Where each sample's numbers are, and the step between them, as `standardize` takes them.
+
+    `None` if there are neither as many numbers as results nor one for all of a sample.
+    """
+    if values is None:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    kept = data.shapes.copy()
+    kept[:, list(axes)] = 1
+    if isinstance(values, Batch):
+        addresses, shapes = values.addresses, values.shapes
+    else:
+        shape = np.ones(data.ndim, np.int64) if not values.ndim else np.array(values.shape, np.int64)
+        addresses, shapes = np.full(len(data), values.ctypes.data), np.broadcast_to(shape, kept.shape)
+    if bool((shapes == 1).all()):
+        return np.ascontiguousarray(addresses), np.zeros(len(data), np.int64)
+    if np.array_equal(shapes, kept):
+        return np.ascontiguousarray(addresses), np.ones(len(data), np.int64)
+    return None
