@@ -99,7 +99,17 @@ def projections() -> Iterator[tuple[str, Case]]:
     yield name, Case((ODD,), {"matrix": matrix, "border_mode": "reflect_101", "size": (9, 11)}, fraction=LAST)
 
 
-CASES = [*jitters(), *noises(), *morphologies(), *remaps(), *projections()]
+def standards() -> Iterator[tuple[str, Case]]:
+    """A deviation that is found about a mean of another shape than what is left of the axes."""
+    data = (samples.tensors([(3, 4), (2, 4), (6, 4)]), "HW")
+    row = PerSample([np.array([[0.1, 0.2, 0.3, 0.4]], np.float32) * factor for factor in (1, 2, 0.5)])
+    whole = PerSample([np.full((rows, 4), 0.5, np.float32) for rows in (3, 2, 6)])
+    for axes in ([0, 1], [1], [0]):
+        for mean in (row, whole):
+            yield "normalize", Case((data,), {"axes": axes, "mean": mean}, tolerance=1e-6)
+
+
+CASES = [*jitters(), *noises(), *morphologies(), *remaps(), *projections(), *standards()]
 
 
 @pytest.mark.parametrize(("name", "case"), CASES, ids=[f"{name}-{index}" for index, (name, _) in enumerate(CASES)])

@@ -77,11 +77,13 @@ def standardize(
     else:
         means, mean_stride = _given(gpu, mean, data)
     if deviation is None:
-        # What a deviation is found about has the shape of what is left, or is one number.
-        about = means if bool((means.sizes == kept.prod(axis=1)).all() or (means.sizes == 1).all()) else None
-        if about is None:
-            raise TypeError("a deviation about a mean of another shape does not run on the GPU")
-        spread = _found(gpu, "spread", data, kept, axes, together, divisor, about)
+        # A deviation is found about what has the shape of what is left, or is one number.
+        if bool((means.sizes == kept.prod(axis=1)).all() or (means.sizes == 1).all()):
+            spread = _found(gpu, "spread", data, kept, axes, together, divisor, means)
+        else:
+            apart = _apart(gpu, data, means, mean_stride)
+            zero = _given(gpu, np.zeros(1, np.float32), data)[0]
+            spread = _found(gpu, "spread", apart, kept, axes, together, divisor, zero)
         spread_stride = _strides(kept, data.shapes)
     else:
         spread, spread_stride = _given(gpu, deviation, data)
@@ -102,6 +104,25 @@ def standardize(
         },
         {"ndim": data.ndim, "found": deviation is None, "epsilon": epsilon, "scale": scale, "shift": shift},
     )
+
+
+def _apart(gpu: Launcher, data: Batch, means: Batch, stride: Array) -> Batch:
+    """How far elements are from means that are stretched over the samples, as FLOAT."""
+    out = gpu.batch(data.shapes, FLOAT)
+    one, no_stride = _given(gpu, np.ones(1, np.float32), data)
+    sample = {
+        "data": data.addresses,
+        "mean": means.addresses,
+        "spread": one.addresses,
+        "out": out.addresses,
+        "total": data.sizes,
+        "shape": padded(data.shapes),
+        "mean_stride": padded(stride),
+        "spread_stride": padded(no_stride),
+    }
+    param = {"ndim": data.ndim, "found": False, "scale": 1.0}
+    STANDARDIZE.launch(gpu, (numpy_dtype(data.dtype), np.float32), data.sizes, sample, param)
+    return out
 
 
 def _found(
