@@ -7,6 +7,7 @@ from dali_lab import fn, types
 from dali_lab.data_node import DataNode, newaxis
 from dali_lab.errors import DaliLabError
 from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
+from dali_lab.schema.waiting import MODULES, module_reason
 
 __version__ = "0.1.0"
 
@@ -26,7 +27,6 @@ _ON_DEMAND = (
     "auto_aug",
     "backend",
     "compat",
-    "experimental",
     "external_source",
     "math",
     "ops",
@@ -34,7 +34,6 @@ _ON_DEMAND = (
     "plugin",
     "plugin_manager",
     "tensors",
-    "tfrecord",
 )
 
 _IN_NOTEBOOKS = {"edit": "widget", "preview": "showing", "show": "showing"}
@@ -46,4 +45,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _IN_NOTEBOOKS:
         return getattr(importlib.import_module(f"{__name__}.studio.{_IN_NOTEBOOKS[name]}"), name)
+    if name in MODULES:
+        raise ModuleNotFoundError(module_reason(name), name=f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

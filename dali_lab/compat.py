@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from dali_lab.schema.waiting import module_reason
+
 ALIAS = "nvidia.dali"
 PACKAGE = "dali_lab"
 _replaced: dict[str, ModuleType] = {}
@@ -20,7 +22,10 @@ _made_namespace = False
 
 
 # Modules that have no file of this name here.
-_ELSEWHERE = {"dali_lab.pipeline.experimental": "dali_lab._pipeline.experimental"}
+_ELSEWHERE = {
+    "dali_lab.backend_impl": "dali_lab.backend",
+    "dali_lab.pipeline.experimental": "dali_lab._pipeline.experimental",
+}
 
 
 def _own_name(name: str) -> str:
@@ -42,9 +47,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module = importlib.import_module(_own_name(fullname))
         except ModuleNotFoundError as error:
             if error.name is not None and _own_name(fullname).startswith(error.name):
-                raise ModuleNotFoundError(
-                    f"DALI Lab has no module '{fullname}' of NVIDIA DALI", name=fullname
-                ) from None
+                raise ModuleNotFoundError(module_reason(fullname.removeprefix(ALIAS + ".")), name=fullname) from None
             raise
         return importlib.machinery.ModuleSpec(fullname, self, is_package=hasattr(module, "__path__"))
 

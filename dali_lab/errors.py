@@ -82,7 +82,11 @@ class ArgumentError(GraphError):
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument of the wrong type, or an argument that the operator does not have."""
+    """An argument of the wrong type."""
+
+
+class UnknownArgumentError(ArgumentTypeError, KeyError):
+    """An argument that the operator does not have."""
 
 
 class OperatorError(DaliLabError):

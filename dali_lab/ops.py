@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar
 
-from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+from dali_lab.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.graph.tracing import user_line
 from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
 from dali_lab.schema.operator import Operator
@@ -53,7 +53,7 @@ class OperatorObject:
         table = find_operator(self.operator_name).argument_table
         for name in self._arguments:
             if name not in table and name != "device":
-                raise ArgumentTypeError(
+                raise UnknownArgumentError(
                     f"there is no argument '{name}'{nearest(name, [*table, 'device'])}",
                     operator=self.operator_name,
                     argument=name,

@@ -8,7 +8,7 @@ from typing import Any
 
 from dali_lab.conditionals.stack import ConditionStack
 from dali_lab.data_node import DataNode
-from dali_lab.errors import GraphError
+from dali_lab.errors import ArgumentTypeError, GraphError
 from dali_lab.graph.naming import suggesting
 from dali_lab.graph.tracing import call_operator, user_line
 
@@ -168,7 +168,7 @@ def _brought_leaf(stack: ConditionStack, leaf: Any) -> Any:
     try:
         return stack.bring(constant_node(leaf))
     except (TypeError, ValueError) as error:
-        raise GraphError(
+        raise ArgumentTypeError(
             f"a branch of a condition on a node gives {leaf!r} ({type(leaf).__name__}), which cannot become a batch",
             origin=user_line(),
         ) from error

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.data_node import DataNode, OpCall
-from dali_lab.errors import ArgumentError, ArgumentTypeError, DaliLabError, GraphError, nearest
+from dali_lab.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DaliLabError,
+    GraphError,
+    UnknownArgumentError,
+    nearest,
+)
 from dali_lab.graph.dali_names import made_up_name
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import suggested_name, suggesting
@@ -204,7 +211,7 @@ def _sort_arguments(
         arg = operator.argument_table.get(key)
         if arg is None:
             known = [*(key for key, each in operator.argument_table.items() if each.listed), "device"]
-            raise ArgumentTypeError(
+            raise UnknownArgumentError(
                 f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
             )
         if value is None:

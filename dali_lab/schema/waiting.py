@@ -1,4 +1,4 @@
-"""Operators of NVIDIA DALI that this release does not have, each with what it waits for."""
+"""Operators and modules of NVIDIA DALI that this release does not have, each with what it waits for."""
 
 from __future__ import annotations
 
@@ -37,6 +37,29 @@ def _names() -> dict[str, str]:
 
 def _plain(name: str) -> str:
     return name.replace("__", ".").replace("_", "").lower()
+
+_EAGER = "operators run in pipelines here; @pipeline_def(debug=True) runs them one by one"
+
+MODULES: dict[str, str] = {
+    "tfrecord": _READERS,
+    "experimental": _EAGER,
+    "experimental.dynamic": _EAGER,
+    "experimental.eager": _EAGER,
+    "experimental.torchvision": "dali-lab export --to torchvision goes the other way; there is no such interface here",
+    "plugin.tf": "batches go to TensorFlow as NumPy arrays (as_array) or by DLPack",
+    "plugin.paddle": "batches go to Paddle as NumPy arrays (as_array) or by DLPack",
+    "plugin.mxnet": "batches go to MXNet as NumPy arrays (as_array) or by DLPack",
+    "plugin.triton": "a Triton server runs NVIDIA DALI; export the graph for it (dali-lab export --to dali-serialized)",
+    "plugin.pytorch.loader_evaluator": "dali-lab bench times pipelines",
+}
+
+
+def module_reason(name: str) -> str:
+    """Why there is no module `name` (relative to the package), as a sentence that says what there is instead."""
+    text = f"DALI Lab has no module 'nvidia.dali.{name}' of NVIDIA DALI"
+    while name and name not in MODULES:
+        name = name.rpartition(".")[0]
+    return f"{text}: {MODULES[name]}" if name else text
 
 
 def reason(name: str) -> str:

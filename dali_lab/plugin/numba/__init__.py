@@ -1,0 +1,5 @@
+"""Functions that Numba compiles, as operators; under NVIDIA DALI's names."""
+
+from dali_lab.plugin.numba.functions import NumbaFunction
+
+__all__ = ["NumbaFunction"]

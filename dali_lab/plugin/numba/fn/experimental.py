@@ -1,0 +1,15 @@
+"""Functions that Numba compiles, where NVIDIA DALI keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dali_lab.schema.registry import find_operator
+
+
+def numba_function(*inputs: Any, **kwargs: Any) -> Any:
+    """Run a function that Numba compiles; arguments as ``fn.numba_function``."""
+    return find_operator("numba_function").python_call(inputs, kwargs)
+
+
+__all__ = ["numba_function"]
