@@ -48,8 +48,9 @@ class NumbaFunction(Operator):
     example = """
     >>> def invert(out, image):
     ...     out[:] = 255 - image
-    >>> uint8 = [types.UINT8]
-    >>> fn.numba_function(images, run_fn=invert, in_types=uint8, ins_ndim=[3], out_types=uint8, outs_ndim=[3])
+    >>> fn.numba_function(
+    ...     images, run_fn=invert, in_types=types.UINT8, ins_ndim=3, out_types=types.UINT8, outs_ndim=3
+    ... )
     """
 
     @classmethod
