@@ -139,6 +139,8 @@ class _DeviceStage:
             engine.count_device_memory(edge, batch)
             if engine.memory is not None:
                 run.count_memory(edge, batch)
+        if engine.progress is not None:
+            engine.progress(run, step.node.id, count)
         return True
 
     def _on_device(self, edge: Edge) -> Batch:

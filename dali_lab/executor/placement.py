@@ -60,6 +60,22 @@ def gpu_available(index: int = 0) -> bool:
     return True
 
 
+@functools.lru_cache(maxsize=16)
+def _device_if_any(mode: str, index: int) -> Device | None:
+    try:
+        return find_device(mode, index)
+    except DeviceError:
+        return None
+
+
+def device_for_preview(graph: Graph) -> Device | None:
+    """Where nodes run that are placed on a GPU, as pipelines choose by default; `None`, without a word, on the CPU."""
+    mode = os.environ.get("DALI_LAB_GPU") or "auto"
+    if mode == "never" or not gpu_nodes(graph):
+        return None
+    return _device_if_any(mode, int(graph.pipeline.get("device_id") or 0))
+
+
 def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
     """Where the nodes of a graph run that are placed on a GPU; `None` if on the CPU, which is warned of once.
 

@@ -7,9 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
+from dali_lab.batch.batch import Batch
+from dali_lab.device.transfer import download
 from dali_lab.errors import DaliLabError, GraphError
 from dali_lab.executor.engine import BatchRun, Engine
-from dali_lab.executor.plan import bare, make_operator, make_plan
+from dali_lab.executor.placement import device_for_preview
+from dali_lab.executor.plan import Plan, bare, make_operator, make_plan
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.executor.seeds import graph_seeds
 from dali_lab.graph.graph import Edge, Graph, Node
@@ -129,6 +132,7 @@ class _Run:
         self.size = self.batch_size if whole else max(1, min(samples, self.batch_size))
         self.seed = seed
         self.seeds = graph_seeds(graph, seed)
+        self.device = device_for_preview(graph)
         self.evaluation = Evaluation(samples=min(max(1, samples), self.batch_size), total=self.batch_size)
         self.before = iteration * self.batch_size
         self.in_branches: dict[str, int] = {}
@@ -339,6 +343,7 @@ class _Run:
             }
             try:
                 plan = make_plan(self.graph, wanted, known, self.operators)
+                device_plan = self._device_plan(wanted, known, missing)
                 break
             except DaliLabError as error:
                 culprit = error.node if error.node in names else names[0]
@@ -358,7 +363,7 @@ class _Run:
                 self.done_steps += count
                 self.progress(self.done_steps, self.total_steps, following.get(node, node))
 
-        def attempt(chunk: int = 1) -> BatchRun:
+        def attempt(chunk: int = 1, plan: Plan = plan) -> BatchRun:
             # One sample in a chunk: what fails takes no other sample along.
             engine = Engine(
                 plan,
@@ -387,21 +392,35 @@ class _Run:
         compiled, began = compilations(), time.monotonic()
         once = any(self.kinds[name].in_order for name in names)
         chunk = 1 if once else self._chunk(operators)
-        run = attempt(chunk)
+        run = attempt(chunk, device_plan or plan)
+        if run.failures and device_plan is not None and not once:
+            # On a GPU a batch fails as a whole.
+            device_plan, run = None, attempt(chunk)
         if chunk > 1 and run.failures:
             run = attempt()
         short = not operators <= self.owner.used and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
             told, self.progress = self.progress, None
-            run = attempt()
+            run = attempt(1, device_plan or plan)
             self.progress = told
+        run.values = {edge: download(batch) for edge, batch in run.values.items()}
+        run.engine.collect_device_times()
         self.owner.used |= operators
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
             # What failed is likely to fail again, and then it is told apart by sample at once.
-            seconds = _MOMENT if run.failures else run.seconds.get(name, 0.0) / self.size
+            seconds = _MOMENT if run.failures else _seconds(run, name) / self.size
             self.owner.pace[self.graph.nodes[name].op] = seconds
+
+    def _device_plan(
+        self, wanted: list[Edge], known: Mapping[Edge, Batch], missing: Mapping[Edge, Collection[int]]
+    ) -> Plan | None:
+        """The plan with a GPU, if there is one and something runs on it; samples that failed before are for the CPU."""
+        if self.device is None or any(missing.values()):
+            return None
+        plan = make_plan(self.graph, wanted, known, self.operators, device=self.device)
+        return plan if any(stage.gpu for stage in plan.stages) else None
 
     def _chunk(self, operators: Collection[str]) -> int:
         """Samples in a chunk: a share for each thread where that is a matter of a moment, judged by the last time."""
@@ -409,7 +428,7 @@ class _Run:
         return -(-self.size // self.owner.threads) if pace * self.size < _MOMENT else 1
 
     def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
-        result = NodeResult(key, count=self.size, seconds=run.seconds.get(name))
+        result = NodeResult(key, count=self.size, seconds=_seconds(run, name) if name in run.seconds else None)
         for index in range(count):
             edge = Edge(name, index)
             batch = run.values.get(edge)
@@ -427,6 +446,11 @@ class _Run:
         self.evaluation.results[name] = result
         self.evaluation.computed.add(name)
         self.owner.cache.put(key, result, result.size(), name)
+
+
+def _seconds(run: BatchRun, name: str) -> float:
+    """Time that a node took: on a GPU between its events, else on the CPU."""
+    return run.engine.device_seconds.get(name, run.seconds.get(name, 0.0))
 
 
 def _ended(error: BaseException, iteration: int) -> BaseException:
