@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.passes.color_chain import color_chain
 from dali_lab.graph.passes.decode_region import decode_region
 from dali_lab.graph.passes.resize_normalize import resize_normalize
 
 Pass = Callable[[Graph], Graph]
 
 #: Passes that change no bit of any output, in the order in which they run.
-EXACT: tuple[Pass, ...] = (decode_region, resize_normalize)
+EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, color_chain)
 
 
 def optimized(graph: Graph) -> Graph:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from dali_lab.graph.graph import Edge, Graph, Node
 
 
@@ -26,3 +29,13 @@ def replaced_pair(graph: Graph, first: str, second: str, merged: Node) -> Graph:
             continue
         nodes[name] = merged if name == second else node
     return graph.replaced(nodes=nodes)
+
+
+def described(node: Node) -> dict[str, Any]:
+    """What a fused node keeps of a node: an element of the argument ``parts``."""
+    return {"op": node.op, "node": node.id, "arguments": dict(node.arguments)}
+
+
+def connections(nodes: Sequence[Node]) -> dict[str, Edge]:
+    """The connections of several nodes as those of a fused one: ``"1.hue"`` is the argument of the second."""
+    return {f"{index}.{name}": edge for index, node in enumerate(nodes) for name, edge in node.connections.items()}

@@ -83,6 +83,11 @@ class ColorSpaceConversion(Operator):
         )
         return out
 
+    def linear_map(self, call: Call) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Matrix and offset for pixels of three channels, the same for each sample: ``float32[N, 9]``, ``[N, 3]``."""
+        matrix, offset = (np.asarray(each, np.float32).reshape(1, -1) for each in (self._matrix, self._offset))
+        return np.repeat(matrix, call.count, axis=0), np.repeat(offset, call.count, axis=0)
+
     @classmethod
     def cases(cls) -> Iterable[Case]:
         for source in (RGB, BGR, YCbCr, GRAY):

@@ -86,16 +86,27 @@ class Scaling(Operator):
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)
         out = call.allocate(data.shapes, dtype, data.layout)
-        brightness = self._numbers(call, "brightness", 1.0)
-        shift = self._numbers(call, "brightness_shift", 0.0)
-        contrast = self._numbers(call, "contrast", 1.0)
-        center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[data.dtype])
-        factor = brightness * contrast
-        offset = shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
+        factor, offset = self.factors(call, data.dtype, dtype)
         call.kernels("color").scale(
             data.addresses, out.addresses, data.sizes, factor, offset, numpy_dtype(data.dtype), numpy_dtype(dtype)
         )
         return out
+
+    def factors(
+        self, call: Call, source: DALIDataType, dtype: DALIDataType
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Factor and offset of each sample, ``float32[N]`` each."""
+        brightness = self._numbers(call, "brightness", 1.0)
+        shift = self._numbers(call, "brightness_shift", 0.0)
+        contrast = self._numbers(call, "contrast", 1.0)
+        center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[source])
+        return brightness * contrast, shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
+
+    def linear_map(self, call: Call) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The same as matrices and offsets for UINT8 pixels, ``float32[N, 9]`` and ``[N, 3]``."""
+        factor, offset = self.factors(call, UINT8, UINT8)
+        diagonal = np.where(np.eye(3, dtype=bool).reshape(1, 9), factor[:, None], np.float32(0))
+        return diagonal, np.repeat(offset.astype(np.float32)[:, None], 3, axis=1)
 
     def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[Any]:
         if name not in self.argument_table:

@@ -90,6 +90,10 @@ class Twisting(Operator):
         )
         return out
 
+    def linear_map(self, call: Call) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The transformation of UINT8 pixels."""
+        return self.transformation(call, 128.0)
+
     def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Matrix and offset of each sample, ``float32[N, 9]`` and ``[N, 3]``; `half` is the middle of the range."""
         hue = np.deg2rad(self._numbers(call, "hue", 0.0))
