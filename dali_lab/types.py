@@ -205,6 +205,11 @@ def to_dali_type(framework_type: Any) -> DALIDataType:
             raise TypeError(f"elements of type {framework_type!r} cannot be held in a batch") from None
 
 
+def has_elements(dali_type: DALIDataType) -> bool:
+    """Whether samples can be of this type: numbers, bools and enumerations are, strings and lists are not."""
+    return dali_type in _TO_NUMPY
+
+
 def numpy_dtype(dali_type: DALIDataType) -> np.dtype[Any]:
     """The numpy dtype of `dali_type`."""
     return _TO_NUMPY[dali_type]

@@ -196,7 +196,7 @@ class Arg:
         raise ArgumentTypeError(f"takes a {kind.__name__}, got {value!r}{hint}", argument=self.name)
 
     def _element_type(self, value: types.DALIDataType) -> types.DALIDataType:
-        if not types.UINT8 <= value <= types.BOOL:
+        if not types.has_elements(value):
             raise ArgumentError(f"takes a type of numbers, got {value.name}", argument=self.name)
         return value
 

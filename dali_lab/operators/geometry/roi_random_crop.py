@@ -51,7 +51,7 @@ class RoiRandomCrop(Operator):
     )
     example = """
     >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=image.shape()[:2])
-    >>> fn.slice(image, start, shape=(64, 64), axes=(0, 1))
+    >>> fn.slice(image, start=start, shape=(64, 64), axes=(0, 1))
     """
 
     @classmethod

@@ -30,7 +30,7 @@ class Squeeze(Operator):
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
     )  # fmt: skip
     example = """
-    >>> fn.squeeze(masks, axis_names="C")
+    >>> fn.squeeze(gray, axis_names="C")
     """
 
     def setup(self) -> None:
