@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, pnm, turbojpeg
+from dali_lab.codecs import convert, imagecodecs_backend, libjpeg, nvimgcodec, opencv, pnm, turbojpeg
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
 from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_shapes, title
 
@@ -30,8 +30,6 @@ _MAX_CHANNELS = 64
 #: Pictures of at most so many pixels go to simplejpeg in any case. Larger ones do where there is memory for them:
 #: new pages cost more than it saves, and nvImageCodec keeps its own.
 _SMALL = 1 << 15
-#: Headers of files of at most so many bytes on average are read in compiled code: it has to be compiled first.
-_SMALL_FILE = 1 << 14
 #: How many bytes before the end to look for the marker that closes a JPEG: some cameras append padding.
 _END_OF_JPEG = 1024
 
@@ -151,7 +149,7 @@ def read_headers(
         The same as ``int64[N]`` addresses and sizes in bytes.
     """
     rows: list[Any] = [(0, 0, 0, 0)] * len(buffers)
-    if len(buffers) and lengths.mean() < _SMALL_FILE:
+    if len(buffers):
         from dali_lab.codecs.jpeg_headers import read_plain
 
         rows = read_plain(addresses, lengths).tolist()
@@ -169,8 +167,9 @@ def read_headers(
 
 
 def decode_plain(
-    buffers: Sequence[Buffer],
     headers: Sequence[ImageInfo | CodecError],
+    addresses: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
     output_type: str,
     allocate: Callable[[npt.NDArray[np.int64]], Array],
     *,
@@ -178,65 +177,49 @@ def decode_plain(
     adjust_orientation: bool = True,
     use_fast_idct: bool = False,
 ) -> bool:
-    """Decode a chunk of upright 8-bit JPEG pictures, one after the other, into one block of memory.
+    """Decode a chunk of upright 8-bit JPEG pictures by one call into one block of memory.
 
     Parameters
     ----------
-    buffers, headers
-        Encoded pictures and what :func:`read_headers` says of them.
+    headers
+        What :func:`read_headers` says of the pictures.
+    addresses, lengths
+        ``int64[N]``: where their bytes are.
     output_type
         ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``.
     allocate
         Takes the shapes of the results, ``int64[N, 3]``, and gives their memory as a flat uint8 array.
     windows
-        For each picture ``(y0, x0, y1, x1)`` within it, ``int64[N, 4]``; then only small pictures are taken.
+        For each picture ``(y0, x0, y1, x1)`` within it, ``int64[N, 4]``.
 
     Returns
     -------
     bool
         `False` where this chunk is none for it, or a picture seems damaged: :func:`decode` takes them all.
     """
-    if not len(buffers) or not turbojpeg.available() or output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA"):
+    if not len(headers) or output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA") or not libjpeg.available():
         return False
-    shapes = np.empty((len(buffers), 3), np.int64)
-    names = []
+    shapes = np.empty((len(headers), 3), np.int64)
+    colors = []
     for index, info in enumerate(headers):
         if isinstance(info, CodecError) or not _is_plain_jpeg(info, adjust_orientation):
             return False
-        pixels = info.height * info.width
-        if pixels > MAX_PIXELS or (windows is not None and pixels > _SMALL):
+        if info.height * info.width > MAX_PIXELS:
             return False
-        name = _jpeg_color(output_type, info)
-        names.append(name)
-        shapes[index] = info.height, info.width, 1 if name == "GRAY" else 3
-    if windows is None:
-        memory = allocate(shapes)
-        ends = np.cumsum(shapes.prod(axis=1)).tolist()
-        start = 0
-        for data, name, shape, end in zip(buffers, names, shapes.tolist(), ends, strict=True):
-            if turbojpeg.decode(data, name, use_fast_idct, memory[start:end].reshape(shape)) is None:
-                return False
-            start = end
-        return True
-    low, high = windows[:, :2], windows[:, 2:]
-    if not ((low >= 0) & (low < high) & (high <= shapes[:, :2])).all():
-        return False
-    cut = shapes.copy()
-    cut[:, :2] = high - low
-    memory = allocate(cut)
-    scratch = np.empty(int(shapes.prod(axis=1).max()), np.uint8)
-    ends = np.cumsum(cut.prod(axis=1)).tolist()
-    start = 0
-    for data, name, info, shape, (y0, x0, y1, x1), end in zip(
-        buffers, names, headers, cut.tolist(), windows.tolist(), ends, strict=True
-    ):
-        assert isinstance(info, ImageInfo)
-        whole = scratch[: info.height * info.width * shape[2]].reshape(info.height, info.width, shape[2])
-        if turbojpeg.decode(data, name, use_fast_idct, whole) is None:
+        color = _jpeg_color(output_type, info)
+        colors.append(color)
+        shapes[index] = info.height, info.width, 1 if color == "GRAY" else 3
+    cut = shapes
+    if windows is not None:
+        low, high = windows[:, :2], windows[:, 2:]
+        if not ((low >= 0) & (low < high) & (high <= shapes[:, :2])).all():
             return False
-        memory[start:end].reshape(shape)[...] = whole[y0:y1, x0:x1]
-        start = end
-    return True
+        cut = np.concatenate([high - low, shapes[:, 2:]], axis=1)
+    sizes = cut.prod(axis=1)
+    outs = allocate(cut).ctypes.data + np.cumsum(sizes) - sizes
+    return bool(
+        libjpeg.decode(addresses, lengths, shapes, colors, outs, windows=windows, use_fast_idct=use_fast_idct).all()
+    )
 
 
 def decode_one(data: Buffer, **arguments: Any) -> Array:

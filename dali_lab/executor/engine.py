@@ -28,8 +28,11 @@ from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)
 
-_WORTH_A_CHUNK = 5e-4
-"""Seconds of work that a chunk should hold, so that starting one, some 0.1 ms, is a small part of it."""
+_WORTH_A_CHUNK = 1e-2
+"""Seconds of work that a chunk should hold: the calls of a chunk take a millisecond or two, and most of the GIL."""
+
+_LEAST = 5e-4
+"""Seconds of work under which a chunk is not worth another thread."""
 
 
 class Cancelled(Exception):
@@ -290,14 +293,16 @@ class Engine:
             self._pool.submit((run.iteration, run.stage, index), self._task(run, stage, index, start, stop))
 
     def _chunk_size(self, stage: Stage, count: int) -> int:
-        """Four chunks for each thread, or fewer where these would hold next to no work."""
+        """Four chunks for each thread, or fewer where these would hold little work; one where that is next to none."""
         if stage.whole:
             return count
         if self.chunk:
             return self.chunk
-        size = max(1, min(64, -(-count // (4 * self.threads))))
         pace = self._pace.get(id(stage), 0.0)
-        return max(size, min(count, int(_WORTH_A_CHUNK / pace))) if pace else size
+        if not pace:
+            return max(1, min(64, -(-count // (4 * self.threads))))
+        chunks = max(self.threads, min(4 * self.threads, int(count * pace / _WORTH_A_CHUNK)))
+        return max(1, -(-count // chunks), min(count, int(_LEAST / pace)))
 
     def count(self, run: BatchRun, stage: Stage) -> int:
         """How many samples a stage works on."""

@@ -108,7 +108,14 @@ class ImageDecoder(Operator):
                 return made[0].flat()
 
             if image.decode_plain(
-                buffers, headers, output_type, allocate, windows=regions, adjust_orientation=turn, use_fast_idct=fast
+                headers,
+                data.addresses,
+                data.shapes[:, 0],
+                output_type,
+                allocate,
+                windows=regions,
+                adjust_orientation=turn,
+                use_fast_idct=fast,
             ):
                 made[0].sources = data.sources
                 return made[0]

@@ -54,16 +54,19 @@ def test_cut_anywhere() -> None:
 def test_read_headers_agrees_with_peek() -> None:
     plain = jpeg(30, 41)
     files = [plain, b"junk", plain[:2] + b"\x00" + plain[2:], bytes(cv2.imencode(".png", picture(5, 6))[1])]
-    arrays = [np.frombuffer(data, np.uint8) for data in files]
-    found = image.read_headers(
-        arrays, np.array([a.ctypes.data for a in arrays]), np.array([a.size for a in arrays], np.int64)
-    )
+    found = image.read_headers(files, *table_of(files))
     for info, data in zip(found, files, strict=True):
         if isinstance(info, image.CodecError):
             with pytest.raises(image.CodecError, match=str(info)[:12]):
                 image.peek(data)
         else:
             assert info == image.peek(data)
+
+
+def table_of(files: list[bytes]) -> tuple[Array, Array]:
+    """Addresses and sizes of what somebody else keeps alive."""
+    arrays = [np.frombuffer(data, np.uint8) for data in files]
+    return np.array([a.ctypes.data for a in arrays], np.int64), np.array([a.size for a in arrays], np.int64)
 
 
 @pytest.mark.parametrize("output_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
@@ -80,7 +83,7 @@ def test_decode_plain(output_type: str, cut: bool) -> None:
         blocks.append(np.zeros(int(table.prod(axis=1).sum()), np.uint8))
         return blocks[0]
 
-    assert image.decode_plain(files, headers, output_type, allocate, windows=windows)
+    assert image.decode_plain(headers, *table_of(files), output_type, allocate, windows=windows)
     expected, failures = image.decode(files, output_type=output_type, regions=windows)
     assert not failures
     start = 0
@@ -99,10 +102,11 @@ def test_chunks_that_decode_plain_leaves_alone() -> None:
     info = image.peek(plain)
     png = bytes(cv2.imencode(".png", picture(5, 6))[1])
     outside = np.array([[0, 0, 31, 41]], np.int64)
-    assert not image.decode_plain([], [], "RGB", allocate)
-    assert not image.decode_plain([plain], [info], "YCbCr", allocate)
-    assert not image.decode_plain([png], [image.peek(png)], "RGB", allocate)
-    assert not image.decode_plain([plain], [info._replace(orientation=6)], "RGB", allocate)
-    assert not image.decode_plain([plain], [info], "RGB", allocate, windows=outside)
-    assert not image.decode_plain([plain[:400]], [info], "RGB", allocate)
-    assert not image.decode_plain([plain], [image.CodecError("no picture")], "RGB", allocate)
+    assert not image.decode_plain([], *table_of([]), "RGB", allocate)
+    assert not image.decode_plain([info], *table_of([plain]), "YCbCr", allocate)
+    assert not image.decode_plain([image.peek(png)], *table_of([png]), "RGB", allocate)
+    assert not image.decode_plain([info._replace(orientation=6)], *table_of([plain]), "RGB", allocate)
+    assert not image.decode_plain([info], *table_of([plain]), "RGB", allocate, windows=outside)
+    cut = plain[:400]
+    assert not image.decode_plain([info], *table_of([cut]), "RGB", allocate)
+    assert not image.decode_plain([image.CodecError("no picture")], *table_of([plain]), "RGB", allocate)

@@ -1,0 +1,128 @@
+"""libjpeg-turbo, as imagecodecs and Pillow bring it along: plain JPEG pictures of a chunk in one call, without the GIL.
+
+The same pixels as nvImageCodec gives, which uses this library as well but copies pictures twice.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Table = npt.NDArray[np.int64]
+
+#: Version of each binary interface and the size of its structure; the library compares both.
+_STRUCTURES = ((80, 656), (62, 632))
+_PACKAGES = ("imagecodecs", "PIL")
+
+_loading = threading.Lock()
+_library: tuple[Any, Table, Table] | None = None
+_missing = False
+
+
+def available() -> bool:
+    """Whether the library is there."""
+    return _load() is not None
+
+
+def decode(
+    addresses: Table,
+    lengths: Table,
+    shapes: Table,
+    colors: Sequence[str],
+    outs: Table,
+    *,
+    windows: Table | None = None,
+    use_fast_idct: bool = False,
+) -> npt.NDArray[np.bool_]:
+    """Decode JPEG pictures of 8 bits; it must be :func:`available`.
+
+    Parameters
+    ----------
+    addresses, lengths
+        ``int64[N]``: the files' bytes.
+    shapes
+        ``int64[N, 3]``: height, width and channels of the whole pictures.
+    colors
+        ``RGB``, ``BGR`` or ``GRAY`` for each.
+    outs
+        ``int64[N]``: addresses of C-contiguous memory for the windows.
+    windows
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture; all of it where not given.
+    use_fast_idct
+        Use the faster, less exact inverse transform.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``bool[N]``: whether the library had nothing to say against the picture down to the end of its window.
+    """
+    from dali_lab.kernels.cpu import jpeg
+    from dali_lab.kernels.cpu.memory import rows
+
+    found = _load()
+    assert found is not None
+    _, functions, structures = found
+    if windows is None:
+        windows = np.zeros((len(shapes), 4), np.int64)
+        windows[:, 2:] = shapes[:, :2]
+    codes = {"GRAY": jpeg.GRAY, "RGB": jpeg.RGB, "BGR": jpeg.BGR}
+    done = np.zeros(len(shapes), np.int64)
+    jpeg.decode(
+        functions, structures, rows(addresses), rows(lengths), rows(shapes), rows(windows),
+        np.array([codes[color] for color in colors], np.int64), use_fast_idct, rows(outs), done,
+        np.zeros(jpeg.memory_size(int((shapes[:, 1] * shapes[:, 2]).max(initial=0))), np.int64),
+    )  # fmt: skip
+    return done.astype(np.bool_)
+
+
+def _load() -> tuple[Any, Table, Table] | None:
+    global _library, _missing
+    if _library is None and not _missing:
+        with _loading:
+            if _library is None and not _missing:
+                _library = _first_usable()
+                _missing = _library is None
+    return _library
+
+
+def _first_usable() -> tuple[Any, Table, Table] | None:
+    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return None
+    from dali_lab.kernels.cpu import jpeg
+
+    nothing = np.zeros(0, np.int64)
+    for path in _candidates():
+        try:
+            library = ctypes.CDLL(str(path))
+            addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in jpeg.FUNCTIONS]
+        except (OSError, AttributeError):
+            continue
+        functions = np.array(addresses, np.int64)
+        for structure in _STRUCTURES:
+            shape = np.zeros((0, 3), np.int64)
+            windows = np.zeros((0, 4), np.int64)
+            table = np.array(structure, np.int64)
+            memory = np.zeros(jpeg.memory_size(0), np.int64)
+            if jpeg.decode(
+                functions, table, nothing, nothing, shape, windows, nothing, False, nothing, nothing, memory
+            ):
+                return library, functions, table
+    return None
+
+
+def _candidates() -> Iterator[Path]:
+    """The library beside each package that brings it along; the packages are not imported."""
+    for name in _PACKAGES:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            folder = Path(spec.origin).parents[1]
+            for package in (f"{name.lower()}.libs", "pillow.libs" if name == "PIL" else f"{name}.libs"):
+                yield from sorted((folder / package).glob("libjpeg-*.so*"))

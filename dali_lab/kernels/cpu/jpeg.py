@@ -1,0 +1,281 @@
+"""JPEG pictures of a chunk decoded by libjpeg-turbo from compiled code: whole or in part, without the GIL.
+
+The library's functions come as addresses (:mod:`dali_lab.codecs.libjpeg`), its structures as memory with known offsets,
+which are the same in all of its binary interfaces. It reports errors by a function that must not return: here that
+function, and the one for warnings, go back to where the picture was begun, as C programs do with `setjmp`. Nothing
+between the two may own memory: functions that begin take addresses and no arrays, whose references would be given back
+twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+from numba.core import cgutils
+from numba.core.types import ExternalFunction
+from numba.extending import intrinsic
+
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
+
+Array = np.ndarray[Any, Any]
+
+FUNCTIONS = (
+    "jpeg_std_error",
+    "jpeg_CreateDecompress",
+    "jpeg_mem_src",
+    "jpeg_read_header",
+    "jpeg_start_decompress",
+    "jpeg_crop_scanline",
+    "jpeg_skip_scanlines",
+    "jpeg_read_scanlines",
+    "jpeg_finish_decompress",
+    "jpeg_destroy_decompress",
+)
+"""What the table of addresses holds, in this order."""
+(
+    _STD_ERROR, _CREATE, _SOURCE, _HEADER, _START, _CROP, _SKIP, _READ, _FINISH, _DESTROY,
+) = range(len(FUNCTIONS))  # fmt: skip
+_COUNT = len(FUNCTIONS)
+
+GRAY, RGB, BGR = 1, 2, 8
+"""The library's names for the colours that it can give."""
+
+# Offsets in jpeg_decompress_struct and jpeg_error_mgr, in bytes.
+_ERROR, _MEMORY, _CLIENT, _WIDTH, _HEIGHT, _COLOR = 0, 8, 24, 48, 52, 64
+_TRANSFORM, _OUT_WIDTH, _OUT_HEIGHT, _COMPONENTS = 96, 136, 140, 148
+_LEAVE, _MESSAGE = 0, 8
+_FAST_TRANSFORM = 1
+
+# Parts of the memory that a chunk works in.
+_MANAGER, _JUMP, _SCALARS, _ROWS, STATE = 1024, 1536, 2816, 2880, 4096
+_AT_ONCE = 16
+_MARGIN = 16
+"""Columns decoded on either side of a window: colours are interpolated across its edge."""
+
+_i32, _i64, _byte = ir.IntType(32), ir.IntType(64), ir.IntType(8)
+_pointer = _byte.as_pointer()
+like_words, like_halves = like(np.int64), like(np.uint32)
+
+
+def _calling(context: Any, builder: Any, arguments: Any) -> Any:
+    function, *values = arguments
+    kind = ir.FunctionType(_i64, [_i64] * len(values))
+    return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
+
+
+@intrinsic
+def _call1(typingctx: Any, function: Any, one: Any) -> Any:
+    """Call a C function of pointers and unsigned integers at an address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _calling(context, builder, arguments)
+
+    return nb_types.int64(*[nb_types.int64] * 2), codegen
+
+
+@intrinsic
+def _call2(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _calling(context, builder, arguments)
+
+    return nb_types.int64(*[nb_types.int64] * 3), codegen
+
+
+@intrinsic
+def _call3(typingctx: Any, function: Any, one: Any, two: Any, three: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _calling(context, builder, arguments)
+
+    return nb_types.int64(*[nb_types.int64] * 4), codegen
+
+
+@intrinsic
+def _begin(typingctx: Any, place: Any) -> Any:
+    """Note the present state of the thread at an address: 0, and not 0 when :func:`_leave` comes back to it."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function: Any = cgutils.get_or_insert_function
+        begin = function(builder.module, ir.FunctionType(_i32, [_pointer]), "_setjmp")
+        begin.attributes.add("returns_twice")
+        return builder.call(begin, [builder.inttoptr(arguments[0], _pointer)])
+
+    return nb_types.int32(nb_types.int64), codegen
+
+
+def _leaving(module: Any, name: str, warnings: bool) -> Any:
+    """A C function that goes back to where `client_data` says; one for messages, if they are warnings."""
+    found = module.globals.get(name)
+    if found is not None:
+        return found
+    kind = ir.FunctionType(ir.VoidType(), [_pointer, _i32] if warnings else [_pointer])
+    made = ir.Function(module, kind, name)
+    made.linkage = "internal"
+    builder = ir.IRBuilder(made.append_basic_block())
+    if warnings:
+        with builder.if_then(builder.icmp_signed(">=", made.args[1], _i32(0))):
+            builder.ret_void()
+    place = builder.load(builder.bitcast(builder.gep(made.args[0], [_i64(_CLIENT)]), _pointer.as_pointer()), align=8)
+    function: Any = cgutils.get_or_insert_function
+    leave = function(module, ir.FunctionType(ir.VoidType(), [_pointer, _i32]), "longjmp")
+    builder.call(leave, [place, _i32(1)])
+    builder.unreachable()
+    return made
+
+
+@intrinsic
+def _set_handlers(typingctx: Any, manager: Any) -> Any:
+    """Let an error manager leave the picture at errors and warnings."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        module = builder.module
+        for offset, name, warnings in (
+            (_LEAVE, "dali_lab_jpeg_leave", False),
+            (_MESSAGE, "dali_lab_jpeg_message", True),
+        ):
+            function = builder.ptrtoint(_leaving(module, name, warnings), _i64)
+            place = builder.add(arguments[0], _i64(offset))
+            builder.store(function, builder.inttoptr(place, _i64.as_pointer()))
+        return context.get_dummy_value()
+
+    return nb_types.void(nb_types.int64), codegen
+
+
+_memcpy = ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))
+
+
+@part
+def _create(table: int, state: int, version: int, size: int) -> Any:
+    """Make a decompressor at `state`; whether the binary interface of this version and size is the library's."""
+    functions = array_at(table, (_COUNT,), like_words)
+    words = array_at(state, (STATE // 8,), like_words)
+    words[_MEMORY // 8] = 0
+    if _begin(state + _JUMP) != 0:
+        return False
+    words[_ERROR // 8] = _call1(functions[_STD_ERROR], state + _MANAGER)
+    words[_CLIENT // 8] = state + _JUMP
+    _set_handlers(state + _MANAGER)
+    _call3(functions[_CREATE], state, version, size)
+    return True
+
+
+@part
+def _decode(
+    table: int, state: int, data: int, size: int, sizes: int, box: int, color: int, fast: bool, out: int, room: int,
+) -> Any:  # fmt: skip
+    """Decode one picture of a known shape; whether that went without error or warning."""
+    functions = array_at(table, (_COUNT,), like_words)
+    shape = array_at(sizes, (3,), like_words)
+    window = array_at(box, (4,), like_words)
+    lines = state + STATE
+    halves = array_at(state, (STATE // 4,), like_halves)
+    words = array_at(state, (STATE // 8,), like_words)
+    if _begin(state + _JUMP) != 0:
+        return False
+    _call3(functions[_SOURCE], state, data, size)
+    _call2(functions[_HEADER], state, 1)
+    if halves[_HEIGHT // 4] != shape[0] or halves[_WIDTH // 4] != shape[1]:
+        return False
+    halves[_COLOR // 4] = color
+    if fast:
+        halves[_TRANSFORM // 4] = _FAST_TRANSFORM
+    _call1(functions[_START], state)
+    channels = shape[2]
+    if halves[_OUT_HEIGHT // 4] != shape[0] or halves[_OUT_WIDTH // 4] != shape[1]:
+        return False
+    if halves[_COMPONENTS // 4] != channels:
+        return False
+    top, left, bottom, right = window[0], window[1], window[2], window[3]
+    whole = right - left == shape[1] and bottom - top == shape[0]
+    start = max(left - _MARGIN, 0)
+    width = min(right + _MARGIN, shape[1]) - start
+    if width < shape[1]:
+        halves[_SCALARS // 4] = start
+        halves[_SCALARS // 4 + 1] = width
+        _call3(functions[_CROP], state, state + _SCALARS, state + _SCALARS + 4)
+        start = np.int64(halves[_SCALARS // 4])
+        width = np.int64(halves[_SCALARS // 4 + 1])
+        if start > left or start + width < right or halves[_OUT_WIDTH // 4] != width:
+            return False
+    if top > 0 and _call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
+        return False
+    direct = width == right - left
+    pitch = width * channels
+    if not direct and pitch * _AT_ONCE > room:
+        return False
+    count = (right - left) * channels
+    y: Any = top
+    while y < bottom:
+        wanted = min(_AT_ONCE, bottom - y)
+        for k in range(wanted):
+            words[_ROWS // 8 + k] = out + (y - top + k) * count if direct else lines + k * pitch
+        ready = _call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
+        if ready == 0 or ready > wanted:
+            return False
+        if not direct:
+            for k in range(ready):
+                _memcpy(out + (y - top + k) * count, lines + k * pitch + (left - start) * channels, count)
+        y += ready
+    if whole:
+        _call1(functions[_FINISH], state)
+    return True
+
+
+@kernel
+def decode(
+    functions: Array, structures: Array, addresses: Array, lengths: Array, shapes: Array, windows: Array,
+    colors: Array, fast: bool, outs: Array, done: Array, memory: Array,
+) -> bool:  # fmt: skip
+    """Decode JPEG pictures of 8 bits into memory that is ready for them.
+
+    Parameters
+    ----------
+    functions
+        ``int64``: addresses of :data:`FUNCTIONS`.
+    structures
+        ``int64[2]``: version of the library's binary interface, and the size of its structure.
+    addresses, lengths
+        ``int64[N]``: the files' bytes.
+    shapes
+        ``int64[N, 3]``: height, width and channels of the whole pictures, as their headers say.
+    windows
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` of what is wanted, within the picture and not empty.
+    colors
+        ``int64[N]``: :data:`GRAY`, :data:`RGB` or :data:`BGR`.
+    fast
+        Use the faster, less exact inverse transform.
+    outs
+        ``int64[N]``: where each window goes, rows of pixels without gaps.
+    done
+        ``int64[N]``: set to 1 where the picture was decoded without error or warning. What is below the window is not
+        looked at.
+    memory
+        ``int64``, zeros: :func:`memory_size` of it to work in.
+
+    Returns
+    -------
+    bool
+        Whether the library can be used at all.
+    """
+    state = (memory.ctypes.data + 63) // 64 * 64
+    table = functions.ctypes.data
+    room = memory.shape[0] * 8 - STATE - 64
+    usable = room >= 0 and _create(table, state, structures[0], structures[1])
+    if usable:
+        _call1(functions[_DESTROY], state)
+        for i in range(addresses.shape[0]):
+            # One decompressor for each: some builds of the library lose their place when one is used again.
+            _create(table, state, structures[0], structures[1])
+            done[i] = _decode(
+                table, state, addresses[i], lengths[i], shapes.ctypes.data + i * 24, windows.ctypes.data + i * 32,
+                colors[i], fast, outs[i], room,
+            )  # fmt: skip
+            _call1(functions[_DESTROY], state)
+    return usable
+
+
+def memory_size(row_bytes: int) -> int:
+    """How many ``int64`` :func:`decode` needs for rows of so many bytes."""
+    return (STATE + 64 + row_bytes * _AT_ONCE + 7) // 8
