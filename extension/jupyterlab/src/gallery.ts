@@ -68,7 +68,7 @@ class GalleryPanel extends Widget {
   private async mount(): Promise<void> {
     if (this.mounting) return;
     this.mounting = true;
-    const { mountGallery } = await loadEditor();
+    const { mountGallery } = await loadEditor(this.options.trans);
     if (this.isDisposed) return;
     const { trans, tracker } = this.options;
     const transport = new KernelTransport(this.session, trans, {
@@ -107,7 +107,7 @@ class GalleryPanel extends Widget {
     page: Parameters<Awaited<ReturnType<typeof loadEditor>>['insertInto']>[1],
     document: GraphDocument,
   ): Promise<void> {
-    const { insertInto } = await loadEditor();
+    const { insertInto } = await loadEditor(this.options.trans);
     const widget = this.options.tracker.currentWidget;
     const handle = widget?.content.handle;
     if (!widget || !handle) {

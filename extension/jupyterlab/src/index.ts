@@ -15,6 +15,7 @@ import { IMainMenu } from '@jupyterlab/mainmenu';
 import { ISettingRegistry } from '@jupyterlab/settingregistry';
 import { ITranslator, nullTranslator } from '@jupyterlab/translation';
 import type { Widget } from '@lumino/widgets';
+import { setTranslator } from '../../src/core/language';
 import { addCommands, FACTORY, FILE_TYPE } from './commands';
 import { GraphFactory, GraphWidget } from './document';
 import { addGallery } from './gallery';
@@ -54,6 +55,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
   ) => {
     const chosen = translator ?? nullTranslator;
     const trans = chosen.load('dali_lab');
+    setTranslator(trans);
     const dialogs = sessionDialogs ?? new SessionContextDialogs({ translator: chosen });
     const { commands, docRegistry, serviceManager } = app;
     const defaults = async (): Promise<Defaults> => {

@@ -224,7 +224,10 @@ export class GraphPanel extends Widget {
     if (this.mounting || this.handle || !this.last || !this.isAttached) return;
     this.mounting = true;
     try {
-      const [{ mount }, defaults] = await Promise.all([loadEditor(), this.surroundings.defaults()]);
+      const [{ mount }, defaults] = await Promise.all([
+        loadEditor(this.surroundings.trans),
+        this.surroundings.defaults(),
+      ]);
       await this.context.ready;
       if (this.isDisposed) return;
       const transport = new KernelTransport(this.context.sessionContext, this.surroundings.trans, {

@@ -40,6 +40,8 @@ import { StatusLine } from './StatusLine';
 import { remembered } from './storage';
 import { Toolbar } from './Toolbar';
 import { Tray, TrayHandle } from './Tray';
+import { msg, t } from '../core/language';
+import { Words } from './Words';
 
 export interface Chrome {
   toolbar: boolean;
@@ -82,6 +84,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   if (!begun && !gallery) setBegun(true);
   const theme = useValue(editor.theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
+  const pending = useValue(editor.sync.pending);
   const connection = useValue(editor.connection.state, ({ status }) => status);
   const height = useValue(trayHeight);
   const empty = useValue(
@@ -161,11 +164,12 @@ function Shell({ chrome }: { chrome: Chrome }) {
         ref={root}
         className="editor"
         role="region"
-        aria-label="Pipeline editor"
+        aria-label={t('Pipeline editor')}
         data-testid="dali-editor"
         data-theme={theme}
         data-ready={ready}
         data-preview={previewing ? 'running' : 'idle'}
+        data-pending={pending}
         data-connection={connection}
         data-lm-suppress-shortcuts="true"
         data-jp-suppress-context-menu="true"
@@ -184,7 +188,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
                 {ready && empty && <EmptyCanvas />}
                 {!ready && empty && (
                   <div className="loading">
-                    {connection === 'connected' ? 'Opening…' : 'Waiting for the session…'}
+                    {connection === 'connected' ? t('Opening…') : t('Waiting for the session…')}
                   </div>
                 )}
               </div>
@@ -254,7 +258,7 @@ function EmptyCanvas() {
           [
             'sample',
             'gallery',
-            'Sample pipeline',
+            t('Sample pipeline'),
             sample.summary ?? sample.title,
             () => void open(editor, { sample: sample.name }),
           ],
@@ -263,8 +267,8 @@ function EmptyCanvas() {
     [
       'open',
       'open',
-      'Open a file or code',
-      'A graph file, or Python code with a pipeline',
+      t('Open a file or code'),
+      t('A graph file, or Python code with a pipeline'),
       () => editor.dialog.set('open'),
     ],
     ...(capabilities.gallery_page === true
@@ -272,8 +276,8 @@ function EmptyCanvas() {
           [
             'gallery',
             'gallery',
-            'Gallery',
-            'Augmentations and recipes to look at and take along',
+            t('Gallery'),
+            t('Augmentations and recipes to look at and take along'),
             () => editor.gallery.set(true),
           ],
         ] as [string, string, string, string, () => void][])
@@ -281,7 +285,7 @@ function EmptyCanvas() {
   ];
   return (
     <div className="empty-canvas" data-testid="empty-canvas">
-      <h2>Start a pipeline</h2>
+      <h2>{t('Start a pipeline')}</h2>
       <div className="cards">
         {starts.map(([id, icon, title, summary, run]) => (
           <button key={id} type="button" className="start-card" data-start={id} onClick={run}>
@@ -292,7 +296,10 @@ function EmptyCanvas() {
         ))}
       </div>
       <p className="muted">
-        Or drag an operator from the palette; double-click or press <kbd>Tab</kbd> to search.
+        <Words
+          of={msg('Or drag an operator from the palette; double-click or press %1 to search.')}
+          parts={[<kbd key="tab">Tab</kbd>]}
+        />
       </p>
     </div>
   );

@@ -32,6 +32,7 @@ import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
 import { useFarWatch } from './useFar';
 import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
+import { t } from '../core/language';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };
@@ -286,11 +287,13 @@ export function Canvas() {
       const link = only === null ? undefined : linkUnder(only);
       setDropLink(null);
       if (only !== null && link && actions.dropOnLink(editor, only, link, positions)) return;
-      const changed = editor.edit(Object.keys(positions).length > 1 ? 'Move nodes' : 'Move', (document) =>
-        notes.reduce(
-          (result, [id, { x, y }]) => commands.setNote(result, id, { x: Math.round(x), y: Math.round(y) }),
-          commands.moveNodes(document, positions),
-        ),
+      const changed = editor.edit(
+        Object.keys(positions).length > 1 ? t('Move nodes') : t('Move'),
+        (document) =>
+          notes.reduce(
+            (result, [id, { x, y }]) => commands.setNote(result, id, { x: Math.round(x), y: Math.round(y) }),
+            commands.moveNodes(document, positions),
+          ),
       );
       if (!changed)
         setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf));
@@ -332,7 +335,7 @@ export function Canvas() {
       if (file) {
         file.text().then(
           (text) => open(editor, { text, name: file.name }),
-          () => editor.notify('error', `${file.name} could not be read.`),
+          () => editor.notify('error', t('%1 could not be read.', file.name)),
         );
         return;
       }
@@ -356,7 +359,7 @@ export function Canvas() {
       ref={frame}
       className="canvas"
       tabIndex={0}
-      aria-label="Graph canvas"
+      aria-label={t('Graph canvas')}
       onPointerMove={(event) => {
         pointer.current = { x: event.clientX, y: event.clientY };
       }}
@@ -407,7 +410,7 @@ export function Canvas() {
           if (node.type === 'frame' || node.type === 'subgraph') {
             const group = node.id.slice('group:'.length);
             editor.select([], [], group);
-            setMenu({ at: clientPoint(event), label: 'Group', items: groupMenu(editor, group) });
+            setMenu({ at: clientPoint(event), label: t('Group'), items: groupMenu(editor, group) });
             return;
           }
           if (node.type !== 'operator') return;
@@ -421,15 +424,15 @@ export function Canvas() {
           const at = clientPoint(event);
           setMenu({
             at,
-            label: 'Link',
+            label: t('Link'),
             items: [
-              { id: 'remove', label: 'Remove link', run: () => actions.disconnect(editor, [link.target]) },
+              { id: 'remove', label: t('Remove link'), run: () => actions.disconnect(editor, [link.target]) },
             ],
           });
         }}
         onPaneContextMenu={(event) => {
           event.preventDefault();
-          setMenu({ at: clientPoint(event), label: 'Canvas', items: paneMenu(editor) });
+          setMenu({ at: clientPoint(event), label: t('Canvas'), items: paneMenu(editor) });
         }}
         onEdgeMouseEnter={(event, edge) => editor.hoveredLink.set({ key: edge.id, at: clientPoint(event) })}
         onEdgeMouseLeave={() => editor.hoveredLink.set(null)}
@@ -471,7 +474,7 @@ export function Canvas() {
           <MiniMap
             pannable
             zoomable
-            ariaLabel="Overview"
+            ariaLabel={t('Overview')}
             nodeStrokeWidth={0}
             style={{ width: 144, height: 88 }}
           />
@@ -492,5 +495,8 @@ export function Canvas() {
 /** A copy at the place where the dragged node was. */
 function copyInPlace(editor: ReturnType<typeof useEditor>, id: string): void {
   const clip = commands.copyNodes(editor.history.document, [id]);
-  editor.edit(`Duplicate ${id}`, (document) => commands.pasteNodes(document, clip, { x: 0, y: 0 }).document);
+  editor.edit(
+    t('Duplicate %1', id),
+    (document) => commands.pasteNodes(document, clip, { x: 0, y: 0 }).document,
+  );
 }

@@ -7,6 +7,7 @@ import type { PictureRef } from '../core/protocol';
 import { useEditor, useResult, useValue } from './context';
 import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
+import { t } from '../core/language';
 
 interface FiguresProperties {
   under: (Picture | null)[];
@@ -30,7 +31,7 @@ function Figures({ under, over, words, output }: FiguresProperties) {
             className="compare"
             role="slider"
             tabIndex={0}
-            aria-label={`${words[0]} and ${words[1]}, sample ${sample + 1}`}
+            aria-label={t('%1 and %2, sample %3', words[0], words[1], sample + 1)}
             aria-valuenow={Math.round(split)}
             style={{ '--split': `${split}%` } as CSSProperties}
             onPointerDown={(event) => {
@@ -124,7 +125,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
         );
       })
       .catch((error: unknown) => {
-        if (current) editor.report(error, 'The other version could not be shown');
+        if (current) editor.report(error, t('The other version could not be shown'));
       });
     return () => {
       current = false;
@@ -149,15 +150,15 @@ export function Versions({ id, index }: { id: string; index: number }) {
   const output = useResult(id)?.outputs[index];
   const earlier = useOtherVersion(chosen.document, id, index);
   const names = useMemo(
-    () => ['As opened', ...steps.slice(0, done).map(({ label }, at) => `${at + 1}. ${label}`)],
+    () => [t('As opened'), ...steps.slice(0, done).map(({ label }, at) => `${at + 1}. ${label}`)],
     [steps, done],
   );
   return (
     <>
       <div className="follow-choice">
-        <span className="muted">Against</span>
+        <span className="muted">{t('Against')}</span>
         <Choice
-          label="Version"
+          label={t('Version')}
           value={names[chosen.step] ?? `${chosen.step}.`}
           choices={names}
           onChange={(name) => {
@@ -165,9 +166,14 @@ export function Versions({ id, index }: { id: string; index: number }) {
             setChosen({ step, document: editor.history.documentAt(step) });
           }}
         />
-        {!chosen.document.nodes[id] && <span className="muted">{id} was not there then.</span>}
+        {!chosen.document.nodes[id] && <span className="muted">{t('%1 was not there then.', id)}</span>}
       </div>
-      <Figures under={earlier} over={bestPictures(now, output)} words={['then', 'now']} output={output} />
+      <Figures
+        under={earlier}
+        over={bestPictures(now, output)}
+        words={[t('then'), t('now')]}
+        output={output}
+      />
     </>
   );
 }

@@ -15,6 +15,8 @@ import { Histogram } from './plots';
 import type { Alignment } from '../core/layout';
 import type { OutputResult } from '../core/previews';
 import type { Problem } from '../core/protocol';
+import { msg, t, tn } from '../core/language';
+import { Words } from './Words';
 
 export function Inspector() {
   const editor = useEditor();
@@ -22,7 +24,7 @@ export function Inspector() {
   const ids = [...selection.nodes];
   const id = ids[ids.length - 1];
   return (
-    <aside className="inspector panel" data-testid="inspector" aria-label="Inspector">
+    <aside className="inspector panel" data-testid="inspector" aria-label={t('Inspector')}>
       {ids.length > 1 ? (
         <Several count={ids.length} />
       ) : id !== undefined ? (
@@ -41,29 +43,29 @@ function Nothing() {
   const nodes = useValue(editor.document, (document) => Object.keys(document.nodes).length);
   return (
     <div className="inspector-body">
-      <h2 className="inspector-heading">Pipeline</h2>
+      <h2 className="inspector-heading">{t('Pipeline')}</h2>
       <dl className="facts">
-        <dt>Nodes</dt>
+        <dt>{t('Nodes')}</dt>
         <dd>{nodes}</dd>
-        <dt>Outputs</dt>
-        <dd>{outputs.length > 0 ? outputs.join(', ') : 'none yet'}</dd>
+        <dt>{t('Outputs')}</dt>
+        <dd>{outputs.length > 0 ? outputs.join(', ') : t('none yet')}</dd>
         {(['batch_size', 'num_threads', 'seed'] as const).map((name) => (
           <Fact
             key={name}
             name={name.replace('_', ' ')}
             value={
               pipeline[name] === null || pipeline[name] === undefined
-                ? 'not set'
+                ? t('not set')
                 : JSON.stringify(pipeline[name])
             }
           />
         ))}
       </dl>
       <button type="button" className="button" onClick={() => execute(editor, 'pipeline')}>
-        Pipeline settings…
+        {t('Pipeline settings…')}
       </button>
       <p className="muted hint">
-        Select a node to see its arguments. Double-click the canvas or press Tab to add one.
+        {t('Select a node to see its arguments. Double-click the canvas or press Tab to add one.')}
       </p>
     </div>
   );
@@ -81,19 +83,19 @@ function Fact({ name, value }: { name: string; value: string }) {
 function Several({ count }: { count: number }) {
   const editor = useEditor();
   const alignments: [Alignment, string][] = [
-    ['left', 'Left'],
-    ['centre', 'Centre'],
-    ['right', 'Right'],
-    ['top', 'Top'],
-    ['middle', 'Middle'],
-    ['bottom', 'Bottom'],
-    ['across', 'Spread across'],
-    ['down', 'Spread down'],
+    ['left', t('Left')],
+    ['centre', t('Centre')],
+    ['right', t('Right')],
+    ['top', t('Top')],
+    ['middle', t('Middle')],
+    ['bottom', t('Bottom')],
+    ['across', t('Spread across')],
+    ['down', t('Spread down')],
   ];
   return (
     <div className="inspector-body">
-      <h2 className="inspector-heading">{count} nodes</h2>
-      <h3>Align</h3>
+      <h2 className="inspector-heading">{tn('%1 node', '%1 nodes', count)}</h2>
+      <h3>{t('Align')}</h3>
       <div className="button-grid">
         {alignments.map(([how, label]) => (
           <button type="button" className="button" key={how} onClick={() => alignSelection(editor, how)}>
@@ -101,7 +103,7 @@ function Several({ count }: { count: number }) {
           </button>
         ))}
       </div>
-      <h3>Together</h3>
+      <h3>{t('Together')}</h3>
       <div className="button-grid">
         {(['arrange', 'group', 'bypass', 'duplicate', 'delete'] as const).map((command) => (
           <button type="button" className="button" key={command} onClick={() => execute(editor, command)}>
@@ -157,7 +159,7 @@ function NodeInspector({ id }: { id: string }) {
         />
         <div className="inspector-title">
           <TextField
-            label="Name"
+            label={t('Name')}
             value={id}
             disabled={readOnly}
             onChange={(name) => rename(editor, id, name)}
@@ -191,7 +193,10 @@ function NodeInspector({ id }: { id: string }) {
 function Unknown({ op }: { op: string }) {
   return (
     <p className="hint">
-      This DALI Lab has no operator <code>{op}</code>. The node stays as it is in the file.
+      <Words
+        of={msg('This DALI Lab has no operator %1. The node stays as it is in the file.')}
+        parts={[<code key="op">{op}</code>]}
+      />
     </p>
   );
 }
@@ -209,7 +214,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
       name,
       type: 'any',
       tensor: true,
-      doc: 'Not declared by this operator; kept as it is.',
+      doc: t('Not declared by this operator; kept as it is.'),
     }));
   const rank = (argument: ArgumentDeclaration): number =>
     argument.required ? 0 : argument.important ? 1 : 2;
@@ -220,7 +225,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
   const open =
     advanced ||
     hidden.some(({ name }) => node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined);
-  const devices: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
+  const devices: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: t('Mixed') };
   return (
     <>
       {!operator && <Unknown op={node.op} />}
@@ -231,7 +236,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
         </div>
       )}
       <div className="placement">
-        <div className="segmented" role="radiogroup" aria-label="Placement">
+        <div className="segmented" role="radiogroup" aria-label={t('Placement')}>
           {(operator?.devices ?? [node.device ?? 'cpu']).map((device) => (
             <button
               key={device}
@@ -240,7 +245,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
               aria-checked={(node.device ?? 'cpu') === device}
               onClick={() => setDevice(editor, [id], device)}
             >
-              {devices[device]}
+              {t(devices[device])}
             </button>
           ))}
         </div>
@@ -248,16 +253,18 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
           type="button"
           className={`button toggle ${view?.bypass ? 'on' : ''}`}
           aria-pressed={view?.bypass ?? false}
-          title="Pass the input through (B)"
+          title={t('Pass the input through (B)')}
           onClick={() => toggleView(editor, 'bypass', [id])}
         >
-          <Icon name="bypass" size={14} /> Bypass
+          <Icon name="bypass" size={14} /> {t('Bypass')}
         </button>
       </div>
       {plain.map((argument) => (
         <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />
       ))}
-      {plain.length === 0 && operator && <p className="muted hint">{operator.name} has no arguments.</p>}
+      {plain.length === 0 && operator && (
+        <p className="muted hint">{t('%1 has no arguments.', operator.name)}</p>
+      )}
       {hidden.length > 0 && (
         <>
           <button
@@ -267,7 +274,7 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
             onClick={() => setAdvanced(!advanced)}
           >
             <Icon name={open ? 'down' : 'right'} size={10} />
-            <span>Speed and memory</span>
+            <span>{t('Speed and memory')}</span>
             <span className="count">{hidden.length}</span>
           </button>
           {open &&
@@ -311,31 +318,37 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
         return (
           <section key={index} className="output-facts">
             <div className="output-head">
-              <h3>{operator?.outputs[index]?.name ?? `output ${index}`}</h3>
+              <h3>{operator?.outputs[index]?.name ?? t('output %1', index)}</h3>
               <label className="check">
                 <input
                   type="checkbox"
                   checked={isOutput(document, reference)}
                   onChange={() => toggleOutput(editor, { node: id, output: index })}
                 />
-                pipeline output
+                {t('pipeline output')}
               </label>
             </div>
-            {output ? <OutputFacts output={output} /> : <p className="muted">No preview yet.</p>}
+            {output ? <OutputFacts output={output} /> : <p className="muted">{t('No preview yet.')}</p>}
           </section>
         );
       })}
       {result?.time != null && (
         <dl className="facts">
-          <dt>Time</dt>
+          <dt>{t('Time')}</dt>
           <dd>
-            {formatTime(result.time)} {result.cached ? '(from the cache)' : 'in this preview'}
+            {result.cached
+              ? t('%1 (from the cache)', formatTime(result.time))
+              : t('%1 in this preview', formatTime(result.time))}
           </dd>
           {measured && (
             <>
-              <dt>In the last run</dt>
+              <dt>{t('In the last run')}</dt>
               <dd>
-                {formatTime(measured.time_ms)} a batch, {Math.round(measured.images_per_second)} a second
+                {t(
+                  '%1 a batch, %2 a second',
+                  formatTime(measured.time_ms),
+                  Math.round(measured.images_per_second),
+                )}
               </dd>
             </>
           )}
@@ -351,18 +364,16 @@ export function OutputFacts({ output }: { output: OutputResult }) {
   return (
     <>
       <dl className="facts">
-        <dt>Shape</dt>
+        <dt>{t('Shape')}</dt>
         <dd>{formatShape(output.shapes, output.batch)}</dd>
-        <dt>Type</dt>
+        <dt>{t('Type')}</dt>
         <dd>{formatDtype(output.dtype)}</dd>
-        <dt>Layout</dt>
-        <dd>{output.layout || 'none'}</dd>
+        <dt>{t('Layout')}</dt>
+        <dd>{output.layout || t('none')}</dd>
         {low !== null && high !== null && (
           <>
-            <dt>Range</dt>
-            <dd>
-              {formatNumber(low)} to {formatNumber(high)}
-            </dd>
+            <dt>{t('Range')}</dt>
+            <dd>{t('%1 to %2', formatNumber(low), formatNumber(high))}</dd>
           </>
         )}
       </dl>

@@ -5,6 +5,7 @@ import { formatEdge, isArgument } from '../core/document';
 import { batchBytes, formatBytes, transferOf } from '../core/placement';
 import { useEditor, useValue } from './context';
 import { OutputFacts } from './Inspector';
+import { t } from '../core/language';
 
 export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();
@@ -36,11 +37,16 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
       </strong>
       {transfer && (
         <p className="muted">
-          Copied to the {transfer.toUpperCase()}
-          {output ? `, ${formatBytes(batchBytes(output))} in each batch` : ''}.
+          {output
+            ? t(
+                'Copied to the %1, %2 in each batch.',
+                transfer.toUpperCase(),
+                formatBytes(batchBytes(output)),
+              )
+            : t('Copied to the %1.', transfer.toUpperCase())}
         </p>
       )}
-      {output ? <OutputFacts output={output} /> : <p className="muted">No preview yet.</p>}
+      {output ? <OutputFacts output={output} /> : <p className="muted">{t('No preview yet.')}</p>}
     </div>
   );
 }

@@ -10,6 +10,7 @@ import { ArgumentRow } from './controls/ArgumentRow';
 import { FamilyIcon } from './icons';
 import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
+import { t } from '../core/language';
 
 /** Below this zoom a node is a thumbnail and a name. */
 
@@ -88,7 +89,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
       data-state={state}
       aria-label={`${id}, ${operator?.title ?? node.op}`}
     >
-      {working && <span className="card-progress" aria-label="at work" />}
+      {working && <span className="card-progress" aria-label={t('at work')} />}
       {inputs <= 1 && outputs <= 1 ? (
         <div className="card-header">
           {inputs === 1 && (
@@ -101,7 +102,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
             id="out:0"
             type="source"
             kind={operator?.outputs[0]?.kind}
-            label={operator?.outputs[0]?.name ?? 'output'}
+            label={operator?.outputs[0]?.name ?? t('output')}
           />
         </div>
       ) : (
@@ -163,7 +164,7 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
       {far ? <span className="card-title">{id}</span> : <Title id={id} op={node.op} />}
-      {bypassed && !far && <span className="chip">bypassed</span>}
+      {bypassed && !far && <span className="chip">{t('bypassed')}</span>}
     </>
   );
 }
@@ -181,8 +182,8 @@ function OutputMark({ node, output }: { node: string; output: number }) {
   );
   if (place < 0) return null;
   return (
-    <span className="chip output" title={`Output ${place + 1} of the pipeline`}>
-      out{count > 1 ? ` ${place + 1}` : ''}
+    <span className="chip output" title={t('Output %1 of the pipeline', place + 1)}>
+      {count > 1 ? t('out %1', place + 1) : t('out')}
       {transfer && ` → ${transfer.toUpperCase()}`}
     </span>
   );
@@ -214,8 +215,8 @@ function PortRows({ id, operator, inputs, outputs, far }: RowsProperties) {
                 />
                 {!far && (
                   <span className="port-name">
-                    {input?.name ?? `input ${index}`}
-                    {input?.optional && <span className="muted"> optional</span>}
+                    {input?.name ?? t('input %1', index)}
+                    {input?.optional && <span className="muted"> {t('optional')}</span>}
                   </span>
                 )}
               </>
@@ -225,14 +226,14 @@ function PortRows({ id, operator, inputs, outputs, far }: RowsProperties) {
                 {!far && (
                   <span className="port-name right">
                     <OutputMark node={id} output={index} />
-                    {output?.name ?? `output ${index}`}
+                    {output?.name ?? t('output %1', index)}
                   </span>
                 )}
                 <Port
                   id={`out:${index}`}
                   type="source"
                   kind={output?.kind}
-                  label={output?.name ?? `output ${index}`}
+                  label={output?.name ?? t('output %1', index)}
                 />
               </>
             )}

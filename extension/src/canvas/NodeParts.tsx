@@ -8,8 +8,9 @@ import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values'
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
 import { Thumbs } from './Thumbs';
+import { msg, t } from '../core/language';
 
-const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' };
+const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') };
 
 export function Title({ id, op }: { id: string; op: string }) {
   const editor = useEditor();
@@ -20,7 +21,7 @@ export function Title({ id, op }: { id: string; op: string }) {
     return (
       <input
         className="title-input nodrag"
-        aria-label="Name"
+        aria-label={t('Name')}
         defaultValue={id}
         autoFocus
         spellCheck={false}
@@ -69,9 +70,9 @@ export function DeviceMark({
   const device = node.device ?? 'cpu';
   const choices = operator?.devices ?? [device];
   const words: Record<Device, string> = {
-    cpu: 'Runs on the CPU',
-    gpu: 'Runs on the GPU',
-    mixed: 'Starts on the CPU and ends on the GPU',
+    cpu: t('Runs on the CPU'),
+    gpu: t('Runs on the GPU'),
+    mixed: t('Starts on the CPU and ends on the GPU'),
   };
   return (
     <>
@@ -79,7 +80,7 @@ export function DeviceMark({
         type="button"
         className={`device device-${device} nodrag`}
         title={words[device]}
-        aria-label={`Placement: ${DEVICE_WORDS[device]}`}
+        aria-label={t('Placement: %1', t(DEVICE_WORDS[device]))}
         aria-haspopup="menu"
         tabIndex={-1}
         onClick={(event) => {
@@ -87,12 +88,12 @@ export function DeviceMark({
           setAt(event.currentTarget.getBoundingClientRect());
         }}
       >
-        {DEVICE_WORDS[device]}
+        {t(DEVICE_WORDS[device])}
       </button>
       {at && (
         <Menu
           anchor={at}
-          label="Placement"
+          label={t('Placement')}
           onClose={() => setAt(null)}
           items={choices.map((choice) => ({
             id: choice,
@@ -166,7 +167,7 @@ export function Foot({ id }: { id: string }) {
         {shape}
       </span>
       {rate && (
-        <span className="foot-rate" title="Images per second in the last run">
+        <span className="foot-rate" title={t('Images per second in the last run')}>
           {rate}
         </span>
       )}
@@ -178,7 +179,7 @@ export function Foot({ id }: { id: string }) {
       {result.time !== null && (
         <span
           className="foot-time"
-          title={result.cached ? 'Time when it was made; now from the cache' : 'Time in this preview'}
+          title={result.cached ? t('Time when it was made; now from the cache') : t('Time in this preview')}
         >
           {formatTime(result.time)}
         </span>
@@ -228,7 +229,7 @@ export function CardMessage({ id }: { id: string }) {
             editor.attention.set({ node: id, argument });
           }}
         >
-          Go to {argument}
+          {t('Go to %1', argument)}
         </button>
       )}
     </div>

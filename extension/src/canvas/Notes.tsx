@@ -3,6 +3,7 @@ import { NodeResizer, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useState } from 'react';
 import { setGroup, setNote } from '../core/commands';
 import { useEditor, useValue } from './context';
+import { t } from '../core/language';
 
 export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
   const editor = useEditor();
@@ -18,7 +19,7 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
         minWidth={120}
         minHeight={48}
         onResizeEnd={(_, { x, y, width, height }) =>
-          editor.edit('Resize note', (document) =>
+          editor.edit(t('Resize note'), (document) =>
             setNote(document, key, {
               x: Math.round(x),
               y: Math.round(y),
@@ -30,13 +31,13 @@ export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
       />
       <textarea
         className="nodrag nowheel"
-        aria-label="Note"
-        placeholder="Write a note"
+        aria-label={t('Note')}
+        placeholder={t('Write a note')}
         value={text}
         autoFocus={note.text === '' && selected}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => event.stopPropagation()}
-        onBlur={() => editor.edit('Write note', (document) => setNote(document, key, { text }))}
+        onBlur={() => editor.edit(t('Write note'), (document) => setNote(document, key, { text }))}
       />
     </div>
   );
@@ -53,7 +54,7 @@ export const GroupNode = memo(function GroupNode({ id, selected }: NodeProps) {
       {editing ? (
         <input
           className="nodrag"
-          aria-label="Title of the group"
+          aria-label={t('Title of the group')}
           defaultValue={group.title}
           autoFocus
           onFocus={(event) => event.target.select()}
@@ -65,7 +66,7 @@ export const GroupNode = memo(function GroupNode({ id, selected }: NodeProps) {
           onBlur={(event) => {
             const title = event.target.value;
             setEditing(false);
-            editor.edit('Title of group', (document) => setGroup(document, key, { title }));
+            editor.edit(t('Title of group'), (document) => setGroup(document, key, { title }));
           }}
         />
       ) : (

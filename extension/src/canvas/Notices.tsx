@@ -3,6 +3,7 @@ import { useEffect, useRef, type CSSProperties } from 'react';
 import type { Notice } from '../core/editor';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
+import { t } from '../core/language';
 
 export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();
@@ -61,7 +62,7 @@ function Toast({
         <p>{notice.message}</p>
         {notice.detail && (
           <details>
-            <summary>Details</summary>
+            <summary>{t('Details')}</summary>
             <pre>{notice.detail}</pre>
           </details>
         )}
@@ -86,7 +87,7 @@ function Toast({
       <button
         type="button"
         className="icon-button tiny"
-        aria-label="Close"
+        aria-label={t('Close')}
         onClick={() => editor.dismiss(notice.id)}
       >
         <Icon name="close" size={12} />

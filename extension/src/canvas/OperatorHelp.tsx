@@ -1,8 +1,9 @@
 /** What an operator is, from its declaration: meaning, ports, where it runs. */
 import type { Operator } from '../core/catalogue';
 import { describeRange, formatValue } from '../core/values';
+import { msg, t } from '../core/language';
 
-const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: 'Mixed' } as const;
+const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') } as const;
 
 export function OperatorHelp({ operator, brief = false }: { operator: Operator; brief?: boolean }) {
   return (
@@ -15,7 +16,7 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
       <dl className="help-ports">
         {operator.inputs.length > 0 && (
           <>
-            <dt>Takes</dt>
+            <dt>{t('Takes')}</dt>
             <dd>
               {operator.inputs
                 .map(
@@ -26,26 +27,27 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
             </dd>
           </>
         )}
-        <dt>Gives</dt>
+        <dt>{t('Gives')}</dt>
         <dd>
           {operator.outputs
             .map(({ name, kind, layout }) => `${name} (${kind}${layout ? ` ${layout}` : ''})`)
             .join('; ')}
         </dd>
-        <dt>Runs on</dt>
-        <dd>{operator.devices.map((device) => DEVICES[device]).join(', ')}</dd>
+        <dt>{t('Runs on')}</dt>
+        <dd>{operator.devices.map((device) => t(DEVICES[device])).join(', ')}</dd>
       </dl>
       {!brief && operator.arguments.length > 0 && (
         <>
-          <h4>Arguments</h4>
+          <h4>{t('Arguments')}</h4>
           <dl className="help-arguments">
             {operator.arguments.map((argument) => (
               <div key={argument.name}>
                 <dt>
                   <code>{argument.name}</code>
                   <span className="muted">
-                    {argument.required ? ' needed' : ` ${formatValue(argument.default ?? null)}`}
-                    {argument.tensor ? ' · per sample' : ''}
+                    {' '}
+                    {argument.required ? t('needed') : formatValue(argument.default ?? null)}
+                    {argument.tensor ? ` · ${t('per sample')}` : ''}
                     {describeRange(argument) ? ` · ${describeRange(argument) as string}` : ''}
                     {argument.unit ? ` ${argument.unit}` : ''}
                   </span>

@@ -9,6 +9,7 @@ import { FamilyIcon, Icon } from './icons';
 import { OperatorHelp } from './OperatorHelp';
 import { OverlayContext } from './overlay';
 import { closedFamilies, favourites, noteRecent, recent, toggleFavourite } from './storage';
+import { t } from '../core/language';
 
 interface Section {
   key: string;
@@ -32,7 +33,7 @@ export function Palette() {
   const sections = useMemo<Section[]>(() => {
     if (!catalogue) return [];
     if (query.trim() !== '') {
-      return [{ key: 'found', title: 'Found', operators: catalogue.search(query) }];
+      return [{ key: 'found', title: t('Found'), operators: catalogue.search(query) }];
     }
     const named = (names: readonly string[]): Operator[] =>
       names.map((name) => catalogue.operator(name)).filter((operator) => operator !== undefined);
@@ -47,10 +48,10 @@ export function Palette() {
     const listed = new Set(catalogue.families.map(({ name }) => name));
     const others = catalogue.operators.filter(({ family, deprecated }) => !listed.has(family) && !deprecated);
     return [
-      { key: 'favourites', title: 'Favourites', operators: named(liked) },
-      { key: 'recent', title: 'Recent', operators: named(used) },
+      { key: 'favourites', title: t('Favourites'), operators: named(liked) },
+      { key: 'recent', title: t('Recent'), operators: named(used) },
       ...families,
-      { key: 'others', title: 'Others', operators: others },
+      { key: 'others', title: t('Others'), operators: others },
     ].filter(({ operators }) => operators.length > 0);
   }, [catalogue, query, liked, used]);
 
@@ -74,15 +75,15 @@ export function Palette() {
   }
 
   return (
-    <aside className="palette panel" data-testid="palette" aria-label="Palette" onKeyDown={onKeyDown}>
+    <aside className="palette panel" data-testid="palette" aria-label={t('Palette')} onKeyDown={onKeyDown}>
       <div className="panel-search">
         <Icon name="search" size={14} />
         <input
           type="search"
           role="searchbox"
           data-testid="palette-search"
-          aria-label="Search operators"
-          placeholder="Search operators"
+          aria-label={t('Search operators')}
+          placeholder={t('Search operators')}
           value={query}
           spellCheck={false}
           onChange={(event) => setQuery(event.target.value)}
@@ -139,7 +140,7 @@ export function Palette() {
           );
         })}
         {catalogue && sections.every(({ operators }) => operators.length === 0) && (
-          <p className="palette-none">No operator answers to “{query}”.</p>
+          <p className="palette-none">{t('No operator answers to “%1”.', query)}</p>
         )}
       </div>
       {hovered &&
@@ -222,7 +223,9 @@ const Entry = memo(
           type="button"
           className={`icon-button tiny star ${liked ? 'on' : ''}`}
           tabIndex={-1}
-          aria-label={liked ? `Remove ${operator.name} from favourites` : `Make ${operator.name} a favourite`}
+          aria-label={
+            liked ? t('Remove %1 from favourites', operator.name) : t('Make %1 a favourite', operator.name)
+          }
           aria-pressed={liked}
           onClick={(event) => {
             event.stopPropagation();

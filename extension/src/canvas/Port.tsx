@@ -1,5 +1,6 @@
 /** A port: where links begin and end. */
 import { Handle, Position } from '@xyflow/react';
+import { t } from '../core/language';
 
 interface PortProperties {
   id: string;
@@ -19,8 +20,8 @@ export function Port({ id, type, kind = 'any', label, argument = false, used = t
       className={`port kind-${kind} ${argument ? 'argument-port' : ''} ${used ? '' : 'unused'}`}
       data-port={id}
       role="img"
-      title={argument ? `${label}: connect one value per sample` : label}
-      aria-label={`${type === 'source' ? 'Output' : argument ? 'Argument' : 'Input'} ${label}`}
+      title={argument ? t('%1: connect one value per sample', label) : label}
+      aria-label={`${type === 'source' ? t('Output') : argument ? t('Argument') : t('Input')} ${label}`}
     />
   );
 }

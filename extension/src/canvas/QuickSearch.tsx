@@ -10,6 +10,7 @@ import { useEditor, useValue } from './context';
 import { FamilyIcon, Icon } from './icons';
 import { OverlayContext } from './overlay';
 import { noteRecent, recent } from './storage';
+import { t } from '../core/language';
 
 export function QuickSearch() {
   const quick = useValue(useEditor().quick);
@@ -72,7 +73,9 @@ function QuickSearchBox() {
     if (quick.replace !== undefined) {
       const id = quick.replace;
       const before = new Set(Object.keys(editor.history.document.nodes));
-      editor.edit(`Replace ${id} by ${operator.name}`, (document) => replaceOperator(document, id, operator));
+      editor.edit(t('Replace %1 by %2', id, operator.name), (document) =>
+        replaceOperator(document, id, operator),
+      );
       const fresh = Object.keys(editor.history.document.nodes).find((name) => !before.has(name));
       editor.select([fresh ?? id]);
     } else {
@@ -91,12 +94,12 @@ function QuickSearchBox() {
   }
 
   const title = quick.from
-    ? `What takes ${quick.from.node}`
+    ? t('What takes %1', quick.from.node)
     : quick.to
-      ? `What feeds ${'argument' in quick.to ? quick.to.argument : quick.to.node}`
+      ? t('What feeds %1', 'argument' in quick.to ? quick.to.argument : quick.to.node)
       : quick.replace !== undefined
-        ? `In place of ${quick.replace}`
-        : 'Add an operator';
+        ? t('In place of %1', quick.replace)
+        : t('Add an operator');
   return createPortal(
     <div
       ref={box}
@@ -157,7 +160,9 @@ function QuickSearchBox() {
             <span className="quick-summary">{operator.summary}</span>
           </div>
         ))}
-        {found.length === 0 && <p className="palette-none">Nothing fits{query ? ` “${query}”` : ''}.</p>}
+        {found.length === 0 && (
+          <p className="palette-none">{query ? t('Nothing fits “%1”.', query) : t('Nothing fits.')}</p>
+        )}
       </div>
     </div>,
     overlay,

@@ -5,6 +5,7 @@ import { gpuMemoryFigure } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
+import { t, tn } from '../core/language';
 
 export function StatusLine() {
   const editor = useEditor();
@@ -33,44 +34,45 @@ export function StatusLine() {
         <span className="status-alarm" role="status">
           <Icon name="warning" size={12} />
           {connection.status === 'connecting'
-            ? 'Connecting…'
-            : 'The session cannot be reached. Your edits are kept and sent when it is back.'}
+            ? t('Connecting…')
+            : t('The session cannot be reached. Your edits are kept and sent when it is back.')}
         </span>
       ) : connection.silent ? (
         <span className="status-alarm" role="status">
           <Icon name="warning" size={12} />
-          The session does not answer; it may be busy. Your edits are kept.
+          {t('The session does not answer; it may be busy. Your edits are kept.')}
         </span>
       ) : (
-        <span title="Where previews run">{info.device || 'connected'}</span>
+        <span title={t('Where previews run')}>{info.device || t('connected')}</span>
       )}
-      {pending && connected && <span className="muted">sending…</span>}
-      <span>batch of {formatValue(pipeline['batch_size'])}</span>
+      {pending && connected && <span className="muted">{t('sending…')}</span>}
+      <span>{t('batch of %1', formatValue(pipeline['batch_size']))}</span>
       <span>
-        {count} node{count === 1 ? '' : 's'}
-        {selected > 1 ? `, ${selected} selected` : ''}
+        {selected > 1
+          ? tn('%1 node, %2 selected', '%1 nodes, %2 selected', count, selected)
+          : tn('%1 node', '%1 nodes', count)}
       </span>
       {preview.progress ? (
         <span className="status-progress">
-          <progress max={preview.progress.total} value={preview.progress.done} aria-label="Preview" />
-          {preview.progress.node ?? 'preview'}
+          <progress max={preview.progress.total} value={preview.progress.done} aria-label={t('Preview')} />
+          {preview.progress.node ?? t('preview')}
         </span>
       ) : (
         preview.total !== null && (
-          <span title="Time of the last preview">preview {formatTime(preview.total)}</span>
+          <span title={t('Time of the last preview')}>{t('preview %1', formatTime(preview.total))}</span>
         )
       )}
       {preview.error && <span className="status-error">{preview.error}</span>}
       <span className="spring" />
       {run ? (
         <span className="status-progress" role="status">
-          <progress max={run.total} value={run.done} aria-label="Run" />
-          {run.rate !== null && `${Math.round(run.rate)} images/s`}
+          <progress max={run.total} value={run.done} aria-label={t('Run')} />
+          {run.rate !== null && t('%1 images/s', Math.round(run.rate))}
         </span>
       ) : (
         last && (
-          <span title={`${last.batches} batches in ${last.seconds.toFixed(2)} s`} data-testid="rate">
-            {Math.round(last.images_per_second).toLocaleString('en')} images/s
+          <span title={t('%1 batches in %2 s', last.batches, last.seconds.toFixed(2))} data-testid="rate">
+            {t('%1 images/s', Math.round(last.images_per_second).toLocaleString('en'))}
           </span>
         )
       )}
@@ -80,9 +82,10 @@ export function StatusLine() {
         </span>
       )}
       {moved.count > 0 && (
-        <span title="What goes between CPU and GPU with each batch" data-testid="transfers">
-          {moved.count} transfer{moved.count > 1 ? 's' : ''}
-          {moved.bytes > 0 ? `, ${formatBytes(moved.bytes)}` : ''}
+        <span title={t('What goes between CPU and GPU with each batch')} data-testid="transfers">
+          {moved.bytes > 0
+            ? tn('%1 transfer, %2', '%1 transfers, %2', moved.count, formatBytes(moved.bytes))
+            : tn('%1 transfer', '%1 transfers', moved.count)}
         </span>
       )}
       {errors + warnings > 0 && (
@@ -91,15 +94,15 @@ export function StatusLine() {
           className="status-problems"
           data-command="next-problem"
           onClick={() => nextProblem(editor)}
-          title="Go to the next one (F8)"
+          title={t('Go to the next one (F8)')}
         >
           <Icon name="warning" size={12} />
-          {errors > 0 ? `${errors} error${errors > 1 ? 's' : ''}` : ''}
+          {errors > 0 ? tn('%1 error', '%1 errors', errors) : ''}
           {errors > 0 && warnings > 0 ? ', ' : ''}
-          {warnings > 0 ? `${warnings} warning${warnings > 1 ? 's' : ''}` : ''}
+          {warnings > 0 ? tn('%1 warning', '%1 warnings', warnings) : ''}
         </button>
       )}
-      {info.version && <span className="muted">DALI Lab {info.version}</span>}
+      {info.version && <span className="muted">{t('DALI Lab %1', info.version)}</span>}
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { useEditor, useValue } from './context';
 import { Icon } from './icons';
 import { CardBody } from './NodeParts';
 import { Port } from './Port';
+import { t, tn } from '../core/language';
 
 export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodeProps) {
   const editor = useEditor();
@@ -31,14 +32,14 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
     <div
       className={`card subgraph ${selected ? 'selected' : ''}`}
       data-group-id={key}
-      aria-label={`Group ${group.title}`}
+      aria-label={t('Group %1', group.title)}
     >
       <div className="card-header">
         <Icon name="copy" />
         {editing ? (
           <input
             className="title-input nodrag"
-            aria-label="Title of the group"
+            aria-label={t('Title of the group')}
             defaultValue={group.title}
             autoFocus
             onFocus={(event) => event.target.select()}
@@ -50,7 +51,7 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
             onBlur={(event) => {
               const title = event.target.value;
               setEditing(false);
-              change('Title of group', { title });
+              change(t('Title of group'), { title });
             }}
           />
         ) : (
@@ -64,14 +65,14 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
             {group.title}
           </span>
         )}
-        <span className="chip">{group.nodes.length} nodes</span>
+        <span className="chip">{tn('%1 node', '%1 nodes', group.nodes.length)}</span>
         <button
           type="button"
           className="icon-button tiny nodrag"
           data-action="expand"
-          aria-label={`Open group ${group.title}`}
-          title="Open the group"
-          onClick={() => change('Open group', { collapsed: false })}
+          aria-label={t('Open group %1', group.title)}
+          title={t('Open the group')}
+          onClick={() => change(t('Open group'), { collapsed: false })}
         >
           <Icon name="fit" size={12} />
         </button>

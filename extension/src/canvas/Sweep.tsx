@@ -8,6 +8,7 @@ import type { PictureRef } from '../core/protocol';
 import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
 import { Choice } from './controls/fields';
+import { t } from '../core/language';
 
 interface Shot {
   value: Value;
@@ -76,7 +77,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         );
       })
       .catch((error: unknown) => {
-        if (current) editor.report(error, 'The sweep ended');
+        if (current) editor.report(error, t('The sweep ended'));
       });
     return () => {
       current = false;
@@ -87,27 +88,27 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
     };
   }, [editor, id, argument, sample, revision]);
 
-  if (!argument) return <p className="muted hint">{id} has no argument to sweep.</p>;
+  if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
   return (
     <>
       <div className="follow-choice">
-        <span className="muted">Argument</span>
+        <span className="muted">{t('Argument')}</span>
         <Choice
-          label="Argument to sweep"
+          label={t('Argument to sweep')}
           value={argument.name}
           choices={candidates.map(({ name }) => name)}
           onChange={setChosen}
         />
       </div>
       {shots.map(({ value, url, error }) => (
-        <figure key={JSON.stringify(value)} className="sample" title="Click to take this value">
+        <figure key={JSON.stringify(value)} className="sample" title={t('Click to take this value')}>
           {url ? (
             <button
               type="button"
               className="plain-button"
               onClick={() => setArgument(editor, id, argument, value)}
             >
-              <img src={url} alt={`${argument.name} at ${formatValue(value)}`} draggable={false} />
+              <img src={url} alt={t('%1 at %2', argument.name, formatValue(value))} draggable={false} />
             </button>
           ) : (
             <pre className="sample-text">{error ?? ''}</pre>

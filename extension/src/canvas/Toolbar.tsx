@@ -7,6 +7,7 @@ import { useEditor, useValue } from './context';
 import { Icon } from './icons';
 import { isMac } from './platform';
 import { TextField } from './controls/fields';
+import { t } from '../core/language';
 
 function Button({
   id,
@@ -24,14 +25,15 @@ function Button({
   const editor = useEditor();
   const found = command(id);
   const keys = found?.keys?.[0];
-  const title = `${found?.caption ?? found?.label ?? id}${keys ? ` (${describeKeys(keys, isMac)})` : ''}`;
+  const words = t(found?.caption ?? found?.label ?? id);
+  const title = keys ? `${words} (${describeKeys(keys, isMac)})` : words;
   return (
     <button
       type="button"
       className={`tool ${label ? 'with-label' : ''}`}
       data-command={id}
       title={title}
-      aria-label={found?.label ?? id}
+      aria-label={t(found?.label ?? id)}
       aria-pressed={pressed}
       disabled={disabled}
       onClick={() => execute(editor, id)}
@@ -52,17 +54,17 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const panels = useValue(editor.panels);
   const theme = useValue(editor.theme);
   return (
-    <div className="toolbar" role="toolbar" aria-label="Editor">
+    <div className="toolbar" role="toolbar" aria-label={t('Editor')}>
       <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
-      <span className="document-title" title={info.file?.path ?? 'Not saved yet'}>
-        {info.title || 'Untitled'}
-        {info.dirty && <span className="dirty" title="Not saved" aria-label="not saved" />}
-        {info.readOnly && <span className="chip">read-only</span>}
+      <span className="document-title" title={info.file?.path ?? t('Not saved yet')}>
+        {info.title || t('Untitled')}
+        {info.dirty && <span className="dirty" title={t('Not saved')} aria-label={t('not saved')} />}
+        {info.readOnly && <span className="chip">{t('read-only')}</span>}
       </span>
       <Button id="new" icon="new" />
       <Button id="open" icon="open" />
       <Button id="save" icon="save" />
-      {info.capabilities.gallery_page === true && <Button id="gallery" icon="gallery" label="Gallery" />}
+      {info.capabilities.gallery_page === true && <Button id="gallery" icon="gallery" label={t('Gallery')} />}
       <span className="divider" />
       <Button id="undo" icon="undo" disabled={history.done === 0} />
       <Button id="redo" icon="redo" disabled={history.done === history.steps.length} />
@@ -71,10 +73,10 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <Button id="arrange" icon="arrange" />
       <Button id="fit" icon="fit" />
       <span className="spring" />
-      <div className="tool-group" aria-label="Batch">
+      <div className="tool-group" aria-label={t('Batch')}>
         <Button id="step-back" icon="step-back" disabled={iteration === 0} />
-        <span className="batch-number" title="The batch that is shown" data-testid="iteration">
-          batch {iteration + 1}
+        <span className="batch-number" title={t('The batch that is shown')} data-testid="iteration">
+          {t('batch %1', iteration + 1)}
         </span>
         <Button id="step" icon="step" />
       </div>
@@ -84,11 +86,11 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
         <Button id="stop" icon="stop" label={`${run.done}/${run.total}`} />
       ) : (
         <>
-          <Button id="run" icon="run" label="Run" disabled={info.capabilities.run === false} />
+          <Button id="run" icon="run" label={t('Run')} disabled={info.capabilities.run === false} />
           <Button id="stop" icon="stop" disabled={!previewing} />
         </>
       )}
-      <Button id="export" icon="export" label="Export" />
+      <Button id="export" icon="export" label={t('Export')} />
       <span className="divider" />
       <Button id="commands" icon="search" />
       <Button id="shortcuts" icon="keyboard" />
@@ -109,34 +111,36 @@ function Seed() {
   const isPinned = pinned !== null && pinned >= 0;
   const shown = isPinned ? pinned : (used ?? drawn);
   const set = (value: number | null): void => {
-    editor.edit('Seed', (document) => setPipeline(document, 'seed', value));
+    editor.edit(t('Seed'), (document) => setPipeline(document, 'seed', value));
   };
   return (
     <div
       className={`seed ${isPinned ? '' : 'drawn'}`}
       title={
-        isPinned ? 'The seed is part of the graph' : 'The seed was drawn for this session; pin it to keep it'
+        isPinned
+          ? t('The seed is part of the graph')
+          : t('The seed was drawn for this session; pin it to keep it')
       }
     >
-      <span>seed</span>
+      <span>{t('seed')}</span>
       <TextField
-        label="Seed"
+        label={t('Seed')}
         value={shown === null ? '' : String(shown)}
-        placeholder="random"
+        placeholder={t('random')}
         disabled={readOnly}
         onChange={(text) => {
           const number = Number(text);
           if (text.trim() === '') set(null);
           else if (Number.isSafeInteger(number) && number >= 0) set(number);
-          else editor.notify('warning', 'A seed is a whole number from 0.');
+          else editor.notify('warning', t('A seed is a whole number from 0.'));
         }}
       />
       <button
         type="button"
         className="icon-button tiny"
         data-command="seed-new"
-        title="Another seed"
-        aria-label="Another seed"
+        title={t('Another seed')}
+        aria-label={t('Another seed')}
         disabled={readOnly}
         onClick={() => set(Math.floor(Math.random() * 1e6))}
       >
@@ -147,8 +151,8 @@ function Seed() {
         className={`icon-button tiny ${isPinned ? 'on' : ''}`}
         data-command="seed-pin"
         aria-pressed={isPinned}
-        title={isPinned ? 'Unpin: another seed for each run' : 'Pin this seed'}
-        aria-label="Pin the seed"
+        title={isPinned ? t('Unpin: another seed for each run') : t('Pin this seed')}
+        aria-label={t('Pin the seed')}
         disabled={readOnly}
         onClick={() => set(isPinned ? null : shown)}
       >

@@ -9,6 +9,7 @@ import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
 import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
+import { msg, t } from '../core/language';
 
 export function Tray() {
   const editor = useEditor();
@@ -16,10 +17,10 @@ export function Tray() {
   useValue(editor.document, ({ outputs }) => outputs);
   const id = editor.trayNode;
   return (
-    <section className="tray panel" data-testid="tray" aria-label="Batch of the selected node">
+    <section className="tray panel" data-testid="tray" aria-label={t('Batch of the selected node')}>
       {id === null ? (
         <div className="tray-empty muted">
-          Select a node to see its batch here.
+          {t('Select a node to see its batch here.')}
           <CloseTray />
         </div>
       ) : (
@@ -35,8 +36,8 @@ function CloseTray() {
     <button
       type="button"
       className="icon-button"
-      title="Close the tray"
-      aria-label="Close the tray"
+      title={t('Close the tray')}
+      aria-label={t('Close the tray')}
       onClick={() => execute(editor, 'toggle-tray')}
     >
       <Icon name="close" size={14} />
@@ -45,11 +46,11 @@ function CloseTray() {
 }
 
 const MODES: [TrayState['mode'], string, string][] = [
-  ['batch', 'Batch', 'All samples of this node'],
-  ['compare', 'Compare', 'Before and after, with a slider between'],
-  ['follow', 'Follow', 'One sample through all nodes before this one'],
-  ['sweep', 'Sweep', 'One argument at several values'],
-  ['versions', 'Versions', 'This graph and an earlier one, with a slider between'],
+  ['batch', msg('Batch'), msg('All samples of this node')],
+  ['compare', msg('Compare'), msg('Before and after, with a slider between')],
+  ['follow', msg('Follow'), msg('One sample through all nodes before this one')],
+  ['sweep', msg('Sweep'), msg('One argument at several values')],
+  ['versions', msg('Versions'), msg('This graph and an earlier one, with a slider between')],
 ];
 
 function NodeTray({ id }: { id: string }) {
@@ -72,7 +73,7 @@ function NodeTray({ id }: { id: string }) {
       <div className="tray-head">
         <strong className="tray-name">{id}</strong>
         {(operator?.outputs.length ?? 1) > 1 && (
-          <div className="segmented" role="radiogroup" aria-label="Output">
+          <div className="segmented" role="radiogroup" aria-label={t('Output')}>
             {operator?.outputs.map(({ name }, index) => (
               <button
                 key={name}
@@ -86,7 +87,7 @@ function NodeTray({ id }: { id: string }) {
             ))}
           </div>
         )}
-        <div className="segmented" role="radiogroup" aria-label="View">
+        <div className="segmented" role="radiogroup" aria-label={t('View')}>
           {modes.map(([each, label, title]) => (
             <button
               key={each}
@@ -94,10 +95,10 @@ function NodeTray({ id }: { id: string }) {
               role="radio"
               data-mode={each}
               aria-checked={mode === each}
-              title={title}
+              title={t(title)}
               onClick={() => set({ mode: each })}
             >
-              {label}
+              {t(label)}
             </button>
           ))}
         </div>
@@ -107,8 +108,11 @@ function NodeTray({ id }: { id: string }) {
             {output.range && (
               <>
                 {' · '}
-                {formatNumber(asNumber(output.range[0]) ?? NaN)} to{' '}
-                {formatNumber(asNumber(output.range[1]) ?? NaN)}
+                {t(
+                  '%1 to %2',
+                  formatNumber(asNumber(output.range[0]) ?? NaN),
+                  formatNumber(asNumber(output.range[1]) ?? NaN),
+                )}
               </>
             )}
           </span>
@@ -129,14 +133,14 @@ function NodeTray({ id }: { id: string }) {
           </label>
         )}
         <label className="size-slider">
-          <span className="visually-hidden">Size of the pictures</span>
+          <span className="visually-hidden">{t('Size of the pictures')}</span>
           <input
             type="range"
             min={96}
             max={480}
             step={8}
             value={tray.size}
-            title="Size of the pictures"
+            title={t('Size of the pictures')}
             onKeyDown={(event) => event.stopPropagation()}
             onChange={(event) => set({ size: Number(event.target.value) })}
           />
@@ -174,7 +178,7 @@ export function TrayHandle({ height, onHeight }: { height: number; onHeight: (he
       className="tray-handle"
       role="separator"
       aria-orientation="horizontal"
-      aria-label="Height of the tray"
+      aria-label={t('Height of the tray')}
       aria-valuenow={height}
       tabIndex={0}
       onPointerDown={(event) => {

@@ -4,6 +4,7 @@ import { lineage, type OutputRef } from '../core/document';
 import type { FocusResult, OutputResult, Picture } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
 import { Overlays } from './Overlays';
+import { t } from '../core/language';
 
 export function useFocus(reference: OutputRef | null): FocusResult | undefined {
   const editor = useEditor();
@@ -50,7 +51,7 @@ export function Batch({
   const overlays = useValue(editor.tray, (tray) => tray.overlays);
   const pictures = bestPictures(focus, output);
   const count = Math.max(pictures.length, output?.values?.length ?? 0);
-  if (count === 0) return <p className="muted hint">No preview yet.</p>;
+  if (count === 0) return <p className="muted hint">{t('No preview yet.')}</p>;
   return (
     <>
       {Array.from({ length: count }, (_, sample) => (
@@ -66,7 +67,7 @@ export function Batch({
             <div className="pictured">
               <img
                 src={pictures[sample].url}
-                alt={`Sample ${sample + 1} of ${id}`}
+                alt={t('Sample %1 of %2', sample + 1, id)}
                 data-focus-sample={sample}
                 draggable={false}
               />
@@ -91,8 +92,8 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
   return (
     <>
       <div className="follow-choice">
-        <span className="muted">Sample</span>
-        <div className="segmented vertical" role="radiogroup" aria-label="Sample">
+        <span className="muted">{t('Sample')}</span>
+        <div className="segmented vertical" role="radiogroup" aria-label={t('Sample')}>
           {Array.from({ length: Math.max(1, count) }, (_, index) => (
             <button
               key={index}
@@ -116,7 +117,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
             onClick={() => editor.canvas?.focusNode(node)}
           >
             {picture ? (
-              <img src={picture.url} alt={`Sample ${sample + 1} at ${node}`} draggable={false} />
+              <img src={picture.url} alt={t('Sample %1 at %2', sample + 1, node)} draggable={false} />
             ) : (
               <pre className="sample-text">{output?.values?.[sample] ?? '–'}</pre>
             )}

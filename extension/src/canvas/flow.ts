@@ -8,6 +8,7 @@ import type { Selection } from '../core/editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
 import { hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
+import { t } from '../core/language';
 
 export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'subgraph'>;
 
@@ -80,7 +81,7 @@ export function flowNodes(
           position: cornerOf(document, group.nodes),
           initialWidth: NODE_SIZE.width,
           initialHeight: NODE_SIZE.height,
-          ariaLabel: `Group ${group.title}`,
+          ariaLabel: t('Group %1', group.title),
           selected: isSelected(id, 'subgraph', selection),
         }),
       );
@@ -183,7 +184,9 @@ export function flowEdges(
           source: `${source.node}:${source.output}`,
           target: `${target.node}:${portOf.target(target, false)}`,
         },
-        ariaLabel: `${formatEdge(source)} feeds ${isArgument(target) ? `${target.argument} of ` : ''}${target.node}`,
+        ariaLabel: isArgument(target)
+          ? t('%1 feeds %2 of %3', formatEdge(source), target.argument, target.node)
+          : t('%1 feeds %2', formatEdge(source), target.node),
       };
     });
 }

@@ -7,11 +7,12 @@ import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
 import { isMac } from './platform';
+import { msg, t } from '../core/language';
 
 const DEVICES: Record<Device, string> = {
-  cpu: 'Run on the CPU',
-  gpu: 'Run on the GPU',
-  mixed: 'Run on both (mixed)',
+  cpu: msg('Run on the CPU'),
+  gpu: msg('Run on the GPU'),
+  mixed: msg('Run on both (mixed)'),
 };
 
 function item(editor: Editor, id: string, separator = false): MenuItem {
@@ -19,7 +20,7 @@ function item(editor: Editor, id: string, separator = false): MenuItem {
   const keys = found?.keys?.[0];
   return {
     id,
-    label: found?.label ?? id,
+    label: t(found?.label ?? id),
     hint: keys ? describeKeys(keys, isMac) : undefined,
     disabled: found?.enabled?.(editor) === false,
     separator,
@@ -33,10 +34,10 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
   const operator = editor.catalogue.get()?.operator(node?.op);
   const outputs = (operator?.outputs ?? []).map((output, index): MenuItem => {
     const source = { node: id, output: index };
-    const name = (operator?.outputs.length ?? 0) > 1 ? ` ${output.name}` : '';
     return {
       id: `output-${index}`,
-      label: `Pipeline output${name}`,
+      label:
+        (operator?.outputs.length ?? 0) > 1 ? t('Pipeline output %1', output.name) : t('Pipeline output'),
       checked: isOutput(document, formatEdge(source)),
       separator: index === 0,
       run: () => toggleOutput(editor, source),
@@ -52,7 +53,7 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     ...outputs,
     ...devices.map((device, index): MenuItem => ({
       id: `device-${device}`,
-      label: DEVICES[device],
+      label: t(DEVICES[device]),
       checked: (node?.device ?? 'cpu') === device,
       separator: index === 0,
       run: () => setDevice(editor, [...editor.selection.get().nodes], device),
@@ -70,10 +71,10 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
   return [
     {
       id: 'collapse',
-      label: group.collapsed ? 'Open the group' : 'Show as one node',
+      label: group.collapsed ? t('Open the group') : t('Show as one node'),
       run: () => toggleGroup(editor, id),
     },
-    { id: 'members', label: 'Select its nodes', run: () => editor.select(group.nodes) },
+    { id: 'members', label: t('Select its nodes'), run: () => editor.select(group.nodes) },
     { ...item(editor, 'ungroup', true), disabled: false },
   ];
 }

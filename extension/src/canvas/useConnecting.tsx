@@ -13,6 +13,7 @@ import type { FlowNode } from './flow';
 import { clientPoint, nodeAt } from './hits';
 import type { LinkEdgeType } from './LinkEdge';
 import type { MenuItem } from './Menu';
+import { t } from '../core/language';
 
 export interface CanvasMenu {
   at: Point;
@@ -62,15 +63,15 @@ export function useConnecting(
           else if (fitting.length > 1) {
             setMenu({
               at,
-              label: `Connect to ${id}`,
+              label: t('Connect to %1', id),
               items: fitting.slice(0, 14).map((target) => ({
                 id: targetKey(target),
                 label:
                   'argument' in target
                     ? target.argument
                     : (facts.catalogue.operator(facts.document.nodes[id]?.op)?.inputs[target.input]?.name ??
-                      `input ${target.input}`),
-                hint: 'argument' in target ? 'argument' : 'input',
+                      t('input %1', target.input)),
+                hint: 'argument' in target ? t('argument') : t('input'),
                 run: () => actions.tryConnect(editor, source, target, at, replaces),
               })),
             });

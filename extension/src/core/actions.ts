@@ -2,7 +2,7 @@
 import { bounds, type ArgumentDeclaration, type Operator } from './catalogue';
 import * as commands from './commands';
 import type { Point } from './commands';
-import { canConnect, kindOf, targetsOn, type Facts, type Remedy } from './connect';
+import { canConnect, kindOf, targetsOn, type Facts, type Remedy, orList } from './connect';
 import {
   formatEdge,
   isArgument,
@@ -19,6 +19,7 @@ import {
 import type { Editor } from './editor';
 import { align, autoLayout, freePlace, NODE_SIZE, placeOf, type Alignment, type Box } from './layout';
 import { tidy } from './values';
+import { t } from './language';
 
 export interface AddOptions {
   /** The upper left corner; without it, beside what is selected. */
@@ -79,7 +80,7 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
   if (!facts || !operator) return null;
   const place = options.at ?? defaultPlace(editor, options);
   let added = '';
-  const done = editor.edit(`Add ${name}`, (document) => {
+  const done = editor.edit(t('Add %1', name), (document) => {
     const source = options.into?.source ?? options.from;
     const gpu =
       source !== undefined && ['gpu', 'mixed'].includes(document.nodes[source.node]?.device ?? 'cpu');
@@ -158,12 +159,12 @@ export function tryConnect(
     return false;
   }
   const what = isArgument(target) ? target.argument : target.node;
-  editor.edit(`Connect ${source.node} to ${what}`, (document) => {
+  editor.edit(t('Connect %1 to %2', source.node, what), (document) => {
     let next = replaces ? commands.disconnect(document, replaces) : document;
     next = commands.connectAndExtend(next, source, target);
     return verdict.device ? commands.setDevice(next, [target.node], verdict.device) : next;
   });
-  if (verdict.device) editor.notify('info', `${target.node} now runs on the GPU, where its input is.`);
+  if (verdict.device) editor.notify('info', t('%1 now runs on the GPU, where its input is.', target.node));
   return true;
 }
 
@@ -203,7 +204,7 @@ export function applyRemedy(editor: Editor, remedy: Remedy, source: OutputRef, t
 }
 
 export function disconnect(editor: Editor, targets: readonly Target[]): void {
-  editor.edit(targets.length > 1 ? 'Remove links' : 'Remove link', (document) =>
+  editor.edit(targets.length > 1 ? t('Remove links') : t('Remove link'), (document) =>
     targets.reduce((result, target) => commands.disconnect(result, target), document),
   );
 }
@@ -218,10 +219,10 @@ export function removeSelection(editor: Editor): void {
   const ids = [...nodes, ...(inside?.nodes ?? [])];
   const label =
     ids.length === 1
-      ? `Delete ${ids[0] as string}`
+      ? t('Delete %1', ids[0])
       : ids.length > 1
-        ? `Delete ${ids.length} nodes`
-        : 'Delete';
+        ? t('Delete %1 nodes', ids.length)
+        : t('Delete');
   editor.edit(label, (document) => {
     const targets = links(document).filter(({ target }) => chosen.has(targetKey(target)));
     let next = targets.reduce((result, { target }) => commands.disconnect(result, target), document);
@@ -247,7 +248,7 @@ export function setArgument(
   gesture?: string,
 ): void {
   editor.edit(
-    `${argument.name} of ${node}`,
+    t('%1 of %2', argument.name, node),
     (document) => commands.setArgument(document, node, argument.name, value),
     gesture,
   );
@@ -262,7 +263,7 @@ export function rename(editor: Editor, id: string, name: string): boolean {
     return false;
   }
   const selected = editor.selection.get();
-  if (!editor.edit(`Rename ${id} to ${wanted}`, (document) => commands.renameNode(document, id, wanted)))
+  if (!editor.edit(t('Rename %1 to %2', id, wanted), (document) => commands.renameNode(document, id, wanted)))
     return false;
   if (selected.nodes.has(id)) {
     editor.select([...selected.nodes].map((each) => (each === id ? wanted : each)));
@@ -278,22 +279,22 @@ export function setDevice(editor: Editor, ids: readonly string[], device: Device
     const operator = catalogue?.operator(document.nodes[id]?.op);
     return !operator || operator.devices.includes(device);
   });
-  const words: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: 'CPU and GPU (mixed)' };
+  const words: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: t('CPU and GPU (mixed)') };
   const first = ids.find((id) => !fitting.includes(id));
   if (first !== undefined) {
     const operator = catalogue?.operator(document.nodes[first]?.op);
-    const runs = (operator?.devices ?? []).map((each) => words[each]).join(' or ');
-    editor.notify('warning', `${operator?.name ?? first} runs on the ${runs} only.`);
+    const runs = (operator?.devices ?? []).map((each) => words[each]);
+    editor.notify('warning', t('%1 runs on the %2 only.', operator?.name ?? first, orList(runs)));
   }
   if (fitting.length > 0) {
-    editor.edit(`Run on ${words[device]}`, (start) => commands.setDevice(start, fitting, device));
+    editor.edit(t('Run on %1', words[device]), (start) => commands.setDevice(start, fitting, device));
   }
 }
 
 export function toggleOutput(editor: Editor, source: OutputRef): void {
   const reference = formatEdge(source);
   const present = commands.isOutput(editor.history.document, reference);
-  editor.edit(present ? `Remove output ${reference}` : `Make ${reference} an output`, (document) =>
+  editor.edit(present ? t('Remove output %1', reference) : t('Make %1 an output', reference), (document) =>
     commands.toggleOutput(document, reference),
   );
 }
@@ -308,7 +309,7 @@ export function toggleView(
   if (ids.length === 0) return;
   const document = editor.history.document;
   const on = !ids.every((id) => document.view.nodes[id]?.[key]);
-  const words = key === 'bypass' ? ['Bypass', 'Use again'] : ['Collapse', 'Expand'];
+  const words = key === 'bypass' ? [t('Bypass'), t('Use again')] : [t('Collapse'), t('Expand')];
   editor.edit((on ? words[0] : words[1]) as string, (start) => commands.setView(start, ids, { [key]: on }));
 }
 
@@ -318,7 +319,7 @@ export function arrange(editor: Editor): void {
   const ids = selected.length > 1 ? selected : Object.keys(document.nodes);
   if (ids.length === 0) return;
   const positions = autoLayout(document, (id) => editor.canvas?.sizeOf(id) ?? NODE_SIZE, ids);
-  editor.edit('Arrange', (start) => commands.moveNodes(start, positions));
+  editor.edit(t('Arrange'), (start) => commands.moveNodes(start, positions));
   if (selected.length <= 1) setTimeout(() => editor.canvas?.fit(), 30);
 }
 
@@ -329,13 +330,13 @@ export function alignSelection(editor: Editor, how: Alignment): void {
   const all = Object.fromEntries(
     ids.map((id) => [id, { ...placeOf(document, id), ...(editor.canvas?.sizeOf(id) ?? NODE_SIZE) }]),
   );
-  editor.edit('Align', (start) => commands.moveNodes(start, align(all, how)));
+  editor.edit(t('Align'), (start) => commands.moveNodes(start, align(all, how)));
 }
 
 export function groupSelection(editor: Editor): void {
   const ids = [...editor.selection.get().nodes];
   if (ids.length === 0) return;
-  editor.edit('Group', (document) => commands.addGroup(document, ids, 'Group'));
+  editor.edit(t('Group'), (document) => commands.addGroup(document, ids, t('Group')));
 }
 
 /** Shows a group as one node, or opens it again. */
@@ -343,7 +344,7 @@ export function toggleGroup(editor: Editor, id: string): void {
   const group = editor.history.document.view.groups.find((each) => each.id === id);
   if (!group) return;
   const collapsed = !group.collapsed;
-  editor.edit(collapsed ? 'Show group as one node' : 'Open group', (document) =>
+  editor.edit(collapsed ? t('Show group as one node') : t('Open group'), (document) =>
     commands.setGroup(document, id, { collapsed }),
   );
   editor.select([], [], id);
@@ -351,7 +352,7 @@ export function toggleGroup(editor: Editor, id: string): void {
 
 export function ungroupSelection(editor: Editor): void {
   const { nodes, item } = editor.selection.get();
-  editor.edit('Ungroup', (document) =>
+  editor.edit(t('Ungroup'), (document) =>
     document.view.groups
       .filter((group) => group.id === item || group.nodes.some((id) => nodes.has(id)))
       .reduce((result, group) => commands.setGroup(result, group.id, null), document),
@@ -377,7 +378,7 @@ export function dropOnLink(
   );
   const operator = facts.catalogue.operator(facts.document.nodes[id]?.op);
   if (!into.ok || !out.ok || (operator?.inputs.length ?? 0) === 0) return false;
-  return editor.edit(`Insert ${id}`, (document) =>
+  return editor.edit(t('Insert %1', id), (document) =>
     commands.moveNodes(commands.insertInto(document, id, source, target), positions),
   );
 }

@@ -2,6 +2,7 @@
 import * as commands from './commands';
 import type { Point } from './commands';
 import type { Editor } from './editor';
+import { t } from './language';
 
 let clipboard: commands.Clip | null = null;
 
@@ -22,12 +23,12 @@ export function paste(editor: Editor, text: string | null, at?: Point): boolean 
     y: Math.min(...views.map(({ y }) => y ?? 0)),
   };
   const offset = at ? { x: at.x - corner.x, y: at.y - corner.y } : { x: 40, y: 40 };
-  return putIn(editor, clip, offset, 'Paste');
+  return putIn(editor, clip, offset, t('Paste'));
 }
 
 export function duplicateSelection(editor: Editor): boolean {
   const clip = commands.copyNodes(editor.history.document, [...editor.selection.get().nodes]);
-  return Object.keys(clip.nodes).length > 0 && putIn(editor, clip, { x: 32, y: 48 }, 'Duplicate');
+  return Object.keys(clip.nodes).length > 0 && putIn(editor, clip, { x: 32, y: 48 }, t('Duplicate'));
 }
 
 function putIn(editor: Editor, clip: commands.Clip, offset: Point, label: string): boolean {

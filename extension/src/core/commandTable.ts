@@ -6,6 +6,12 @@ import * as commands from './commands';
 import { copySelection, duplicateSelection, paste } from './clipboard';
 import { GRID } from './layout';
 import { nextProblem, nudge, walk } from './navigation';
+import { msg, t } from './language';
+
+/** Headings in the list of shortcuts. */
+export type Section = 'File' | 'Edit' | 'Graph' | 'View' | 'Run';
+
+export const SECTIONS: readonly Section[] = [msg('File'), msg('Edit'), msg('Graph'), msg('View'), msg('Run')];
 
 export interface Command {
   id: string;
@@ -13,7 +19,7 @@ export interface Command {
   caption?: string;
   /** Like `Mod+Shift+Z`; `Mod` is Ctrl, on a Mac Cmd. */
   keys?: string[];
-  section: 'File' | 'Edit' | 'Graph' | 'View' | 'Run';
+  section: Section;
   /** Not in the search of commands. */
   hidden?: boolean;
   enabled?: (editor: Editor) => boolean;
@@ -46,26 +52,26 @@ async function copyOut(editor: Editor, cut: boolean): Promise<void> {
 }
 
 export const COMMANDS: readonly Command[] = [
-  { id: 'new', label: 'New graph', section: 'File', run: (editor) => void files.createNew(editor) },
+  { id: 'new', label: msg('New graph'), section: 'File', run: (editor) => void files.createNew(editor) },
   {
     id: 'open',
-    label: 'Open…',
-    caption: 'Open a graph, a sample or a gallery entry',
+    label: msg('Open…'),
+    caption: msg('Open a graph, a sample or a gallery entry'),
     keys: ['Mod+O'],
     section: 'File',
     run: (editor) => editor.dialog.set('open'),
   },
   {
     id: 'gallery',
-    label: 'Gallery',
-    caption: 'Augmentations and recipes to look at, compare and take along',
+    label: msg('Gallery'),
+    caption: msg('Augmentations and recipes to look at, compare and take along'),
     section: 'File',
     enabled: (editor) => editor.info.get().capabilities.gallery_page === true,
     run: (editor) => editor.gallery.set(true),
   },
   {
     id: 'save',
-    label: 'Save',
+    label: msg('Save'),
     keys: ['Mod+S'],
     section: 'File',
     run: (editor) => {
@@ -75,29 +81,29 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'save-as',
-    label: 'Save as…',
+    label: msg('Save as…'),
     keys: ['Mod+Shift+S'],
     section: 'File',
     run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.dialog.set('save')),
   },
   {
     id: 'export',
-    label: 'Export…',
-    caption: 'Show the graph as code',
+    label: msg('Export…'),
+    caption: msg('Show the graph as code'),
     keys: ['Mod+E'],
     section: 'File',
     run: (editor) => editor.dialog.set('export'),
   },
   {
     id: 'pipeline',
-    label: 'Pipeline settings…',
-    caption: 'Batch size, threads, seed',
+    label: msg('Pipeline settings…'),
+    caption: msg('Batch size, threads, seed'),
     section: 'File',
     run: (editor) => editor.dialog.set('pipeline'),
   },
   {
     id: 'undo',
-    label: 'Undo',
+    label: msg('Undo'),
     keys: ['Mod+Z'],
     section: 'Edit',
     enabled: (editor) => editor.history.state.get().done > 0,
@@ -105,7 +111,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'redo',
-    label: 'Redo',
+    label: msg('Redo'),
     keys: ['Mod+Shift+Z', 'Mod+Y'],
     section: 'Edit',
     enabled: ({ history }) => history.state.get().done < history.state.get().steps.length,
@@ -113,15 +119,15 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'history',
-    label: 'History',
-    caption: 'All steps, to go back to any',
+    label: msg('History'),
+    caption: msg('All steps, to go back to any'),
     keys: ['Mod+H'],
     section: 'Edit',
     run: (editor) => editor.dialog.set('history'),
   },
   {
     id: 'cut',
-    label: 'Cut',
+    label: msg('Cut'),
     keys: ['Mod+X'],
     section: 'Edit',
     enabled: selected,
@@ -129,7 +135,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'copy',
-    label: 'Copy',
+    label: msg('Copy'),
     keys: ['Mod+C'],
     section: 'Edit',
     enabled: selected,
@@ -137,14 +143,14 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'paste',
-    label: 'Paste',
+    label: msg('Paste'),
     section: 'Edit',
     enabled: writable,
     run: (editor) => void paste(editor, null, editor.canvas?.pointer().place),
   },
   {
     id: 'duplicate',
-    label: 'Duplicate',
+    label: msg('Duplicate'),
     keys: ['Mod+D'],
     section: 'Edit',
     enabled: selected,
@@ -152,8 +158,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'delete',
-    label: 'Delete',
-    caption: 'Delete; wires through stay where they can',
+    label: msg('Delete'),
+    caption: msg('Delete; wires through stay where they can'),
     keys: ['Delete', 'Backspace'],
     section: 'Edit',
     enabled: any,
@@ -161,14 +167,14 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'select-all',
-    label: 'Select all',
+    label: msg('Select all'),
     keys: ['Mod+A'],
     section: 'Edit',
     run: (editor) => editor.select(Object.keys(editor.history.document.nodes)),
   },
   {
     id: 'select-before',
-    label: 'Select all that feeds this',
+    label: msg('Select all that feeds this'),
     keys: ['Shift+['],
     section: 'Edit',
     enabled: selected,
@@ -176,7 +182,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'select-after',
-    label: 'Select all that this feeds',
+    label: msg('Select all that this feeds'),
     keys: ['Shift+]'],
     section: 'Edit',
     enabled: selected,
@@ -184,7 +190,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'unselect',
-    label: 'Select nothing',
+    label: msg('Select nothing'),
     keys: ['Escape'],
     section: 'Edit',
     hidden: true,
@@ -192,8 +198,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'search',
-    label: 'Add operator…',
-    caption: 'Search and place at the pointer',
+    label: msg('Add operator…'),
+    caption: msg('Search and place at the pointer'),
     keys: ['Tab', 'Mod+Space'],
     section: 'Graph',
     enabled: writable,
@@ -201,8 +207,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'connect',
-    label: 'Connect…',
-    caption: 'Choose by name what the selected node feeds',
+    label: msg('Connect…'),
+    caption: msg('Choose by name what the selected node feeds'),
     keys: ['C'],
     section: 'Graph',
     enabled: selected,
@@ -210,8 +216,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'replace',
-    label: 'Replace operator…',
-    caption: 'Another operator in its place, links kept',
+    label: msg('Replace operator…'),
+    caption: msg('Another operator in its place, links kept'),
     keys: ['R'],
     section: 'Graph',
     enabled: selected,
@@ -222,7 +228,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'rename',
-    label: 'Rename',
+    label: msg('Rename'),
     keys: ['F2'],
     section: 'Graph',
     enabled: selected,
@@ -230,8 +236,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'bypass',
-    label: 'Bypass',
-    caption: 'Pass the input through, leave the node in place',
+    label: msg('Bypass'),
+    caption: msg('Pass the input through, leave the node in place'),
     keys: ['B'],
     section: 'Graph',
     enabled: selected,
@@ -239,7 +245,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'collapse',
-    label: 'Collapse',
+    label: msg('Collapse'),
     keys: ['H'],
     section: 'Graph',
     enabled: any,
@@ -247,8 +253,8 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'output',
-    label: 'Pipeline output',
-    caption: 'What training gets: add or remove the first output of this node',
+    label: msg('Pipeline output'),
+    caption: msg('What training gets: add or remove the first output of this node'),
     keys: ['O'],
     section: 'Graph',
     enabled: selected,
@@ -258,7 +264,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'group',
-    label: 'Group',
+    label: msg('Group'),
     keys: ['Mod+G'],
     section: 'Graph',
     enabled: selected,
@@ -266,7 +272,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'ungroup',
-    label: 'Ungroup',
+    label: msg('Ungroup'),
     keys: ['Mod+Shift+G'],
     section: 'Graph',
     enabled: any,
@@ -274,13 +280,13 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'note',
-    label: 'Add note',
+    label: msg('Add note'),
     keys: ['N'],
     section: 'Graph',
     enabled: writable,
     run: (editor) => {
       const place = editor.canvas?.pointer().place ?? { x: 0, y: 0 };
-      editor.edit('Add note', (document) => {
+      editor.edit(t('Add note'), (document) => {
         const result = commands.addNote(document, place);
         editor.select([], [], result.id);
         return result.document;
@@ -289,22 +295,22 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'arrange',
-    label: 'Arrange',
-    caption: 'Automatic layout',
+    label: msg('Arrange'),
+    caption: msg('Automatic layout'),
     keys: ['L'],
     section: 'Graph',
     run: actions.arrange,
   },
   ...(
     [
-      ['left', 'Align left edges'],
-      ['centre', 'Align centres'],
-      ['right', 'Align right edges'],
-      ['top', 'Align tops'],
-      ['middle', 'Align middles'],
-      ['bottom', 'Align bottoms'],
-      ['across', 'Spread across'],
-      ['down', 'Spread down'],
+      ['left', msg('Align left edges')],
+      ['centre', msg('Align centres')],
+      ['right', msg('Align right edges')],
+      ['top', msg('Align tops')],
+      ['middle', msg('Align middles')],
+      ['bottom', msg('Align bottoms')],
+      ['across', msg('Spread across')],
+      ['down', msg('Spread down')],
     ] as const
   ).map(([how, label]): Command => ({
     id: `align-${how}`,
@@ -322,7 +328,7 @@ export const COMMANDS: readonly Command[] = [
     ] as const
   ).map(([key, x, y]): Command => ({
     id: `nudge-${key}`,
-    label: 'Move',
+    label: msg('Move'),
     keys: [key],
     section: 'Graph',
     hidden: true,
@@ -331,10 +337,10 @@ export const COMMANDS: readonly Command[] = [
   })),
   ...(
     [
-      ['ArrowLeft', 'left', 'Go to what feeds this'],
-      ['ArrowRight', 'right', 'Go to what this feeds'],
-      ['ArrowUp', 'up', 'Go to the node above'],
-      ['ArrowDown', 'down', 'Go to the node below'],
+      ['ArrowLeft', 'left', msg('Go to what feeds this')],
+      ['ArrowRight', 'right', msg('Go to what this feeds')],
+      ['ArrowUp', 'up', msg('Go to the node above')],
+      ['ArrowDown', 'down', msg('Go to the node below')],
     ] as const
   ).map(([key, direction, label]): Command => ({
     id: `go-${direction}`,
@@ -345,15 +351,15 @@ export const COMMANDS: readonly Command[] = [
   })),
   {
     id: 'fit',
-    label: 'Fit',
-    caption: 'Show the whole graph',
+    label: msg('Fit'),
+    caption: msg('Show the whole graph'),
     keys: ['F', 'Home'],
     section: 'View',
     run: (editor) => editor.canvas?.fit(),
   },
   {
     id: 'fit-selection',
-    label: 'Fit selection',
+    label: msg('Fit selection'),
     keys: ['Shift+F'],
     section: 'View',
     enabled: selected,
@@ -361,52 +367,64 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     id: 'zoom-in',
-    label: 'Zoom in',
+    label: msg('Zoom in'),
     keys: ['Mod+=', '+'],
     section: 'View',
     run: (editor) => editor.canvas?.zoom(1.25),
   },
   {
     id: 'zoom-out',
-    label: 'Zoom out',
+    label: msg('Zoom out'),
     keys: ['Mod+-', '-'],
     section: 'View',
     run: (editor) => editor.canvas?.zoom(0.8),
   },
-  { id: 'next-problem', label: 'Go to next problem', keys: ['F8'], section: 'View', run: nextProblem },
-  { id: 'toggle-palette', label: 'Palette', keys: ['Mod+Shift+1'], section: 'View', run: toggle('palette') },
+  { id: 'next-problem', label: msg('Go to next problem'), keys: ['F8'], section: 'View', run: nextProblem },
+  {
+    id: 'toggle-palette',
+    label: msg('Palette'),
+    keys: ['Mod+Shift+1'],
+    section: 'View',
+    run: toggle('palette'),
+  },
   {
     id: 'toggle-inspector',
-    label: 'Inspector',
+    label: msg('Inspector'),
     keys: ['Mod+Shift+2'],
     section: 'View',
     run: toggle('inspector'),
   },
-  { id: 'toggle-tray', label: 'Batch tray', keys: ['Mod+Shift+3'], section: 'View', run: toggle('tray') },
-  { id: 'toggle-minimap', label: 'Minimap', keys: ['M'], section: 'View', run: toggle('minimap') },
+  {
+    id: 'toggle-tray',
+    label: msg('Batch tray'),
+    keys: ['Mod+Shift+3'],
+    section: 'View',
+    run: toggle('tray'),
+  },
+  { id: 'toggle-minimap', label: msg('Minimap'), keys: ['M'], section: 'View', run: toggle('minimap') },
   {
     id: 'theme',
-    label: 'Dark or light',
+    label: msg('Dark or light'),
     section: 'View',
     run: (editor) => editor.theme.update((theme) => (theme === 'dark' ? 'light' : 'dark')),
   },
   {
     id: 'commands',
-    label: 'Find command or node…',
+    label: msg('Find command or node…'),
     keys: ['Mod+K', 'Mod+F'],
     section: 'View',
     run: (editor) => editor.dialog.set('commands'),
   },
   {
     id: 'shortcuts',
-    label: 'Keyboard shortcuts',
+    label: msg('Keyboard shortcuts'),
     keys: ['?', 'Shift+?'],
     section: 'View',
     run: (editor) => editor.dialog.set('shortcuts'),
   },
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Command => ({
     id: `samples-${count}`,
-    label: `Show ${count} sample${count > 1 ? 's' : ''}`,
+    label: count > 1 ? msg('Show %1 samples') : msg('Show %1 sample'),
     keys: [String(count)],
     section: 'View',
     hidden: true,
@@ -414,30 +432,30 @@ export const COMMANDS: readonly Command[] = [
   })),
   {
     id: 'run',
-    label: 'Run',
-    caption: 'Measure the speed of a real run',
+    label: msg('Run'),
+    caption: msg('Measure the speed of a real run'),
     keys: ['Mod+Enter'],
     section: 'Run',
     enabled: (editor) => editor.run.get() === null,
     run: (editor) => void files.runBatches(editor, 20),
   },
-  { id: 'stop', label: 'Stop', keys: ['Mod+.'], section: 'Run', run: files.stop },
+  { id: 'stop', label: msg('Stop'), keys: ['Mod+.'], section: 'Run', run: files.stop },
   {
     id: 'preview',
-    label: 'Preview again',
+    label: msg('Preview again'),
     section: 'Run',
     run: (editor) => editor.previews.ask(),
   },
   {
     id: 'step',
-    label: 'Next batch',
+    label: msg('Next batch'),
     keys: ['.'],
     section: 'Run',
     run: (editor) => editor.iteration.update((at) => at + 1),
   },
   {
     id: 'step-back',
-    label: 'Previous batch',
+    label: msg('Previous batch'),
     keys: [','],
     section: 'Run',
     enabled: (editor) => editor.iteration.get() > 0,

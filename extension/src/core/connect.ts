@@ -11,6 +11,7 @@ import {
   type Value,
 } from './document';
 import { formatDtype } from './values';
+import { msg, t, tn } from './language';
 
 /** What a preview has told about an output. */
 export interface KnownOutput {
@@ -37,13 +38,13 @@ export type Verdict =
   | { ok: false; reason: string; remedies: Remedy[] };
 
 const KIND_WORDS: Record<Kind, string> = {
-  image: 'images',
-  tensor: 'tensors',
-  encoded: 'encoded files',
-  audio: 'sound',
-  mask: 'masks',
-  boxes: 'boxes',
-  any: 'anything',
+  image: msg('images'),
+  tensor: msg('tensors'),
+  encoded: msg('encoded files'),
+  audio: msg('sound'),
+  mask: msg('masks'),
+  boxes: msg('boxes'),
+  any: msg('anything'),
 };
 
 const ACCEPTED: Record<Kind, readonly Kind[]> = {
@@ -115,10 +116,10 @@ export function canConnect(facts: Facts, source: OutputRef, target: Target): Ver
   const { document, catalogue } = facts;
   const from = document.nodes[source.node];
   const to = document.nodes[target.node];
-  if (!from || !to) return refuse('One of the two nodes is not there any more.');
-  if (source.node === target.node) return refuse('A node cannot feed itself.');
+  if (!from || !to) return refuse(t('One of the two nodes is not there any more.'));
+  if (source.node === target.node) return refuse(t('A node cannot feed itself.'));
   if (upstream(document, source.node).has(target.node)) {
-    return refuse(`That would make a loop: ${target.node} already feeds ${source.node}.`);
+    return refuse(t('That would make a loop: %1 already feeds %2.', target.node, source.node));
   }
   // An operator that is not known here is left to the session to judge.
   const operator = catalogue.operator(to.op);
@@ -139,37 +140,49 @@ function connectArgument(
   if (!argument.tensor) {
     const others = operator.arguments.filter(({ tensor }) => tensor);
     const fitting = others.slice(0, 4).map(({ name }) => name);
-    const rest = fitting.length > 0 ? ` These can be connected: ${fitting.join(', ')}.` : '';
     return refuse(
-      `${argument.name} of ${target.node} is one value for the whole run, not one per sample.${rest}`,
+      sentences(
+        t('%1 of %2 is one value for the whole run, not one per sample.', argument.name, target.node),
+        fitting.length > 0 && t('These can be connected: %1.', fitting.join(', ')),
+      ),
       others
         .filter((other) => argumentTakes(facts, source, other))
         .slice(0, 2)
         .map(({ name }) => ({
           kind: 'target',
-          title: `Connect ${name}`,
+          title: t('Connect %1', name),
           target: { node: target.node, argument: name },
         })),
     );
   }
   const kind = kindOf(facts, source);
   if (!argumentTakes(facts, source, argument)) {
-    const takes = argument.list ? 'numbers' : `one ${argument.type === 'int' ? 'whole number' : 'number'}`;
+    const takes = argument.list
+      ? t('numbers')
+      : argument.type === 'int'
+        ? t('one whole number')
+        : t('one number');
     return refuse(
-      `${sourceWords(facts, source)} gives ${KIND_WORDS[kind]}; ${argument.name} takes ${takes} per sample, such as random.uniform gives.`,
+      t(
+        '%1 gives %2; %3 takes %4 per sample, such as random.uniform gives.',
+        sourceWords(facts, source),
+        t(KIND_WORDS[kind]),
+        argument.name,
+        takes,
+      ),
       mainInput(facts, source, target.node),
     );
   }
   if (onGpu(facts.document, source)) {
     const device: Remedy = {
       kind: 'device',
-      title: `Run ${source.node} on the CPU`,
+      title: t('Run %1 on the CPU', source.node),
       node: source.node,
       device: 'cpu',
     };
     const devices = facts.catalogue.operator(facts.document.nodes[source.node]?.op)?.devices ?? [];
     return refuse(
-      `${source.node} is on the GPU; arguments are read on the CPU.`,
+      t('%1 is on the GPU; arguments are read on the CPU.', source.node),
       devices.includes('cpu') ? [device] : [],
     );
   }
@@ -190,7 +203,7 @@ function mainInput(facts: Facts, source: OutputRef, node: string): Remedy[] {
   const operator = facts.catalogue.operator(facts.document.nodes[node]?.op);
   const input = operator?.inputs[0];
   if (!input || !ACCEPTED[input.kind].includes(kindOf(facts, source))) return [];
-  return [{ kind: 'target', title: `Connect ${input.name}`, target }];
+  return [{ kind: 'target', title: t('Connect %1', input.name), target }];
 }
 
 function connectInput(
@@ -204,8 +217,8 @@ function connectInput(
   if (!input) {
     return refuse(
       operator.inputs.length === 0
-        ? `${operator.name} takes no input: it makes its own data.`
-        : `${operator.name} takes ${operator.inputs.length} input${operator.inputs.length > 1 ? 's' : ''}.`,
+        ? t('%1 takes no input: it makes its own data.', operator.name)
+        : tn('%2 takes %1 input.', '%2 takes %1 inputs.', operator.inputs.length, operator.name),
     );
   }
   const name = sourceWords(facts, source);
@@ -213,10 +226,14 @@ function connectInput(
   if (!ACCEPTED[input.kind].includes(kind)) {
     const between = converters(catalogue, kind, input.kind);
     const first = between[0];
-    const advice = first ? ` Put ${first.name} between them.` : '';
     return refuse(
-      `${name} gives ${KIND_WORDS[kind]}; ${target.node} takes ${KIND_WORDS[input.kind]}.${advice}`,
-      between.slice(0, 2).map(({ name: op }) => ({ kind: 'insert', title: `Add ${op}`, op, arguments: {} })),
+      sentences(
+        t('%1 gives %2; %3 takes %4.', name, t(KIND_WORDS[kind]), target.node, t(KIND_WORDS[input.kind])),
+        first && t('Put %1 between them.', first.name),
+      ),
+      between
+        .slice(0, 2)
+        .map(({ name: op }) => ({ kind: 'insert', title: t('Add %1', op), op, arguments: {} })),
     );
   }
   const known = facts.known?.(source);
@@ -227,11 +244,19 @@ function connectInput(
     const remedies: Remedy[] = [];
     if (wanted && transpose) {
       const perm = [...wanted].map((axis) => layout.indexOf(axis));
-      remedies.push({ kind: 'insert', title: 'Add transpose', op: 'transpose', arguments: { perm } });
+      remedies.push({ kind: 'insert', title: t('Add transpose'), op: 'transpose', arguments: { perm } });
     }
-    const advice = wanted ? ` Put ${target.node} before ${source.node}, or add transpose.` : '';
     return refuse(
-      `${source.node} gives ${layout}${known?.dtype ? ` ${formatDtype(known.dtype)}` : ''}; ${target.node} takes ${orList(input.layouts)}.${advice}`,
+      sentences(
+        t(
+          '%1 gives %2; %3 takes %4.',
+          source.node,
+          known?.dtype ? `${layout} ${formatDtype(known.dtype)}` : layout,
+          target.node,
+          orList(input.layouts),
+        ),
+        wanted && t('Put %1 before %2, or add transpose.', target.node, source.node),
+      ),
       remedies,
     );
   }
@@ -239,7 +264,13 @@ function connectInput(
     const dimensions = known.dimensions;
     if (!input.layouts.some((candidate) => candidate.length === dimensions)) {
       return refuse(
-        `${name} gives ${dimensions === 0 ? 'single numbers' : `${dimensions} dimension${dimensions > 1 ? 's' : ''}`}; ${target.node} takes ${orList(input.layouts)}.`,
+        t(
+          '%1 gives %2; %3 takes %4.',
+          name,
+          dimensions === 0 ? t('single numbers') : tn('%1 dimension', '%1 dimensions', dimensions),
+          target.node,
+          orList(input.layouts),
+        ),
       );
     }
   }
@@ -247,9 +278,22 @@ function connectInput(
     const dtype = input.dtypes[0] as string;
     const cast = catalogue.operator('cast');
     return refuse(
-      `${name} gives ${formatDtype(known.dtype)}; ${target.node} takes ${orList(input.dtypes.map(formatDtype))}.`,
+      t(
+        '%1 gives %2; %3 takes %4.',
+        name,
+        formatDtype(known.dtype),
+        target.node,
+        orList(input.dtypes.map(formatDtype)),
+      ),
       cast
-        ? [{ kind: 'insert', title: `Add cast to ${formatDtype(dtype)}`, op: 'cast', arguments: { dtype } }]
+        ? [
+            {
+              kind: 'insert',
+              title: t('Add cast to %1', formatDtype(dtype)),
+              op: 'cast',
+              arguments: { dtype },
+            },
+          ]
         : [],
     );
   }
@@ -262,11 +306,16 @@ function checkDevice(facts: Facts, source: OutputRef, target: string, operator: 
   if (operator.devices.includes('gpu')) return { ok: true, device: 'gpu' };
   const from = facts.catalogue.operator(facts.document.nodes[source.node]?.op);
   return refuse(
-    `${source.node} is on the GPU; ${operator.name} runs on the CPU only.`,
+    t('%1 is on the GPU; %2 runs on the CPU only.', source.node, operator.name),
     from?.devices.includes('cpu')
-      ? [{ kind: 'device', title: `Run ${source.node} on the CPU`, node: source.node, device: 'cpu' }]
+      ? [{ kind: 'device', title: t('Run %1 on the CPU', source.node), node: source.node, device: 'cpu' }]
       : [],
   );
+}
+
+/** Sentences one after the other, without those that do not apply. */
+function sentences(...parts: (string | false | undefined)[]): string {
+  return parts.filter(Boolean).join(' ');
 }
 
 function refuse(reason: string, remedies: Remedy[] = []): Verdict {
@@ -277,9 +326,10 @@ function sameAxes(a: string, b: string): boolean {
   return [...a].sort().join('') === [...b].sort().join('');
 }
 
-function orList(words: readonly string[]): string {
+/** "a, b or c". */
+export function orList(words: readonly string[]): string {
   if (words.length <= 1) return words[0] ?? '';
-  return `${words.slice(0, -1).join(', ')} or ${words[words.length - 1]}`;
+  return t('%1 or %2', words.slice(0, -1).join(', '), words[words.length - 1]);
 }
 
 /** Operators that make the one kind of the other. */

@@ -9,6 +9,7 @@ import type {
   SessionEvent,
   Transport,
 } from './protocol';
+import { t } from './language';
 
 export class RequestError extends Error {
   readonly node: string | undefined;
@@ -83,7 +84,7 @@ export class Connection {
       } catch (error) {
         this.pending.delete(id);
         this.setStatus('disconnected', (error as Error).message);
-        reject(new RequestError({ message: 'The session cannot be reached.', code: 'disconnected' }));
+        reject(new RequestError({ message: t('The session cannot be reached.'), code: 'disconnected' }));
       }
     });
   }
@@ -94,7 +95,7 @@ export class Connection {
 
   dispose(): void {
     for (const stop of this.stops) stop();
-    this.failPending('The editor was closed.');
+    this.failPending(t('The editor was closed.'));
     this.transport.dispose();
   }
 
@@ -116,7 +117,7 @@ export class Connection {
 
   private setStatus(status: ConnectionStatus, detail?: string): void {
     const before = this.state.get().status;
-    if (status === 'disconnected') this.failPending('The session cannot be reached.');
+    if (status === 'disconnected') this.failPending(t('The session cannot be reached.'));
     if (before !== status || detail !== this.state.get().detail) {
       this.state.set({ status, silent: false, detail });
     }

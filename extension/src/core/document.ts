@@ -1,5 +1,7 @@
 /** The graph document: its types, and what can be read from it without knowing any operator. */
 
+import { t } from './language';
+
 export type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
 export type Device = 'cpu' | 'gpu' | 'mixed';
 /** `"node"` for output 0, `"node:k"` for output k. */
@@ -166,19 +168,24 @@ export function lineage(document: GraphDocument, id: string): string[] {
 
 /** Fills in what may be left out and refuses what is not a graph of this version; unknown keys stay as they are. */
 export function checkDocument(data: unknown): GraphDocument {
-  if (!isObject(data)) throw new DocumentError('This file holds no graph: it should be a JSON object.');
+  if (!isObject(data)) throw new DocumentError(t('This file holds no graph: it should be a JSON object.'));
   const { format, version, nodes, view, pipeline, outputs } = data;
   if (format !== undefined && format !== FORMAT)
-    throw new DocumentError(`This file says that it is ${JSON.stringify(format)}, not "${FORMAT}".`);
+    throw new DocumentError(t('This file says that it is %1, not "%2".', JSON.stringify(format), FORMAT));
   if (typeof version === 'number' && version > VERSION) {
-    const needed = `This file was written by a newer version of DALI Lab (format ${version}; this one reads ${VERSION}).`;
-    throw new DocumentError(`${needed} Nothing was changed; update dali-lab to open it.`);
+    throw new DocumentError(
+      t(
+        'This file was written by a newer version of DALI Lab (format %1; this one reads %2). Nothing was changed; update dali-lab to open it.',
+        version,
+        VERSION,
+      ),
+    );
   }
-  if (!isObject(nodes)) throw new DocumentError('This file holds no graph: it has no "nodes".');
+  if (!isObject(nodes)) throw new DocumentError(t('This file holds no graph: it has no "nodes".'));
   const wrong = Object.entries(nodes).find(([, node]) => !isObject(node) || typeof node['op'] !== 'string');
-  if (wrong) throw new DocumentError(`The node "${wrong[0]}" names no operator.`);
+  if (wrong) throw new DocumentError(t('The node "%1" names no operator.', wrong[0]));
   if ((view !== undefined && !isObject(view)) || (pipeline !== undefined && !isObject(pipeline)))
-    throw new DocumentError('"pipeline" and "view" should be objects.');
+    throw new DocumentError(t('"pipeline" and "view" should be objects.'));
   const empty = emptyDocument();
   return {
     ...data,
@@ -207,11 +214,11 @@ export function freeName(taken: Readonly<Record<string, unknown>>, base: string)
 
 /** Why a text cannot be the name of a node, or null. */
 export function nameProblem(document: GraphDocument, name: string, current?: string): string | null {
-  if (name.trim() === '') return 'A name needs at least one character.';
-  if (name.includes(':')) return 'A name has no colon: "name:1" means the second output of a node.';
+  if (name.trim() === '') return t('A name needs at least one character.');
+  if (name.includes(':')) return t('A name has no colon: "name:1" means the second output of a node.');
   // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-  if (/[\u0000-\u001f]/.test(name)) return 'A name has no control characters.';
-  if (name in Object.prototype) return 'This name is reserved.';
-  if (name !== current && Object.hasOwn(document.nodes, name)) return `Another node is named "${name}".`;
+  if (/[\u0000-\u001f]/.test(name)) return t('A name has no control characters.');
+  if (name in Object.prototype) return t('This name is reserved.');
+  if (name !== current && Object.hasOwn(document.nodes, name)) return t('Another node is named "%1".', name);
   return null;
 }

@@ -45,6 +45,7 @@ import type {
 import { Sync } from './sync';
 import { apply, type Changes } from './changes';
 import type { CatalogueData } from './catalogue';
+import { t } from './language';
 
 export type * from './state';
 
@@ -122,7 +123,7 @@ export class Editor {
     this.previews = new Previews(this.connection, () => this.previewRequest(), pictures);
     this.sync = new Sync(this.connection, this.history, {
       onMeaning: () => this.previews.ask(),
-      onRefused: (error) => this.notify('error', `The session did not take the change: ${error.message}`),
+      onRefused: (error) => this.notify('error', t('The session did not take the change: %1', error.message)),
     });
     this.stops.push(
       this.history.onChange(({ document, origin, meaning }) => {
@@ -194,7 +195,7 @@ export class Editor {
     // Until the session has told what it holds, there is nothing to edit, and nothing that may be written anywhere.
     if (this.info.get().session === null) return false;
     if (this.readOnly) {
-      this.notify('warning', 'This graph is read-only. Save it under another name to change it.');
+      this.notify('warning', t('This graph is read-only. Save it under another name to change it.'));
       return false;
     }
     return this.history.edit(label, change, gesture);
@@ -351,7 +352,7 @@ export class Editor {
       this.ready.set(true);
     } catch (error) {
       if (error instanceof RequestError && error.code === 'disconnected') return;
-      this.report(error, 'The session did not start');
+      this.report(error, t('The session did not start'));
     }
   }
 
@@ -401,7 +402,7 @@ export class Editor {
             this.previews.ask();
           },
           (error: unknown) => {
-            this.report(error, 'The operators could not be listed');
+            this.report(error, t('The operators could not be listed'));
           },
         );
         break;
@@ -437,7 +438,7 @@ export class Editor {
         if (this.run.get()?.run !== done.run) break;
         this.run.set(null);
         if (done.status === 'done') this.lastRun.set(done);
-        if (done.error) this.notify('error', `The run ended: ${done.error.message}`);
+        if (done.error) this.notify('error', t('The run ended: %1', done.error.message));
         break;
       }
     }

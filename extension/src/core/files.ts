@@ -3,6 +3,7 @@ import { RequestError } from './connection';
 import type { Editor } from './editor';
 import type { OpenRequest, Program } from './state';
 import type { Exported, FileInfo, Listing, Opened } from './protocol';
+import { t } from './language';
 
 export async function open(editor: Editor, request: OpenRequest): Promise<boolean> {
   try {
@@ -15,7 +16,7 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
       editor.program.set({ request, pipelines });
       return true;
     }
-    editor.report(error, 'It could not be opened');
+    editor.report(error, t('It could not be opened'));
     return false;
   }
 }
@@ -70,7 +71,7 @@ export async function createNew(editor: Editor): Promise<void> {
   try {
     editor.adopt(await editor.connection.call<Opened>('new'));
   } catch (error) {
-    editor.report(error, 'A new graph could not be made');
+    editor.report(error, t('A new graph could not be made'));
   }
 }
 
@@ -84,17 +85,17 @@ export async function save(editor: Editor, path?: string, overwrite = false): Pr
       overwrite,
     });
     editor.info.update((info) => ({ ...info, file, title, dirty: false, readOnly: false }));
-    editor.notify('info', `Saved as ${file.name}.`);
+    editor.notify('info', t('Saved as %1.', file.name));
     return 'saved';
   } catch (error) {
     if (error instanceof RequestError && (error.code === 'exists' || error.code === 'stale') && !overwrite) {
       if (path === undefined) {
-        const retry = { title: 'Overwrite', run: () => void save(editor, path, true) };
+        const retry = { title: t('Overwrite'), run: () => void save(editor, path, true) };
         editor.notify('warning', error.message, { actions: [retry] });
       }
       return 'exists';
     }
-    editor.report(error, 'It could not be saved');
+    editor.report(error, t('It could not be saved'));
     return 'failed';
   }
 }
@@ -145,7 +146,7 @@ export async function runBatches(editor: Editor, batches: number): Promise<void>
     await editor.connection.call('run', { run, batches });
   } catch (error) {
     editor.run.set(null);
-    editor.report(error, 'The run did not start');
+    editor.report(error, t('The run did not start'));
   }
 }
 

@@ -1,5 +1,6 @@
 /** Keys: which command a press means, and how keys are written for people. */
 import { COMMANDS, type Command } from './commandTable';
+import { t } from './language';
 
 export interface KeyLike {
   key: string;
@@ -24,7 +25,7 @@ export function commandForKey(event: KeyLike): Command | undefined {
 /** Keys as people read them. */
 export function describeKeys(keys: string, mac: boolean): string {
   const names: Record<string, string> = {
-    Mod: mac ? '⌘' : 'Ctrl',
+    Mod: mac ? '⌘' : t('Ctrl'),
     Shift: mac ? '⇧' : 'Shift',
     Escape: 'Esc',
     ArrowLeft: '←',

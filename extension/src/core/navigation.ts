@@ -3,6 +3,7 @@ import * as commands from './commands';
 import { links } from './document';
 import type { Editor } from './editor';
 import { placeOf } from './layout';
+import { t } from './language';
 
 export function nudge(x: number, y: number): (editor: Editor) => void {
   return (editor) => {
@@ -14,7 +15,7 @@ export function nudge(x: number, y: number): (editor: Editor) => void {
         return [id, { x: place.x + x, y: place.y + y }];
       }),
     );
-    editor.edit('Move', (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
+    editor.edit(t('Move'), (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
   };
 }
 
@@ -59,7 +60,7 @@ export function nextProblem(editor: Editor): void {
     ...[...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error),
   ].filter((id, index, all) => editor.history.document.nodes[id] && all.indexOf(id) === index);
   if (nodes.length === 0) {
-    editor.notify(problems[0] ? 'warning' : 'info', problems[0]?.message ?? 'There are no problems.');
+    editor.notify(problems[0] ? 'warning' : 'info', problems[0]?.message ?? t('There are no problems.'));
     return;
   }
   const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;

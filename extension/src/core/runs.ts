@@ -2,6 +2,7 @@
 import { formatBytes } from './placement';
 import type { NodeRun, RunDone } from './protocol';
 import { formatTime } from './values';
+import { t } from './language';
 
 export interface Figure {
   text: string;
@@ -18,10 +19,11 @@ export function rateFigure(run: NodeRun | undefined): string | null {
 /** Time of a node on the GPU in a batch of the last run; none on a device without a clock, such as the emulation. */
 export function gpuTimeFigure(run: NodeRun | undefined): Figure | null {
   if (!run?.gpu_time_ms) return null;
-  const memory = run.gpu_memory ? `; its results take ${formatBytes(run.gpu_memory)}` : '';
   return {
     text: `GPU ${formatTime(run.gpu_time_ms)}`,
-    title: `Time on the GPU for a batch in the last run${memory}`,
+    title: run.gpu_memory
+      ? t('Time on the GPU for a batch in the last run; its results take %1', formatBytes(run.gpu_memory))
+      : t('Time on the GPU for a batch in the last run'),
   };
 }
 
@@ -29,15 +31,19 @@ export function gpuTimeFigure(run: NodeRun | undefined): Figure | null {
 export function gpuMemoryFigure(run: RunDone | null): Figure | null {
   if (!run?.gpu) return null;
   const { memory, transfers } = run.gpu;
-  const copies = transfers.map(
-    ({ from, to, bytes }) => `${from} to the ${to.toUpperCase()}, ${formatBytes(bytes)}`,
+  const copies = transfers.map(({ from, to, bytes }) =>
+    t('%1 to the %2, %3', from, to.toUpperCase(), formatBytes(bytes)),
   );
   return {
-    text: `GPU memory ${formatBytes(memory.peak)}`,
+    text: t('GPU memory %1', formatBytes(memory.peak)),
     title: [
-      `The most that the last run used; ${formatBytes(memory.held)} held, ` +
-        `${formatBytes(memory.free)} of ${formatBytes(memory.total)} free`,
-      ...(copies.length > 0 ? ['Copied with a batch:', ...copies] : []),
+      t(
+        'The most that the last run used; %1 held, %2 of %3 free',
+        formatBytes(memory.held),
+        formatBytes(memory.free),
+        formatBytes(memory.total),
+      ),
+      ...(copies.length > 0 ? [t('Copied with a batch:'), ...copies] : []),
     ].join('\n'),
   };
 }

@@ -1,5 +1,6 @@
 /** A graph as the text of a file: what was not touched keeps its text, to the last space and the way a number is written. */
 import { checkDocument, DocumentError, emptyDocument, type GraphDocument } from './document';
+import { t } from './language';
 
 const WIDTH = 110;
 /** Objects whose entries stand on lines of their own, however short they are. */
@@ -24,7 +25,7 @@ export function readGraph(text: string): GraphDocument {
   try {
     data = JSON.parse(text);
   } catch (error) {
-    throw new DocumentError(`This text is not JSON: ${(error as Error).message}`);
+    throw new DocumentError(t('This text is not JSON: %1', (error as Error).message));
   }
   return checkDocument(data);
 }

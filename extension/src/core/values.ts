@@ -1,6 +1,7 @@
 /** Values as people read and write them: numbers with few digits, arithmetic in number fields, sizes and times. */
 import type { ArgumentDeclaration } from './catalogue';
 import type { Value } from './document';
+import { t } from './language';
 
 /** A number as it is shown: no more digits than tell something. */
 export function formatNumber(value: number, digits = 4): string {
@@ -26,7 +27,7 @@ export function fromNumber(value: number): Value {
 }
 
 export function formatValue(value: Value | undefined): string {
-  if (value === undefined || value === null) return 'not set';
+  if (value === undefined || value === null) return t('not set');
   if (typeof value === 'number') return formatNumber(value);
   if (typeof value === 'string') return value;
   if (typeof value === 'boolean') return value ? 'on' : 'off';
@@ -55,11 +56,15 @@ export function specialText(value: Value | undefined): string | null {
     case '$constant':
       return `${formatDtype(plain(inside['dtype']))} ${formatValue(inside['value'])}`;
     case '$bytes':
-      return `${Math.floor((plain(held).replace(/=+$/, '').length * 3) / 4)} bytes`;
+      return t('%1 bytes', Math.floor((plain(held).replace(/=+$/, '').length * 3) / 4));
     case '$dict':
-      return `dict of ${Array.isArray(held) ? held.length : 0}`;
+      return t('dict of %1', Array.isArray(held) ? held.length : 0);
     case '$python':
-      return typeof text === 'string' ? text : held === null ? 'a Python object without a name' : plain(held);
+      return typeof text === 'string'
+        ? text
+        : held === null
+          ? t('a Python object without a name')
+          : plain(held);
     default:
       return plain(held).replace(/^DALI\w+\./, '');
   }
@@ -201,8 +206,8 @@ export function tidy(value: number, step: number): number {
 /** The allowed range as words: "0 to 1", "0 or more". */
 export function describeRange(argument: ArgumentDeclaration): string | null {
   const { minimum, maximum } = argument;
-  if (minimum != null && maximum != null) return `${formatNumber(minimum)} to ${formatNumber(maximum)}`;
-  if (minimum != null) return `${formatNumber(minimum)} or more`;
-  if (maximum != null) return `${formatNumber(maximum)} or less`;
+  if (minimum != null && maximum != null) return t('%1 to %2', formatNumber(minimum), formatNumber(maximum));
+  if (minimum != null) return t('%1 or more', formatNumber(minimum));
+  if (maximum != null) return t('%1 or less', formatNumber(maximum));
   return null;
 }

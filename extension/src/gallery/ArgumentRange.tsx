@@ -7,6 +7,7 @@ import { keyOf, numberOf, spread } from './Controls';
 import { useDrawing } from './hooks';
 import { Frame } from './Pictures';
 import type { Control, Overrides } from './types';
+import { t } from '../core/language';
 
 const VALUES = 7;
 
@@ -48,7 +49,7 @@ export function ArgumentRange({ name, controls, overrides, first, sample, seed, 
     <>
       {controls.length > 1 && (
         <Choice
-          label="Argument"
+          label={t('Argument')}
           value={labels[chosen] ?? ''}
           choices={labels}
           onChange={(label) => setChosen(labels.indexOf(label))}
@@ -63,7 +64,7 @@ export function ArgumentRange({ name, controls, overrides, first, sample, seed, 
               key={index}
               type="button"
               className="strip-item"
-              title={variant?.problem ?? `Set ${control.label} to this`}
+              title={variant?.problem ?? t('Set %1 to this', control.label)}
               onClick={() => onPick(control, value)}
             >
               <Frame

@@ -1,6 +1,7 @@
 /** Code to read and to copy. */
 import { useState } from 'react';
 import { Highlighted } from '../canvas/dialogs/Highlighted';
+import { t } from '../core/language';
 
 export function Code({ text }: { text: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle');
@@ -16,9 +17,9 @@ export function Code({ text }: { text: string }) {
   return (
     <div className="gallery-code">
       <button type="button" className="button" data-action="copy" onClick={() => void copy()}>
-        {state === 'copied' ? 'Copied' : state === 'refused' ? 'Select and copy it' : 'Copy'}
+        {state === 'copied' ? t('Copied') : state === 'refused' ? t('Select and copy it') : t('Copy')}
       </button>
-      <pre className="code" data-testid="gallery-code" tabIndex={0} aria-label="Python code">
+      <pre className="code" data-testid="gallery-code" tabIndex={0} aria-label={t('Python code')}>
         <Highlighted text={text} language="python" />
       </pre>
     </div>

@@ -6,6 +6,7 @@ import { shown } from './filtering';
 import { useDrawing, useGallery } from './hooks';
 import { Frame } from './Pictures';
 import type { EntryLine } from './types';
+import { t } from '../core/language';
 
 const SAMPLES = 4;
 const SUGGESTED = ['brightness', 'gaussian-blur', 'rotate', 'hsv'];
@@ -26,12 +27,12 @@ export function CompareView() {
     .filter((entry): entry is EntryLine => entry !== undefined);
   return (
     <div className="gallery-body" data-testid="gallery-compare">
-      <nav className="gallery-side" aria-label="Augmentations to compare">
+      <nav className="gallery-side" aria-label={t('Augmentations to compare')}>
         <input
           type="search"
           className="side-search"
-          aria-label="Search augmentations to compare"
-          placeholder="Search"
+          aria-label={t('Search augmentations to compare')}
+          placeholder={t('Search')}
           value={text}
           onChange={(event) => setText(event.target.value)}
         />
@@ -50,16 +51,16 @@ export function CompareView() {
       <div className="gallery-wall">
         {chosen.length === 0 ? (
           <div className="gallery-empty">
-            <p>Choose augmentations at the left, or with + on the wall.</p>
+            <p>{t('Choose augmentations at the left, or with + on the wall.')}</p>
             <button type="button" className="button" onClick={() => model.compared.set(SUGGESTED)}>
-              Show some
+              {t('Show some')}
             </button>
           </div>
         ) : (
           <>
             <p className="compare-bar">
               <button type="button" className="button" onClick={() => setFirst(first + SAMPLES)}>
-                Other pictures
+                {t('Other pictures')}
               </button>
               <button
                 type="button"
@@ -67,10 +68,10 @@ export function CompareView() {
                 onClick={() => setSeed(Math.floor(Math.random() * 1e6))}
               >
                 <Icon name="dice" size={14} />
-                Draw again
+                {t('Draw again')}
               </button>
               <button type="button" className="button" onClick={() => model.compared.set([])}>
-                Clear
+                {t('Clear')}
               </button>
             </p>
             <div
@@ -119,9 +120,9 @@ function Row({ entry, first, seed, withBefore, onOpen, onDrop }: RowProperties) 
     <>
       {withBefore && (
         <>
-          <span className="compare-name muted">As they were</span>
+          <span className="compare-name muted">{t('As they were')}</span>
           {columns.map((index) => (
-            <Frame key={index} picture={variant?.before?.images[index]} alt={`picture ${index + 1}`} />
+            <Frame key={index} picture={variant?.before?.images[index]} alt={t('picture %1', index + 1)} />
           ))}
         </>
       )}
@@ -132,8 +133,8 @@ function Row({ entry, first, seed, withBefore, onOpen, onDrop }: RowProperties) 
         <button
           type="button"
           className="icon-button tiny"
-          aria-label={`Leave out ${entry.title}`}
-          title="Leave out"
+          aria-label={t('Leave out %1', entry.title)}
+          title={t('Leave out')}
           onClick={onDrop}
         >
           <Icon name="close" size={12} />
@@ -147,7 +148,7 @@ function Row({ entry, first, seed, withBefore, onOpen, onDrop }: RowProperties) 
             key={index}
             picture={variant?.after[0]?.images[index]}
             overlay={variant?.after[0]?.overlays[index]}
-            alt={`${entry.title}, picture ${index + 1}`}
+            alt={t('%1, picture %2', entry.title, index + 1)}
           />
         ))
       )}

@@ -4,6 +4,7 @@ import { Choice, Switch } from '../canvas/controls/fields';
 import type { Value } from '../core/document';
 import { asNumber, formatNumber } from '../core/values';
 import type { Control, Overrides } from './types';
+import { t } from '../core/language';
 
 export const keyOf = ({ node, name }: Control): string => `${node}.${name}`;
 
@@ -39,7 +40,7 @@ interface Properties {
 
 export function Controls({ controls, overrides, onChange, onReset }: Properties) {
   if (controls.length === 0)
-    return <p className="muted">This one has nothing to set: what it does is in its graph.</p>;
+    return <p className="muted">{t('This one has nothing to set: what it does is in its graph.')}</p>;
   return (
     <div className="controls" data-testid="gallery-controls">
       {controls.map((control) => (
@@ -56,7 +57,7 @@ export function Controls({ controls, overrides, onChange, onReset }: Properties)
         disabled={Object.keys(overrides).length === 0}
         onClick={onReset}
       >
-        As it was
+        {t('As it was')}
       </button>
     </div>
   );
@@ -91,9 +92,13 @@ function Row({
       {(kind === 'number' || kind === 'range') && (
         <output className="control-value">
           {kind === 'range' && Array.isArray(value)
-            ? `${formatNumber(asNumber(value[0] ?? null) ?? 0)} to ${formatNumber(asNumber(value[1] ?? null) ?? 0)}`
+            ? t(
+                '%1 to %2',
+                formatNumber(asNumber(value[0] ?? null) ?? 0),
+                formatNumber(asNumber(value[1] ?? null) ?? 0),
+              )
             : numberOf(value) === null
-              ? 'not set'
+              ? t('not set')
               : formatNumber(numberOf(value) as number)}
           {unit ? ` ${unit}` : ''}
         </output>
@@ -152,7 +157,7 @@ function Range({
         <input
           key={index}
           type="range"
-          aria-label={`${control.label}, ${index === 0 ? 'lowest' : 'highest'}`}
+          aria-label={index === 0 ? t('%1, lowest', control.label) : t('%1, highest', control.label)}
           min={minimum}
           max={maximum}
           step={stepOf(control)}

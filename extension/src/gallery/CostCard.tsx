@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { useGallery } from './hooks';
 import type { Cost, Overrides } from './types';
+import { t } from '../core/language';
 
 const rate = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
@@ -25,10 +26,10 @@ export function CostCard({ name, overrides }: { name: string; overrides: Overrid
   const most = Math.max(found?.images_per_second ?? 1, found?.decoding_images_per_second ?? 1);
   const rows: [string, number][] = found
     ? [
-        ['With this', found.images_per_second],
+        [t('With this'), found.images_per_second],
         ...(found.decoding_images_per_second === null
           ? []
-          : ([['Decoding alone', found.decoding_images_per_second]] as [string, number][])),
+          : ([[t('Decoding alone'), found.decoding_images_per_second]] as [string, number][])),
       ]
     : [];
   return (
@@ -44,8 +45,8 @@ export function CostCard({ name, overrides }: { name: string; overrides: Overrid
       ))}
       {found && (
         <p className="muted">
-          Images a second on this machine, in batches of {found.batch_size}
-          {cost.overrides === overrides ? '' : '; measured before the last change'}.
+          {t('Images a second on this machine, in batches of %1.', found.batch_size)}{' '}
+          {cost.overrides === overrides ? '' : t('Measured before the last change.')}
         </p>
       )}
       {problem !== null && <p className="problem error">{problem}</p>}
@@ -56,7 +57,7 @@ export function CostCard({ name, overrides }: { name: string; overrides: Overrid
         disabled={state === 'measuring'}
         onClick={() => void measure()}
       >
-        {state === 'measuring' ? 'Measuring…' : found ? 'Measure again' : 'Measure on this machine'}
+        {state === 'measuring' ? t('Measuring…') : found ? t('Measure again') : t('Measure on this machine')}
       </button>
     </div>
   );

@@ -13,6 +13,8 @@ import { useDrawing, useGallery } from './hooks';
 import { Frame, Split } from './Pictures';
 import { ArgumentRange } from './ArgumentRange';
 import type { Control, DrawRequest, EntryPage, Overrides } from './types';
+import { Words } from '../canvas/Words';
+import { msg, t } from '../core/language';
 
 const SAMPLES = 4;
 const DRAWS = 8;
@@ -42,7 +44,7 @@ export function EntryView({ name }: { name: string }) {
         <p>{problem}</p>
       </div>
     );
-  if (!page || page.name !== name) return <div className="gallery-empty">Opening…</div>;
+  if (!page || page.name !== name) return <div className="gallery-empty">{t('Opening…')}</div>;
   return <Page key={name} page={page} />;
 }
 
@@ -105,7 +107,7 @@ function Page({ page }: { page: EntryPage }) {
       <div className="entry-main">
         <div className="stage-row" data-working={main.working}>
           {waits ? (
-            <div className="gallery-empty">Waiting: {page.waiting}</div>
+            <div className="gallery-empty">{t('Waiting: %1', page.waiting)}</div>
           ) : (
             <>
               {(variant?.problem ?? main.problem) !== null && (variant || main.problem !== null) && (
@@ -129,10 +131,10 @@ function Page({ page }: { page: EntryPage }) {
                         <Frame
                           picture={view.images[sample]}
                           overlay={view.overlays[sample]}
-                          alt={index === 0 ? 'before' : 'after'}
+                          alt={index === 0 ? t('before') : t('after')}
                         />
                         <figcaption>
-                          {index === 0 ? 'before' : 'after'}{' '}
+                          {index === 0 ? t('before') : t('after')}{' '}
                           <span className="muted">{view.shapes[sample]}</span>
                         </figcaption>
                       </figure>
@@ -144,8 +146,8 @@ function Page({ page }: { page: EntryPage }) {
                 <div className="views" data-testid="gallery-views">
                   {variant.before && (
                     <figure>
-                      <Frame picture={variant.before.images[sample]} alt="before" />
-                      <figcaption>before</figcaption>
+                      <Frame picture={variant.before.images[sample]} alt={t('before')} />
+                      <figcaption>{t('before')}</figcaption>
                     </figure>
                   )}
                   {variant.after.map((view, index) => (
@@ -153,10 +155,10 @@ function Page({ page }: { page: EntryPage }) {
                       <Frame
                         picture={view.images[sample]}
                         overlay={view.overlays[sample]}
-                        alt={`view ${index + 1}`}
+                        alt={t('view %1', index + 1)}
                       />
                       <figcaption>
-                        view {index + 1} <span className="muted">{view.shapes[sample]}</span>
+                        {t('view %1', index + 1)} <span className="muted">{view.shapes[sample]}</span>
                       </figcaption>
                     </figure>
                   ))}
@@ -168,12 +170,12 @@ function Page({ page }: { page: EntryPage }) {
         {run && (
           <p className="stage-foot">
             {page.views === 1 && (
-              <span className="segmented" role="radiogroup" aria-label="How to compare">
+              <span className="segmented" role="radiogroup" aria-label={t('How to compare')}>
                 <button type="button" role="radio" aria-checked={!slider} onClick={() => setSlider(false)}>
-                  Side by side
+                  {t('Side by side')}
                 </button>
                 <button type="button" role="radio" aria-checked={slider} onClick={() => setSlider(true)}>
-                  Slider
+                  {t('Slider')}
                 </button>
               </span>
             )}
@@ -186,7 +188,7 @@ function Page({ page }: { page: EntryPage }) {
                   data-action="previous-picture"
                   onClick={() => setChosen((chosen + count - 1) % count)}
                 >
-                  Previous picture
+                  {t('Previous picture')}
                 </button>
                 <button
                   type="button"
@@ -194,14 +196,14 @@ function Page({ page }: { page: EntryPage }) {
                   data-action="next-picture"
                   onClick={() => setChosen((chosen + 1) % count)}
                 >
-                  Next picture
+                  {t('Next picture')}
                 </button>
               </>
             )}
           </p>
         )}
         {run && (
-          <Section title={page.random ? 'Random draws' : 'On other pictures'}>
+          <Section title={page.random ? t('Random draws') : t('On other pictures')}>
             {page.random ? (
               <Draws
                 request={{
@@ -220,14 +222,14 @@ function Page({ page }: { page: EntryPage }) {
               <>
                 <Others view={variant?.after[0]} />
                 <p className="muted">
-                  Nothing in it is drawn: the same picture gives the same result each time.
+                  {t('Nothing in it is drawn: the same picture gives the same result each time.')}
                 </p>
               </>
             )}
           </Section>
         )}
         {run && page.controls.some(({ kind }) => kind === 'number') && (
-          <Section title="The range of an argument">
+          <Section title={t('The range of an argument')}>
             <ArgumentRange
               key={page.name}
               name={page.name}
@@ -240,13 +242,13 @@ function Page({ page }: { page: EntryPage }) {
             />
           </Section>
         )}
-        <Section title="Graph">
+        <Section title={t('Graph')}>
           <div className="graph-frame">
             <GraphPicture document={now.document} marked={page.fragment} />
           </div>
         </Section>
         {now.code !== '' && (
-          <Section title="Python">
+          <Section title={t('Python')}>
             <Code text={now.code} />
           </Section>
         )}
@@ -269,9 +271,9 @@ function Page({ page }: { page: EntryPage }) {
           ))}
         </p>
         <dl className="verdict">
-          <dt>Helps</dt>
+          <dt>{t('Helps')}</dt>
           <dd>{page.helps}</dd>
-          <dt>Hurts</dt>
+          <dt>{t('Hurts')}</dt>
           <dd>{page.hurts}</dd>
         </dl>
         <div className="entry-actions">
@@ -281,21 +283,23 @@ function Page({ page }: { page: EntryPage }) {
             data-action="open-in-editor"
             onClick={() => host.open(now.document, page.title, page.name)}
           >
-            Open in editor
+            {t('Open in editor')}
           </button>
           <button
             type="button"
             className="button"
             data-action="insert"
             disabled={!insert || page.fragment.length === 0}
-            title={insert ? 'Put its nodes behind the selected node' : 'There is no graph to put it into'}
+            title={
+              insert ? t('Put its nodes behind the selected node') : t('There is no graph to put it into')
+            }
             onClick={() => insert?.(page, now.document)}
           >
-            Insert into my graph
+            {t('Insert into my graph')}
           </button>
         </div>
         {run && (
-          <Section title="Arguments">
+          <Section title={t('Arguments')}>
             <Controls
               controls={page.controls}
               overrides={overrides}
@@ -306,16 +310,16 @@ function Page({ page }: { page: EntryPage }) {
         )}
         {page.pictures && run && <MyPictures />}
         {run && (
-          <Section title="Cost">
+          <Section title={t('Cost')}>
             <CostCard name={page.name} overrides={settled} />
           </Section>
         )}
-        <Section title="Operators">
+        <Section title={t('Operators')}>
           <div className="operators" data-testid="gallery-operators">
             {operators.map((operator) => (
               <details key={operator.name}>
                 <summary>
-                  <code>fn.{operator.name}</code>{' '}
+                  <code>{`fn.${operator.name}`}</code>{' '}
                   <span className="muted">{operator.summary.replace(/`+/g, '')}</span>
                 </summary>
                 <OperatorHelp operator={operator} />
@@ -324,7 +328,7 @@ function Page({ page }: { page: EntryPage }) {
           </div>
         </Section>
         <p className="muted entry-folder" title={page.folder}>
-          {page.own ? `Yours, in ${page.folder}` : `gallery/${page.name}`}
+          {page.own ? t('Yours, in %1', page.folder) : `gallery/${page.name}`}
         </p>
       </aside>
     </div>
@@ -376,7 +380,7 @@ function Draws({
               key={index}
               picture={view?.images[sample]}
               overlay={view?.overlays[sample]}
-              alt={`draw ${index + 1}`}
+              alt={t('draw %1', index + 1)}
             />
           );
         })}
@@ -384,7 +388,7 @@ function Draws({
       {problem !== null && <p className="problem error">{problem}</p>}
       <button type="button" className="button" data-action="draw-again" onClick={onAgain}>
         <Icon name="dice" size={14} />
-        Draw again
+        {t('Draw again')}
       </button>
     </>
   );
@@ -394,7 +398,7 @@ function Others({ view }: { view: { images: (Picture | null)[] } | undefined }) 
   return (
     <div className="strip" data-testid="gallery-others">
       {Array.from({ length: SAMPLES }, (_, index) => (
-        <Frame key={index} picture={view?.images[index]} alt={`sample ${index + 1}`} />
+        <Frame key={index} picture={view?.images[index]} alt={t('sample %1', index + 1)} />
       ))}
     </div>
   );
@@ -418,14 +422,12 @@ function MyPictures() {
   }
   return (
     <section className="entry-section my-pictures">
-      <h3>Pictures</h3>
+      <h3>{t('Pictures')}</h3>
       <p>
         {own ? (
-          <>
-            {own.count} of <code>{own.folder}</code>
-          </>
+          <Words of={msg('%1 of %2')} parts={[own.count, <code key="folder">{own.folder}</code>]} />
         ) : (
-          'The sample photographs.'
+          t('The sample photographs.')
         )}
       </p>
       {open ? (
@@ -437,24 +439,24 @@ function MyPictures() {
         >
           <input
             type="text"
-            aria-label="Folder of pictures"
-            placeholder="A folder of pictures"
+            aria-label={t('Folder of pictures')}
+            placeholder={t('A folder of pictures')}
             value={folder}
             autoFocus
             onChange={(event) => setFolder(event.target.value)}
           />
           <button type="submit" className="button" disabled={folder.trim() === ''}>
-            Use
+            {t('Use')}
           </button>
         </form>
       ) : (
         <div className="entry-actions">
           <button type="button" className="button" data-action="my-pictures" onClick={() => setOpen(true)}>
-            Try on my pictures
+            {t('Try on my pictures')}
           </button>
           {own && (
             <button type="button" className="button" onClick={() => void use(null)}>
-              Sample photographs
+              {t('Sample photographs')}
             </button>
           )}
         </div>

@@ -8,6 +8,7 @@ import { GalleryContext } from './hooks';
 import type { GalleryModel, Place } from './model';
 import { SurpriseView } from './SurpriseView';
 import { Wall } from './Wall';
+import { t } from '../core/language';
 
 export function Gallery({ model }: { model: GalleryModel }) {
   const place = useValue(model.place);
@@ -34,7 +35,7 @@ export function Gallery({ model }: { model: GalleryModel }) {
         ref={root}
         className="gallery"
         role="region"
-        aria-label="Gallery"
+        aria-label={t('Gallery')}
         tabIndex={-1}
         data-testid="gallery"
         data-page={place.page}
@@ -60,7 +61,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
   const title =
     place.page === 'entry' ? list?.entries.find(({ name }) => name === place.name)?.title : undefined;
   return (
-    <div className="toolbar gallery-bar" role="toolbar" aria-label="Gallery">
+    <div className="toolbar gallery-bar" role="toolbar" aria-label={t('Gallery')}>
       {model.host.close && (
         <button
           type="button"
@@ -69,11 +70,11 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
           onClick={() => model.host.close?.()}
         >
           <Icon name="arrange" />
-          <span>Editor</span>
+          <span>{t('Editor')}</span>
         </button>
       )}
       {place.page === 'wall' ? (
-        <span className="document-title">Gallery</span>
+        <span className="document-title">{t('Gallery')}</span>
       ) : (
         <span className="document-title crumbs">
           <button
@@ -82,7 +83,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
             data-action="to-wall"
             onClick={() => model.go({ page: 'wall' })}
           >
-            Gallery
+            {t('Gallery')}
           </button>
           {title !== undefined && <span> / {title}</span>}
         </span>
@@ -92,9 +93,9 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
         <Icon name="search" size={14} />
         <input
           type="search"
-          aria-label="Search the gallery"
+          aria-label={t('Search the gallery')}
           data-testid="gallery-search"
-          placeholder="Search: rotate, random, boxes…"
+          placeholder={t('Search: rotate, random, boxes…')}
           value={filter.text}
           onChange={(event) => {
             model.filter.update((old) => ({ ...old, text: event.target.value }));
@@ -111,7 +112,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
         onClick={() => model.go({ page: 'compare' })}
       >
         <Icon name="gallery" />
-        <span>Compare{compared.length > 0 ? ` (${compared.length})` : ''}</span>
+        <span>{compared.length > 0 ? t('Compare (%1)', compared.length) : t('Compare')}</span>
       </button>
       <button
         type="button"
@@ -121,7 +122,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
         onClick={() => model.go({ page: 'surprise' })}
       >
         <Icon name="dice" />
-        <span>Surprise me</span>
+        <span>{t('Surprise me')}</span>
       </button>
     </div>
   );

@@ -2,6 +2,7 @@
 import { memo, useMemo } from 'react';
 import { isArgument, links, type GraphDocument } from '../core/document';
 import { autoLayout, type Size } from '../core/layout';
+import { t } from '../core/language';
 
 const NODE: Size = { width: 132, height: 34 };
 const MARGIN = 8;
@@ -24,7 +25,7 @@ export const GraphPicture = memo(function GraphPicture({ document, marked }: Pro
       className="graph-picture"
       data-testid="gallery-graph"
       role="img"
-      aria-label={`A graph of ${points.length} nodes`}
+      aria-label={t('A graph of %1 nodes', points.length)}
       viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`}
       width={width}
       height={height}

@@ -3,6 +3,7 @@ import { useState, type CSSProperties, type PointerEvent } from 'react';
 import type { Picture } from '../core/previews';
 import { Mask, Shapes } from '../pictures/Overlays';
 import type { DrawnOverlay } from './model';
+import { t } from '../core/language';
 
 interface FrameProperties {
   picture: Picture | null | undefined;
@@ -14,7 +15,7 @@ interface FrameProperties {
 /** A picture as large as its place allows, in its own proportions, with what is drawn over it. */
 export function Frame({ picture, overlay, alt, className = '' }: FrameProperties) {
   if (!picture)
-    return <div className={`frame nothing ${className}`} role="img" aria-label={`${alt}: nothing`} />;
+    return <div className={`frame nothing ${className}`} role="img" aria-label={t('%1: nothing', alt)} />;
   return (
     <div
       className={`frame ${className}`}
@@ -63,7 +64,7 @@ export function Split({ before, beforeOverlay, after, afterOverlay }: SplitPrope
       className="split"
       role="slider"
       tabIndex={0}
-      aria-label="Before and after"
+      aria-label={t('Before and after')}
       aria-valuenow={Math.round(split)}
       data-testid="gallery-split"
       style={{ '--split': `${split}%` } as CSSProperties}
@@ -78,11 +79,13 @@ export function Split({ before, beforeOverlay, after, afterOverlay }: SplitPrope
         setSplit(Math.min(100, Math.max(0, split + (event.key === 'ArrowLeft' ? -5 : 5))));
       }}
     >
-      <Frame className="split-after" picture={after} overlay={afterOverlay} alt="after" />
-      {before && <Frame className="split-before" picture={before} overlay={beforeOverlay} alt="before" />}
+      <Frame className="split-after" picture={after} overlay={afterOverlay} alt={t('after')} />
+      {before && (
+        <Frame className="split-before" picture={before} overlay={beforeOverlay} alt={t('before')} />
+      )}
       {before && <span className="split-line" />}
-      {before && <span className="split-word left">before</span>}
-      <span className="split-word right">after</span>
+      {before && <span className="split-word left">{t('before')}</span>}
+      <span className="split-word right">{t('after')}</span>
     </div>
   );
 }

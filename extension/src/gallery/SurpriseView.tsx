@@ -6,6 +6,7 @@ import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery } from './hooks';
 import { Frame, Split } from './Pictures';
 import type { Surprise } from './types';
+import { t } from '../core/language';
 
 const DRAWS = 8;
 
@@ -46,13 +47,13 @@ export function SurpriseView() {
           )}
         </div>
         <section className="entry-section">
-          <h3>Drawn again and again</h3>
+          <h3>{t('Drawn again and again')}</h3>
           <div className="strip">
             {Array.from({ length: DRAWS }, (_, index) => (
               <Frame
                 key={index}
                 picture={strip.drawn?.variants[index]?.after[0]?.images[0]}
-                alt={`draw ${index + 1}`}
+                alt={t('draw %1', index + 1)}
               />
             ))}
           </div>
@@ -60,32 +61,34 @@ export function SurpriseView() {
         {surprise && (
           <>
             <section className="entry-section">
-              <h3>Graph</h3>
+              <h3>{t('Graph')}</h3>
               <div className="graph-frame">
                 <GraphPicture document={surprise.document} marked={[]} />
               </div>
             </section>
             <section className="entry-section">
-              <h3>Python</h3>
+              <h3>{t('Python')}</h3>
               <Code text={surprise.code} />
             </section>
           </>
         )}
       </div>
       <aside className="entry-side">
-        <h2>{surprise?.title ?? 'Surprise'}</h2>
+        <h2>{surprise?.title ?? t('Surprise')}</h2>
         {problem !== null && (
           <p className="problem error" role="alert">
             {problem}
           </p>
         )}
         <p>
-          Augmentations of the gallery in an order that chance chose. The graph is checked before it is shown.
+          {t(
+            'Augmentations of the gallery in an order that chance chose. The graph is checked before it is shown.',
+          )}
         </p>
         <div className="entry-actions">
           <button type="button" className="button primary" data-action="surprise" onClick={again}>
             <Icon name="dice" size={14} />
-            Another one
+            {t('Another one')}
           </button>
           <button
             type="button"
@@ -94,11 +97,11 @@ export function SurpriseView() {
             disabled={!surprise}
             onClick={() => surprise && model.host.open(surprise.document, surprise.title, null)}
           >
-            Open in editor
+            {t('Open in editor')}
           </button>
         </div>
         <section className="entry-section">
-          <h3>Made of</h3>
+          <h3>{t('Made of')}</h3>
           <ul className="steps">
             {surprise?.steps.map((name) => (
               <li key={name}>

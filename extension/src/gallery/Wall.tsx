@@ -6,6 +6,7 @@ import { byFamily, shown, tagsOf } from './filtering';
 import { useGallery } from './hooks';
 import type { Tile } from './model';
 import type { BrokenLine, EntryLine } from './types';
+import { t, tn } from '../core/language';
 
 const MOST_TAGS = 18;
 
@@ -32,24 +33,24 @@ export function Wall() {
   if (problem !== null)
     return (
       <div className="gallery-empty" role="alert">
-        <p>The gallery could not be read: {problem}</p>
+        <p>{t('The gallery could not be read: %1', problem)}</p>
         <button type="button" className="button" onClick={() => void model.load()}>
-          Try again
+          {t('Try again')}
         </button>
       </div>
     );
-  if (!list) return <div className="gallery-empty">Reading the gallery…</div>;
+  if (!list) return <div className="gallery-empty">{t('Reading the gallery…')}</div>;
   const own = new Set(list.entries.filter((entry) => entry.own).map(({ name }) => name));
   return (
     <div className="gallery-body">
-      <nav className="gallery-side" aria-label="Families and tags">
+      <nav className="gallery-side" aria-label={t('Families and tags')}>
         <button
           type="button"
           className="side-item"
           aria-pressed={filter.family === null}
           onClick={() => model.filter.update((old) => ({ ...old, family: null }))}
         >
-          <span>All</span>
+          <span>{t('All')}</span>
           <span className="muted">{list.entries.length}</span>
         </button>
         {list.families.map(({ name, title }) => (
@@ -67,7 +68,7 @@ export function Wall() {
             <span className="muted">{list.entries.filter((entry) => entry.family === name).length}</span>
           </button>
         ))}
-        <h3>Tags</h3>
+        <h3>{t('Tags')}</h3>
         <div className="side-tags">
           {tags.map(([tag, count]) => (
             <button
@@ -76,7 +77,7 @@ export function Wall() {
               className="tag"
               data-tag={tag}
               aria-pressed={filter.tag === tag}
-              title={`${count} ${count === 1 ? 'entry' : 'entries'}`}
+              title={tn('%1 entry', '%1 entries', count)}
               onClick={() => model.filter.update((old) => ({ ...old, tag: old.tag === tag ? null : tag }))}
             >
               {tag}
@@ -107,13 +108,13 @@ export function Wall() {
         ))}
         {found.length === 0 && (
           <div className="gallery-empty">
-            <p>Nothing here has all of that.</p>
+            <p>{t('Nothing here has all of that.')}</p>
             <button
               type="button"
               className="button"
               onClick={() => model.filter.set({ text: '', family: null, tag: null })}
             >
-              Show everything
+              {t('Show everything')}
             </button>
           </div>
         )}
@@ -139,16 +140,16 @@ const TileCard = memo(
       <article className="tile" data-testid="gallery-tile" data-entry={entry.name}>
         <button type="button" className="tile-open" title={entry.helps} onClick={onOpen}>
           <span className={`tile-pictures ${tile?.before ? '' : 'single'}`}>
-            {waits && <span className="tile-note">Waiting: {entry.waiting}</span>}
+            {waits && <span className="tile-note">{t('Waiting: %1', entry.waiting)}</span>}
             {tile?.problem !== undefined && <span className="tile-note problem">{tile.problem}</span>}
-            {tile?.before && <img src={tile.before.url} alt="before" draggable={false} />}
-            {tile?.after && <img src={tile.after.url} alt="after" draggable={false} />}
+            {tile?.before && <img src={tile.before.url} alt={t('before')} draggable={false} />}
+            {tile?.after && <img src={tile.after.url} alt={t('after')} draggable={false} />}
           </span>
           <span className="tile-title">{entry.title}</span>
         </button>
         <span className="tile-foot">
           <span className="muted">
-            {own ? 'yours · ' : ''}
+            {own ? `${t('yours')} · ` : ''}
             {entry.tags.join(', ')}
           </span>
           {!waits && (
@@ -157,8 +158,8 @@ const TileCard = memo(
               className={`icon-button tiny ${compared ? 'on' : ''}`}
               data-action="compare"
               aria-pressed={compared}
-              aria-label={`Compare ${entry.title}`}
-              title={compared ? 'Leave out of the comparison' : 'Compare'}
+              aria-label={t('Compare %1', entry.title)}
+              title={compared ? t('Leave out of the comparison') : t('Compare')}
               onClick={onCompare}
             >
               <Icon name={compared ? 'check' : 'plus'} size={12} />
@@ -173,9 +174,9 @@ const TileCard = memo(
 
 function Broken({ broken }: { broken: readonly BrokenLine[] }) {
   return (
-    <section aria-label="Cannot be shown">
+    <section aria-label={t('Cannot be shown')}>
       <h2>
-        Cannot be shown <span className="muted">{broken.length}</span>
+        {t('Cannot be shown')} <span className="muted">{broken.length}</span>
       </h2>
       <ul className="broken">
         {broken.map(({ name, folder, problem }) => (

@@ -5,6 +5,7 @@ import { open } from '../core/files';
 import { insertFragment } from './fragment';
 import type { GalleryHost } from './model';
 import type { EntryPage } from './types';
+import { t } from '../core/language';
 
 export function editorHost(editor: Editor): GalleryHost {
   const close = (): void => editor.gallery.set(false);
@@ -28,7 +29,7 @@ export function editorHost(editor: Editor): GalleryHost {
 export function insertInto(editor: Editor, page: EntryPage, source: GraphDocument): boolean {
   const feed = feedOf(editor);
   let ids: string[] = [];
-  const done = editor.edit(`Insert ${page.title}`, (document) => {
+  const done = editor.edit(t('Insert %1', page.title), (document) => {
     const after = feed === null ? undefined : document.view.nodes[parseEdge(feed).node];
     const at = after ? { x: (after.x ?? 0) + 264, y: after.y ?? 0 } : { x: 0, y: 0 };
     const result = insertFragment(document, source, page.fragment, page.before, feed, single(page), at);
@@ -40,8 +41,8 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
   editor.notify(
     'info',
     feed === null
-      ? `${page.title} is in the graph; connect a picture to it.`
-      : `${page.title} is behind ${parseEdge(feed).node}.`,
+      ? t('%1 is in the graph; connect a picture to it.', page.title)
+      : t('%1 is behind %2.', page.title, parseEdge(feed).node),
   );
   return true;
 }

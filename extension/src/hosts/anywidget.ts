@@ -1,6 +1,7 @@
 /** The notebook host: anywidget's model carries JSON messages with binary buffers. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
 import { mount, type MountOptions } from './mount';
+import { t } from '../core/language';
 
 export interface WidgetModel {
   get(name: string): unknown;
@@ -27,7 +28,7 @@ export function widgetTransport(model: WidgetModel): Transport {
         () =>
           listener(status, detail);
       const stops = [
-        listen('comm:close', report('disconnected', 'The kernel was restarted or closed.')),
+        listen('comm:close', report('disconnected', t('The kernel was restarted or closed.'))),
         listen('comm_live_update', report('connected')),
       ];
       return () => {

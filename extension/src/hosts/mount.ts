@@ -13,6 +13,7 @@ import { Editor, type Host, type OpenRequest } from '../core/editor';
 import { open } from '../core/files';
 import type { Transport } from '../core/protocol';
 import { hasHostTheme, hostTheme, watchHostTheme, type Theme } from './theme';
+import { t } from '../core/language';
 
 export interface MountOptions {
   theme?: 'auto' | Theme;
@@ -109,7 +110,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
       const now = editor.history.document;
       const checked = checkDocument(next);
       const merged = base ? apply(checked, diff(base, now)) : checked;
-      if (!isEmpty(diff(now, merged))) editor.edit('Replace the graph', () => merged);
+      if (!isEmpty(diff(now, merged))) editor.edit(t('Replace the graph'), () => merged);
     },
     execCommand: (id) => execute(editor, id),
     open: (request) => open(editor, request),

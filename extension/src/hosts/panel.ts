@@ -1,5 +1,6 @@
 /** The Panel host: messages travel as JSON text with byte strings beside, which Bokeh sends as binary. */
 import type { Bytes, Message, Transport } from '../core/protocol';
+import { t } from '../core/language';
 import { mount, type Handle } from './mount';
 
 interface BokehDocument {
@@ -43,7 +44,7 @@ export function panelTransport(model: PanelModel): Transport {
       listener('connected');
       // Bokeh tells of its socket by events of its document.
       const page = model.document;
-      const lost = (): void => listener('disconnected', 'The server cannot be reached.');
+      const lost = (): void => listener('disconnected', t('The server cannot be reached.'));
       const back = (): void => listener('connected');
       page?.on_event?.('connection_lost', lost);
       page?.on_event?.('client_reconnected', back);

@@ -6,6 +6,7 @@ import { asNumber, describeRange, formatValue, fromNumber, specialText } from '.
 import { useEditor, useValue } from '../context';
 import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
 import { NumberField } from './NumberField';
+import { t } from '../../core/language';
 
 interface Properties {
   node: string;
@@ -22,8 +23,8 @@ export function argumentTitle(argument: ArgumentDeclaration): string {
   const range = describeRange(argument);
   const lines = [
     argument.doc,
-    range ? `Range: ${range}${argument.unit ? ` ${argument.unit}` : ''}` : null,
-    argument.required ? 'Required' : `Default: ${formatValue(argument.default ?? null)}`,
+    range ? t('Range: %1', argument.unit ? `${range} ${argument.unit}` : range) : null,
+    argument.required ? t('Required') : t('Default: %1', formatValue(argument.default ?? null)),
   ];
   return lines.filter(Boolean).join('\n');
 }
@@ -57,8 +58,8 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
     return labelled(
       nameless ? (
         <TextField
-          label={`${label}, as module:name`}
-          title={`${special}\nIt has no name that it could be imported by. Name it as module:name.`}
+          label={t('%1, as module:name', label)}
+          title={`${special}\n${t('It has no name that it could be imported by. Name it as module:name.')}`}
           value=""
           disabled={readOnly}
           onChange={(text) => {
@@ -139,7 +140,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
           value={asNumber(value)}
           disabled={readOnly}
           showLabel={compact}
-          placeholder={argument.required ? 'needed' : 'not set'}
+          placeholder={argument.required ? t('needed') : t('not set')}
           onChange={(next, gesture) => set(fromNumber(next), gesture)}
           onEnd={end}
           onReset={() => set(undefined)}
@@ -151,7 +152,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
           label={label}
           title={title}
           multiline={widget === 'multiline'}
-          placeholder={argument.required ? 'needed' : 'not set'}
+          placeholder={argument.required ? t('needed') : t('not set')}
           value={value === null ? '' : formatValue(value)}
           disabled={readOnly}
           onChange={(next) => set(next === '' && argument.default !== '' ? undefined : next)}
@@ -223,7 +224,7 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           value={item}
           disabled={readOnly}
           showLabel={false}
-          placeholder={shown.length === 1 ? (argument.required ? 'needed' : 'not set') : '–'}
+          placeholder={shown.length === 1 ? (argument.required ? t('needed') : t('not set')) : '–'}
           onChange={(next, gesture) => change(index, next, `${gesture}:${index}`)}
           onEnd={end}
           onReset={() => set(undefined)}
@@ -237,8 +238,8 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           <button
             type="button"
             className="icon-button tiny nodrag"
-            aria-label={`Add a number to ${label}`}
-            title="Add a number"
+            aria-label={t('Add a number to %1', label)}
+            title={t('Add a number')}
             onClick={() =>
               set([...given, given[given.length - 1] ?? 0].map(fromNumber), `length:${++gestures}`)
             }
@@ -248,8 +249,8 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
           <button
             type="button"
             className="icon-button tiny nodrag"
-            aria-label={`Remove the last number of ${label}`}
-            title="Remove the last number"
+            aria-label={t('Remove the last number of %1', label)}
+            title={t('Remove the last number')}
             onClick={() =>
               set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)
             }

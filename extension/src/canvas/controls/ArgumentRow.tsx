@@ -10,12 +10,13 @@ import { Icon } from '../icons';
 import { Menu } from '../Menu';
 import { DistributionPlot } from '../plots';
 import { ArgumentControl, argumentTitle } from './ArgumentControl';
+import { msg, t } from '../../core/language';
 
 const DISTRIBUTIONS: Record<Distribution, string> = {
-  uniform: 'Uniform, from a range',
-  normal: 'Normal, around a mean',
-  choice: 'One of some values',
-  coin: 'Coin flip, 0 or 1',
+  uniform: msg('Uniform, from a range'),
+  normal: msg('Normal, around a mean'),
+  choice: msg('One of some values'),
+  coin: msg('Coin flip, 0 or 1'),
 };
 
 interface Properties {
@@ -39,7 +40,7 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
       {!compact && (
         <span className="row-label" title={argumentTitle(argument)}>
           {argument.name}
-          {missing && <span className="required"> needed</span>}
+          {missing && <span className="required"> {t('needed')}</span>}
         </span>
       )}
       <div className="argument-control">
@@ -54,8 +55,8 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
               type="button"
               className="icon-button tiny nodrag"
               data-action="disconnect"
-              aria-label={`Disconnect ${argument.name}`}
-              title="Back to a constant"
+              aria-label={t('Disconnect %1', argument.name)}
+              title={t('Back to a constant')}
               onClick={() => disconnect(editor, [{ node: id, argument: argument.name }])}
             >
               <Icon name="unplug" size={12} />
@@ -69,8 +70,8 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
               type="button"
               className="icon-button tiny nodrag"
               data-action="reset"
-              aria-label={`Reset ${argument.name}`}
-              title="Back to the default"
+              aria-label={t('Reset %1', argument.name)}
+              title={t('Back to the default')}
               onClick={() => setArgument(editor, id, argument, undefined)}
             >
               <Icon name="reset" size={12} />
@@ -99,8 +100,8 @@ function RandomButton({
         type="button"
         className="icon-button tiny nodrag"
         data-action="random"
-        aria-label={`Make ${argument.name} random`}
-        title="Random for each sample"
+        aria-label={t('Make %1 random', argument.name)}
+        title={t('Random for each sample')}
         aria-haspopup={distributions.length > 1 ? 'menu' : undefined}
         onClick={(event) => {
           const only = distributions.length === 1 ? distributions[0] : undefined;
@@ -113,11 +114,11 @@ function RandomButton({
       {at && (
         <Menu
           anchor={at}
-          label={`Random ${argument.name}`}
+          label={t('Random %1', argument.name)}
           onClose={() => setAt(null)}
           items={distributions.map((how) => ({
             id: how,
-            label: DISTRIBUTIONS[how],
+            label: t(DISTRIBUTIONS[how]),
             run: () => makeRandom(editor, id, argument, how),
           }))}
         />
@@ -143,7 +144,7 @@ function Connected({
     <button
       type="button"
       className="connected nodrag"
-      title={`${argument.name} comes from ${reference}: one value for each sample`}
+      title={t('%1 comes from %2: one value for each sample', argument.name, reference)}
       onClick={() => editor.select([source.node])}
     >
       {compact && <span className="row-label">{argument.name}</span>}

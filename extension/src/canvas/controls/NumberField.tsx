@@ -2,6 +2,7 @@
 import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEvent } from 'react';
 import { bounds, stepOf, type ArgumentDeclaration } from '../../core/catalogue';
 import { describeRange, evaluate, fit, formatNumber, tidy } from '../../core/values';
+import { t } from '../../core/language';
 
 interface Properties {
   label: string;
@@ -22,7 +23,15 @@ interface Properties {
 let gestures = 0;
 
 export function NumberField(properties: Properties) {
-  const { label, value, argument, placeholder = 'not set', title, disabled, showLabel = true } = properties;
+  const {
+    label,
+    value,
+    argument,
+    placeholder = t('not set'),
+    title,
+    disabled,
+    showLabel = true,
+  } = properties;
   const { onChange, onEnd, onReset, onList } = properties;
   const [editing, setEditing] = useState<string | null>(null);
   const [refused, setRefused] = useState(false);
@@ -197,8 +206,8 @@ export function NumberField(properties: Properties) {
         />
       )}
       <span id={hint} hidden>
-        {range ? `Range ${range}.` : ''}{' '}
-        {argument.default != null ? `Default ${JSON.stringify(argument.default)}.` : ''}
+        {range ? t('Range %1.', range) : ''}{' '}
+        {argument.default != null ? t('Default %1.', JSON.stringify(argument.default)) : ''}
       </span>
     </div>
   );

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
+import { t } from '../../core/language';
 
 interface Common {
   label: string;
@@ -28,7 +29,7 @@ export function Choice({
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => event.stopPropagation()}
       >
-        {!known && <option value={value}>{value === '' ? 'not set' : value}</option>}
+        {!known && <option value={value}>{value === '' ? t('not set') : value}</option>}
         {choices.map((choice) => (
           <option key={choice} value={choice}>
             {choice.replace(/^INTERP_/, '').toLowerCase() === choice
@@ -75,7 +76,7 @@ export function TextField({
   disabled,
   title,
   multiline,
-  placeholder = 'not set',
+  placeholder = t('not set'),
   onChange,
 }: Common & { value: string; multiline?: boolean; placeholder?: string; onChange: (value: string) => void }) {
   const [text, setText] = useState(value);
@@ -143,8 +144,8 @@ export function PathField({
         <button
           type="button"
           className="icon-button nodrag"
-          aria-label={`Choose ${label}`}
-          title={folder ? 'Choose a folder' : 'Choose a file'}
+          aria-label={t('Choose %1', label)}
+          title={folder ? t('Choose a folder') : t('Choose a file')}
           disabled={disabled}
           onClick={() => editor.picking.set({ folder, start: value || null, choose: onChange })}
         >
@@ -173,7 +174,7 @@ export function ColourSwatch({
     <input
       type="color"
       className="swatch nodrag"
-      aria-label={`${label} colour`}
+      aria-label={t('%1 colour', label)}
       value={colour}
       disabled={disabled}
       onChange={(event) => {

@@ -3,6 +3,7 @@ import { useContext, useEffect, useRef, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
 import { Icon } from '../icons';
 import { OverlayContext } from '../overlay';
+import { t } from '../../core/language';
 
 interface Properties {
   name: string;
@@ -64,7 +65,7 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
       >
         <div className="dialog-head">
           <h2>{title}</h2>
-          <button type="button" className="icon-button" aria-label="Close" onClick={onClose}>
+          <button type="button" className="icon-button" aria-label={t('Close')} onClick={onClose}>
             <Icon name="close" size={14} />
           </button>
         </div>

@@ -5,11 +5,12 @@ import type { Exported } from '../../core/protocol';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
 import { Highlighted } from './Highlighted';
+import { t } from '../../core/language';
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [
-    { to: 'json', title: 'Graph file' },
+    { to: 'json', title: t('Graph file') },
   ];
   const files = useValue(editor.info, (info) => info.capabilities.export_files) ?? [];
   const [to, setTo] = useState(formats[0]?.to ?? 'json');
@@ -43,14 +44,14 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     } catch {
-      editor.notify('warning', 'The browser does not allow copying here. Select the text and copy it.');
+      editor.notify('warning', t('The browser does not allow copying here. Select the text and copy it.'));
     }
   }
 
   return (
     <Dialog
       name="export"
-      title="Export"
+      title={t('Export')}
       wide
       onClose={onClose}
       footer={
@@ -59,7 +60,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
           <span className="spring" />
           {files.length > 0 && (
             <select
-              aria-label="Other forms"
+              aria-label={t('Other forms')}
               value=""
               onChange={(event) => {
                 const form = event.target.value;
@@ -69,7 +70,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
                 );
               }}
             >
-              <option value="">Download as…</option>
+              <option value="">{t('Download as…')}</option>
               {files.map(({ to: form, title, summary }) => (
                 <option key={form} value={form} title={summary}>
                   {title}
@@ -84,7 +85,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
             disabled={!result}
             onClick={() => result && download(result.text, result.filename, result.mime)}
           >
-            Download
+            {t('Download')}
           </button>
           <button
             type="button"
@@ -93,7 +94,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
             disabled={!result}
             onClick={() => void copy()}
           >
-            {copied ? 'Copied' : 'Copy'}
+            {copied ? t('Copied') : t('Copy')}
           </button>
         </>
       }

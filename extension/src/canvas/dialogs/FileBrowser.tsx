@@ -4,6 +4,7 @@ import { listFiles } from '../../core/files';
 import type { Listing } from '../../core/protocol';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
+import { t } from '../../core/language';
 
 interface Properties {
   start: string | null;
@@ -56,8 +57,8 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
         <button
           type="button"
           className="icon-button"
-          aria-label="Up one folder"
-          title="Up one folder"
+          aria-label={t('Up one folder')}
+          title={t('Up one folder')}
           disabled={listing?.parent == null}
           onClick={() => setPath(listing?.parent ?? null)}
         >
@@ -66,7 +67,7 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
         <span title={listing?.path}>{listing?.path ?? ''}</span>
       </div>
       {problem !== null && <p className="problem error">{problem}</p>}
-      <div className="files-list" role="listbox" aria-label="Files">
+      <div className="files-list" role="listbox" aria-label={t('Files')}>
         {shown?.map((entry) => (
           <button
             key={entry.path}
@@ -94,15 +95,15 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
             <span>{entry.name}</span>
             <span className="muted">
               {entry.images
-                ? `${entry.images} pictures`
+                ? t('%1 pictures', entry.images)
                 : entry.size !== undefined
                   ? sizeWords(entry.size)
                   : ''}
             </span>
           </button>
         ))}
-        {shown?.length === 0 && <p className="muted hint">Nothing here.</p>}
-        {listing?.truncated && <p className="muted hint">There is more than can be listed.</p>}
+        {shown?.length === 0 && <p className="muted hint">{t('Nothing here.')}</p>}
+        {listing?.truncated && <p className="muted hint">{t('There is more than can be listed.')}</p>}
       </div>
     </div>
   );

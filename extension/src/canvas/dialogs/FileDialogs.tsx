@@ -5,6 +5,7 @@ import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
+import { t } from '../../core/language';
 
 /** What can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
 const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;
@@ -21,27 +22,29 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   const samples = capabilities.samples ?? [];
   const gallery = capabilities.gallery ?? [];
   return (
-    <Dialog name="open" title="Open" wide onClose={onClose}>
+    <Dialog name="open" title={t('Open')} wide onClose={onClose}>
       <div className="tabs" role="tablist">
         <button type="button" role="tab" aria-selected={tab === 'start'} onClick={() => setTab('start')}>
-          Samples and gallery
+          {t('Samples and gallery')}
         </button>
         {capabilities.list_files && (
           <button type="button" role="tab" aria-selected={tab === 'file'} onClick={() => setTab('file')}>
-            Files
+            {t('Files')}
           </button>
         )}
         <button type="button" role="tab" aria-selected={tab === 'paste'} onClick={() => setTab('paste')}>
-          Code or this computer
+          {t('Code or this computer')}
         </button>
       </div>
-      {dirty && <p className="problem warning">The graph on the canvas has changes that are not saved.</p>}
+      {dirty && (
+        <p className="problem warning">{t('The graph on the canvas has changes that are not saved.')}</p>
+      )}
       {tab === 'start' && (
         <div className="cards">
           <button type="button" className="start-card" onClick={() => void createNew(editor).then(onClose)}>
             <Icon name="new" />
-            <strong>Empty graph</strong>
-            <span>Start from nothing.</span>
+            <strong>{t('Empty graph')}</strong>
+            <span>{t('Start from nothing.')}</span>
           </button>
           {samples.map(({ name, title, summary }) => (
             <button
@@ -82,8 +85,8 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
       {tab === 'paste' && (
         <div className="paste">
           <textarea
-            aria-label="Graph or Python code"
-            placeholder="Paste a graph (JSON) or Python code with a pipeline"
+            aria-label={t('Graph or Python code')}
+            placeholder={t('Paste a graph (JSON) or Python code with a pipeline')}
             value={text}
             spellCheck={false}
             onChange={(event) => setText(event.target.value)}
@@ -95,10 +98,10 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
               disabled={text.trim() === ''}
               onClick={() => void take({ text })}
             >
-              Open this
+              {t('Open this')}
             </button>
             <button type="button" className="button" onClick={() => upload.current?.click()}>
-              Choose a file on this computer…
+              {t('Choose a file on this computer…')}
             </button>
             <input
               ref={upload}
@@ -137,14 +140,14 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog
       name="save"
-      title="Save the graph"
+      title={t('Save the graph')}
       onClose={onClose}
       footer={
         <>
-          {exists && <span className="problem warning">There is a file of this name.</span>}
+          {exists && <span className="problem warning">{t('There is a file of this name.')}</span>}
           <span className="spring" />
           <button type="button" className="button" onClick={onClose}>
-            Cancel
+            {t('Cancel')}
           </button>
           <button
             type="button"
@@ -153,16 +156,16 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
             disabled={name.trim() === ''}
             onClick={() => void store(exists)}
           >
-            {exists ? 'Overwrite' : 'Save'}
+            {exists ? t('Overwrite') : t('Save')}
           </button>
         </>
       }
     >
       <label className="field">
-        <span>Name</span>
+        <span>{t('Name')}</span>
         <input
           data-autofocus
-          aria-label="File name"
+          aria-label={t('File name')}
           value={name}
           spellCheck={false}
           onChange={(event) => {
@@ -199,7 +202,7 @@ export function PathDialog() {
   return (
     <Dialog
       name="path"
-      title={picking.folder ? 'Choose a folder' : 'Choose a file'}
+      title={picking.folder ? t('Choose a folder') : t('Choose a file')}
       onClose={close}
       footer={
         picking.folder && (
@@ -211,7 +214,7 @@ export function PathDialog() {
               disabled={folder === null}
               onClick={() => folder !== null && choose(folder)}
             >
-              Choose this folder
+              {t('Choose this folder')}
             </button>
           </>
         )

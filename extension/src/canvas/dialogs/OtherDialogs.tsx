@@ -1,7 +1,7 @@
 /** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
 import { useMemo, useState } from 'react';
 import { tryConnect } from '../../core/actions';
-import { COMMANDS, execute, type Command } from '../../core/commandTable';
+import { COMMANDS, SECTIONS, execute, type Command } from '../../core/commandTable';
 import { describeKeys } from '../../core/keys';
 import { setPipeline } from '../../core/commands';
 import { targetsOn } from '../../core/connect';
@@ -13,36 +13,37 @@ import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
 import { isMac } from '../platform';
 import { Dialog } from './Dialog';
+import { msg, t } from '../../core/language';
 
 const GESTURES: [string, string][] = [
-  ['Drag from the palette', 'Add an operator; on a link, insert it'],
-  ['Double-click the canvas, or Tab', 'Search and add at the pointer'],
-  ['Drag a link to empty canvas', 'Add what fits'],
-  ['Drag a lone node onto a link', 'Insert it'],
-  ['Alt-drag a node', 'Leave a copy behind'],
-  ['Shift-click, Shift-drag', 'Add to the selection'],
-  ['Drag a number', 'Change it; Shift ×10, Alt ÷10'],
-  ['Arrow keys on a number', 'Step; Shift ×10, Alt ÷10'],
-  ['Double-click the name of a number', 'Back to the default'],
-  ['Space and drag', 'Move the canvas'],
-  ['1 to 9', 'Show that many samples'],
+  [msg('Drag from the palette'), msg('Add an operator; on a link, insert it')],
+  [msg('Double-click the canvas, or Tab'), msg('Search and add at the pointer')],
+  [msg('Drag a link to empty canvas'), msg('Add what fits')],
+  [msg('Drag a lone node onto a link'), msg('Insert it')],
+  [msg('Alt-drag a node'), msg('Leave a copy behind')],
+  [msg('Shift-click, Shift-drag'), msg('Add to the selection')],
+  [msg('Drag a number'), msg('Change it; Shift ×10, Alt ÷10')],
+  [msg('Arrow keys on a number'), msg('Step; Shift ×10, Alt ÷10')],
+  [msg('Double-click the name of a number'), msg('Back to the default')],
+  [msg('Space and drag'), msg('Move the canvas')],
+  [msg('1 to 9'), msg('Show that many samples')],
 ];
 
 export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
   const shown = COMMANDS.filter(({ keys, hidden }) => keys && !hidden);
-  const sections = [...new Set(shown.map(({ section }) => section))];
+  const sections = SECTIONS.filter((section) => shown.some((each) => each.section === section));
   return (
-    <Dialog name="shortcuts" title="Keyboard and gestures" wide onClose={onClose}>
+    <Dialog name="shortcuts" title={t('Keyboard and gestures')} wide onClose={onClose}>
       <div className="shortcuts" tabIndex={0}>
         {sections.map((section) => (
           <section key={section}>
-            <h3>{section}</h3>
+            <h3>{t(section)}</h3>
             <dl>
               {shown
                 .filter((command) => command.section === section)
                 .map(({ id, label, keys }) => (
                   <div key={id}>
-                    <dt>{label}</dt>
+                    <dt>{t(label)}</dt>
                     <dd>
                       {keys?.slice(0, 2).map((each) => (
                         <kbd key={each}>{describeKeys(each, isMac)}</kbd>
@@ -54,12 +55,12 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
           </section>
         ))}
         <section>
-          <h3>Gestures</h3>
+          <h3>{t('Gestures')}</h3>
           <dl>
             {GESTURES.map(([gesture, meaning]) => (
               <div key={gesture}>
-                <dt>{meaning}</dt>
-                <dd>{gesture}</dd>
+                <dt>{t(meaning)}</dt>
+                <dd>{t(gesture)}</dd>
               </div>
             ))}
           </dl>
@@ -165,8 +166,8 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
     }));
     const commands = COMMANDS.filter(enabled).map((command): Choice => ({
       id: command.id,
-      label: command.label,
-      hint: command.keys?.[0] ? describeKeys(command.keys[0], isMac) : command.section,
+      label: t(command.label),
+      hint: command.keys?.[0] ? describeKeys(command.keys[0], isMac) : t(command.section),
       icon: 'keyboard',
       run: () => {
         onClose();
@@ -176,8 +177,12 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
     return [...nodes, ...commands];
   }, [editor, document, onClose]);
   return (
-    <Dialog name="commands" title="Find a node or a command" onClose={onClose}>
-      <Chooser choices={choices} placeholder="Find a node or a command" empty="Nothing of this name." />
+    <Dialog name="commands" title={t('Find a node or a command')} onClose={onClose}>
+      <Chooser
+        choices={choices}
+        placeholder={t('Find a node or a command')}
+        empty={t('Nothing of this name.')}
+      />
     </Dialog>
   );
 }
@@ -206,7 +211,8 @@ export function LinkDialog() {
         return {
           id: `${index}-${targetKey(target)}`,
           label: `${target.node} · ${port}`,
-          hint: outputs.length > 1 ? `from ${output.name}` : isArgument(target) ? 'argument' : 'input',
+          hint:
+            outputs.length > 1 ? t('from %1', output.name) : isArgument(target) ? t('argument') : t('input'),
           icon: 'right',
           run: () => {
             close();
@@ -216,11 +222,11 @@ export function LinkDialog() {
       }),
   );
   return (
-    <Dialog name="connect" title={`Connect ${id} to`} onClose={close}>
+    <Dialog name="connect" title={t('Connect %1 to', id)} onClose={close}>
       <Chooser
         choices={choices}
-        placeholder="Find a node, an input or an argument"
-        empty="Nothing takes this."
+        placeholder={t('Find a node, an input or an argument')}
+        empty={t('Nothing takes this.')}
       />
     </Dialog>
   );
@@ -230,10 +236,10 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { steps, done } = useValue(editor.history.state);
   return (
-    <Dialog name="history" title="History" onClose={onClose}>
-      <div className="history" role="listbox" aria-label="Steps">
+    <Dialog name="history" title={t('History')} onClose={onClose}>
+      <div className="history" role="listbox" aria-label={t('Steps')}>
         <button type="button" role="option" aria-selected={done === 0} onClick={() => editor.history.goTo(0)}>
-          As opened
+          {t('As opened')}
         </button>
         {steps.map((step, index) => (
           <button
@@ -253,22 +259,28 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
 }
 
 const SETTINGS: ArgumentDeclaration[] = [
-  { name: 'batch_size', type: 'int', minimum: 1, soft_maximum: 64, doc: 'Samples in a batch.' },
-  { name: 'num_threads', type: 'int', minimum: 1, soft_maximum: 16, doc: 'Threads that work on the CPU.' },
+  { name: 'batch_size', type: 'int', minimum: 1, soft_maximum: 64, doc: msg('Samples in a batch.') },
+  {
+    name: 'num_threads',
+    type: 'int',
+    minimum: 1,
+    soft_maximum: 16,
+    doc: msg('Threads that work on the CPU.'),
+  },
   {
     name: 'prefetch_queue_depth',
     type: 'int',
     minimum: 1,
     soft_maximum: 8,
-    doc: 'Batches that are made ahead.',
+    doc: msg('Batches that are made ahead.'),
   },
   {
     name: 'seed',
     type: 'int',
     minimum: 0,
-    doc: 'Where random numbers start; the same seed gives the same batches.',
+    doc: msg('Where random numbers start; the same seed gives the same batches.'),
   },
-  { name: 'device_id', type: 'int', minimum: 0, doc: 'Number of the GPU; not set: the CPU alone.' },
+  { name: 'device_id', type: 'int', minimum: 0, doc: msg('Number of the GPU; not set: the CPU alone.') },
 ];
 
 export function PipelineDialog({ onClose }: { onClose: () => void }) {
@@ -278,7 +290,7 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
     editor.edit(name.replace(/_/g, ' '), (document) => setPipeline(document, name, value), gesture);
   };
   return (
-    <Dialog name="pipeline" title="Pipeline settings" onClose={onClose}>
+    <Dialog name="pipeline" title={t('Pipeline settings')} onClose={onClose}>
       <div className="settings">
         {SETTINGS.map((argument) => (
           <div key={argument.name} className="argument" data-argument={argument.name}>
@@ -286,7 +298,7 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
             <div className="argument-control">
               <NumberField
                 label={argument.name}
-                argument={argument}
+                argument={{ ...argument, doc: t(argument.doc ?? '') }}
                 value={asNumber(pipeline[argument.name])}
                 showLabel={false}
                 onChange={(value, gesture) => set(argument.name, value, gesture)}
@@ -296,7 +308,7 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
                   : {})}
               />
             </div>
-            <p className="muted">{argument.doc}</p>
+            <p className="muted">{t(argument.doc ?? '')}</p>
           </div>
         ))}
       </div>

@@ -4,6 +4,7 @@ import type { Program } from '../../core/editor';
 import { open, trace, type Tracing } from '../../core/files';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
+import { t } from '../../core/language';
 
 export function ProgramDialog() {
   const editor = useEditor();
@@ -21,7 +22,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
   const [running, setRunning] = useState(false);
   const work = useRef<Tracing | null>(null);
   const chosen = pipelines.find((each) => each.name === name);
-  const file = 'path' in request ? request.path.replace(/^.*[/\\]/, '') : (request.name ?? 'This code');
+  const file = 'path' in request ? request.path.replace(/^.*[/\\]/, '') : (request.name ?? t('This code'));
   const missing = chosen?.runs
     ? chosen.arguments.filter((each) => each.required && !(values[each.name] ?? '').trim())
     : [];
@@ -49,14 +50,14 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
   return (
     <Dialog
       name="program"
-      title={`Open a pipeline of ${file}`}
+      title={t('Open a pipeline of %1', file)}
       onClose={close}
       footer={
         <>
-          {running && <span className="muted">Running {file}…</span>}
+          {running && <span className="muted">{t('Running %1…', file)}</span>}
           <span className="spring" />
           <button type="button" className="button" onClick={close}>
-            {running ? 'Stop' : 'Cancel'}
+            {running ? t('Stop') : t('Cancel')}
           </button>
           <button
             type="button"
@@ -65,12 +66,12 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
             disabled={running || !chosen || missing.length > 0 || (chosen.runs && !agreed)}
             onClick={() => void start()}
           >
-            {chosen?.runs ? 'Run and open' : 'Open'}
+            {chosen?.runs ? t('Run and open') : t('Open')}
           </button>
         </>
       }
     >
-      <div className="program-list" role="radiogroup" aria-label="Pipeline">
+      <div className="program-list" role="radiogroup" aria-label={t('Pipeline')}>
         {pipelines.map(({ name: each, line, summary, runs }) => (
           <button
             key={each}
@@ -82,10 +83,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
             onClick={() => setName(each)}
           >
             <strong>{each}</strong>
-            <span className="muted">
-              line {line}
-              {runs ? ', has to be run' : ''}
-            </span>
+            <span className="muted">{runs ? t('line %1, has to be run', line) : t('line %1', line)}</span>
             {summary && <span>{summary}</span>}
           </button>
         ))}
@@ -98,16 +96,19 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
               <input
                 aria-label={argument}
                 value={values[argument] ?? ''}
-                placeholder={usual ?? (required ? 'needed' : '')}
+                placeholder={usual ?? (required ? t('needed') : '')}
                 spellCheck={false}
                 onChange={(event) => setValues({ ...values, [argument]: event.target.value })}
               />
             </label>
           ))}
           <p className="problem warning">
-            {file} has to be run to know its graph{chosen.reason ? `: ${chosen.reason}` : ''}. It runs in a
-            process of its own, with your rights: it can read, write and send whatever you can. Run only what
-            you trust.
+            {chosen.reason
+              ? t('%1 has to be run to know its graph: %2.', file, chosen.reason)
+              : t('%1 has to be run to know its graph.', file)}{' '}
+            {t(
+              'It runs in a process of its own, with your rights: it can read, write and send whatever you can. Run only what you trust.',
+            )}
           </p>
           <label className="check">
             <input
@@ -116,7 +117,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
               checked={agreed}
               onChange={(event) => setAgreed(event.target.checked)}
             />
-            I trust this file. Run it.
+            {t('I trust this file. Run it.')}
           </label>
         </>
       )}
