@@ -181,10 +181,13 @@ def windows(
                 tried += 1
                 if fixed[i, 0] >= 0:
                     for d in range(ndim):
+                        # A window that is larger than the sample begins before it.
                         room = np.int64(sizes[i, d] - fixed[i, d])
-                        place = np.float32(below(state, np.uint64(room + 1)))
+                        place = np.float32(0)
+                        if room != 0:
+                            place = np.float32(min(room, 0) + np.int64(below(state, np.uint64(abs(room) + 1))))
                         window[d] = place / sizes[i, d]
-                        window[ndim + d] = (place + fixed[i, d]) / sizes[i, d]
+                        window[ndim + d] = fixed[i, d] / sizes[i, d] + window[d]
                 else:
                     for d in range(ndim):
                         lengths[d] = _uniform(state, scaling[0], scaling[1]) * sizes[i, d]

@@ -58,6 +58,8 @@ def _objects(
         if seen[p] or (mask[p] == label) == any_but:
             continue
         _grow(mask, shape, steps, seen, waiting, p, low, high)
+        if mask.shape[0] == 1:
+            high[:] = low  # NVIDIA DALI gives a mask of one element an object without extent
         large = True
         for d in range(ndim):
             large = large and high[d] - low[d] >= least[d]

@@ -71,7 +71,12 @@ class RandomBBoxCrop(Operator):
             choices=("iou", "overlap"),
         ),
         Arg("all_boxes_above_threshold", "bool", True, "All boxes must reach the threshold, rather than one of them."),
-        Arg("allow_no_crop", "bool", True, "Taking the whole sample is one more choice beside the thresholds."),
+        Arg(
+            "allow_no_crop",
+            "bool",
+            True,
+            "Taking the whole sample is one more choice beside the thresholds; not where `crop_shape` is given.",
+        ),
         Arg(
             "scaling",
             "float",
@@ -141,8 +146,8 @@ class RandomBBoxCrop(Operator):
             for name in ("scaling", "aspect_ratio"):
                 if name in given:
                     raise ArgumentError("cannot be given together with 'crop_shape'", argument=name)
-            if values.get("allow_no_crop", True):
-                raise ArgumentError("must be False where 'crop_shape' is given", argument="allow_no_crop")
+            if values.get("allow_no_crop"):
+                raise ArgumentError("must not be True where 'crop_shape' is given", argument="allow_no_crop")
         if {"ltrb", "bbox_layout"} <= given:
             raise ArgumentError("cannot be given together with 'bbox_layout'", argument="ltrb")
         if not values.get("thresholds", (0.0,)):
@@ -237,8 +242,9 @@ class RandomBBoxCrop(Operator):
 
         sizes = self._extents(call, "input_shape", ndim, 1.0)
         fixed = self._extents(call, "crop_shape", ndim, float(boxes_crop.ANY_EXTENT))
+        # As in NVIDIA DALI, which takes larger windows in its own order of axes, and lets them begin before the sample.
         too_large = fixed > sizes
-        if call.has("crop_shape") and too_large.any():
+        if self.value("shape_layout") not in (None, "", SHAPES[ndim]) and too_large.any():
             index = int(too_large.any(axis=1).argmax())
             raise call.problem(
                 f"a window of {fixed[index].tolist()} does not fit {sizes[index].tolist()}",
@@ -251,7 +257,7 @@ class RandomBBoxCrop(Operator):
         kept, success = np.empty(len(table), np.bool_), np.empty(call.count, np.bool_)
         boxes_crop.windows(
             stream.key, stream.highs, table, np.cumsum(counts) - counts, counts,
-            np.array(self.value("thresholds"), np.float32), self.value("allow_no_crop"),
+            np.array(self.value("thresholds"), np.float32), self.value("allow_no_crop") and not self.has("crop_shape"),
             np.array(self.value("scaling"), np.float32), self._ratios(call, ndim), fixed, sizes,
             self.value("threshold_type") == "iou", self.value("all_boxes_above_threshold"),
             boxes_crop.BY_CENTRE if least is None else np.float32(least),
@@ -333,6 +339,10 @@ class RandomBBoxCrop(Operator):
             yield Case((boxes, labels), arguments, tolerance=1e-6, reason=reason, batches=2)
         pixels = {"crop_shape": (40, 50), "input_shape": (100, 200), "allow_no_crop": False, "total_num_attempts": 50}
         yield Case((boxes,), {**pixels, "quiet": True}, tolerance=1e-6, reason=reason, batches=2)
+        sure = {"thresholds": (0.3,), "total_num_attempts": 20, "quiet": True}
+        for shape in ((40, 50), (100, 30), (130, 30)):
+            given = {**sure, "crop_shape": shape, "input_shape": (100, 200)}
+            yield Case((boxes,), given, tolerance=1e-6, reason=reason, batches=2)
         yield Case((boxes,), {**pixels, "quiet": True, "shape_layout": "HW"}, tolerance=1e-6, reason=reason)
         sizes = PerSample([np.array((100 + i, 200 - i), np.int32) for i in range(len(boxes))])
         yield Case((boxes,), {**pixels, "quiet": True, "input_shape": sizes}, tolerance=1e-6, reason=reason)
@@ -367,8 +377,9 @@ class RandomBBoxCrop(Operator):
         yield ErrorCase((boxes,), {"bbox_layout": "xyZW"}, words=("bbox_layout", "xyZW"))
         yield ErrorCase((boxes,), {"bbox_layout": "xyXY", "ltrb": True}, words=("ltrb", "bbox_layout"))
         yield ErrorCase((boxes,), {"crop_shape": (3, 4), "allow_no_crop": False}, words=("input_shape", "crop_shape"))
-        large = {"crop_shape": (30, 4), "input_shape": (10, 10), "allow_no_crop": False}
+        large = {"crop_shape": (30, 4), "input_shape": (10, 10), "shape_layout": "HW"}
         yield ErrorCase((boxes,), large, words=("crop_shape", "30", "sample 0"))
+        yield ErrorCase((boxes,), {**large, "allow_no_crop": True}, words=("allow_no_crop", "crop_shape"))
         yield ErrorCase((boxes,), {"input_shape": (10, 10, 3)}, words=("input_shape", "3"))
         outside = [np.array([[0.3, 0.3, 1.6, 0.7]], np.float32)]
         yield ErrorCase((outside,), words=("1.6", "sample 0"))
