@@ -353,6 +353,8 @@ class Pipeline(PipelineReport, PipelineFiles):
             torch tensors, anything with an array or DLPack interface.
         layout
             Layout of a sample.
+        cuda_stream
+            Stream on which data in GPU memory was made, by its handle or as an object of CuPy or PyTorch.
 
         Raises
         ------
@@ -365,7 +367,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         if name not in inputs:
             what = name or repr(data_node)
             raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
-        inputs[name].feed(data, layout, self._settings.batch_size)
+        inputs[name].feed(data, layout, self._settings.batch_size, cuda_stream)
 
     def input_feed_count(self, input_name: str) -> int:
         """Batches to feed to an input before the first run, so that none has to wait."""

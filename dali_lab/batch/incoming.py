@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.transfer import download
 from dali_lab.errors import OperatorError
 from dali_lab.types import DALIDataType
 
@@ -100,7 +101,7 @@ def incoming_batch(
     """
     inner = getattr(data, "_batch", None)
     if isinstance(inner, Batch) and not hasattr(data, "_index"):  # a list of tensors, not one of its tensors
-        batch = inner
+        batch = inner if inner.device is None else download(inner)
     elif isinstance(data, (list, tuple)):
         batch = _from_samples(data)
     else:
@@ -111,6 +112,25 @@ def incoming_batch(
             )
         batch = Batch.dense(np.array(array, order="C") if copy else array)
         copy = False
+    return checked_batch(batch, layout=layout, dtype=dtype, ndim=ndim, limit=limit, copy=copy)
+
+
+def checked_batch(
+    batch: Batch,
+    *,
+    layout: str | None = None,
+    dtype: DALIDataType | None = None,
+    ndim: int | None = None,
+    limit: int | None = None,
+    copy: bool = False,
+) -> Batch:
+    """A batch that is what was declared; the arguments are those of :func:`incoming_batch`.
+
+    Raises
+    ------
+    OperatorError
+        If it is not.
+    """
     if limit is not None and len(batch) > limit:
         raise OperatorError(f"got a batch of {len(batch)} samples; the largest batch of this pipeline has {limit}")
     if len(batch):
@@ -165,4 +185,4 @@ def _is_dense(batch: Batch) -> bool:
     return bool((np.diff(batch.addresses) == step).all())
 
 
-__all__ = ["incoming_batch", "to_array", "write_samples"]
+__all__ = ["checked_batch", "incoming_batch", "to_array", "write_samples"]

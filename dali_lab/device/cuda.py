@@ -178,7 +178,6 @@ class CudaDevice(Device):
             return self._streams[name]
 
     def external(self, pointer: int) -> CudaStream:
-        """The stream of another library, by its handle; 0 is the default one."""
         with self._loading:
             if pointer not in self._external:
                 self._external[pointer] = CudaStream.external(self, pointer)

@@ -268,6 +268,14 @@ class EmulatedDevice(Device):
                 self._streams[name] = EmulatedStream(self, name)
             return self._streams[name]
 
+    def external(self, pointer: int) -> EmulatedStream:
+        stream = self.stream(f"external {pointer:#x}")
+        with self.lock:
+            if not stream.foreign:
+                stream.foreign = True
+                stream.issued = 1  # as of all that is not known, its work is waited for as a whole
+        return stream
+
     def take(self, nbytes: int) -> int:
         with self.lock:
             if self.taken + nbytes > self.capacity:

@@ -147,6 +147,10 @@ class Device(ABC):
         """The stream of a name, made when first asked for."""
 
     @abstractmethod
+    def external(self, pointer: int) -> Stream:
+        """The stream of another library, by its handle; 0 is the default one."""
+
+    @abstractmethod
     def take(self, nbytes: int) -> int:
         """Raw memory: its address, aligned to 256 bytes.
 

@@ -83,6 +83,8 @@ class Runner:
             step.operator.seed = self.engine.seeds.get(step.node.id, step.operator.seed)
             step.operator.checkpointing = bool(settings.enable_checkpointing)
             step.operator.transient = True
+            if step.node.device == "gpu" and hasattr(step.operator, "target"):
+                step.operator.target = self.plan.device
         self.state = Checkpoint()
         self.restored = saved is not None
         if saved is not None:

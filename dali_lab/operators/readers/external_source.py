@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.incoming import incoming_batch
+from dali_lab.batch.incoming import checked_batch, incoming_batch
+from dali_lab.device.incoming import device_batch
 from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.executor.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
@@ -17,6 +18,7 @@ from dali_lab.schema.operator import Draw
 from dali_lab.types import NO_TYPE, DALIDataType
 
 if TYPE_CHECKING:
+    from dali_lab.device.interface import Device
     from dali_lab.executor.workers import ParallelSource
 
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
@@ -76,7 +78,7 @@ class ExternalSource(Operator):
             "cuda_stream",
             "object",
             None,
-            "Stream on which GPU data was made; data is complete when it is read here.",
+            "Stream on which GPU data was made, if not the one that the data name, or PyTorch's current one.",
             advanced=True,
         ),
         Arg("use_copy_kernel", "bool", None, "No effect here.", advanced=True),
@@ -142,6 +144,7 @@ class ExternalSource(Operator):
             raise self.fail(
                 f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source"
             )
+        self.target: Device | None = None
         self.described = describe(self.values) if source is not None else None
         self.ends = self.described is not None
         self.workers: ParallelSource | None = None
@@ -168,23 +171,29 @@ class ExternalSource(Operator):
             return value[0]
         return value[index] if index < len(value) else None
 
-    def convert(self, index: int, data: Any, limit: int | None, layout: str | None = None) -> Batch:
+    def convert(
+        self, index: int, data: Any, limit: int | None, layout: str | None = None, cuda_stream: Any = None
+    ) -> Batch:
         """Data for one output as a batch, checked against the declaration."""
         dtype: DALIDataType | None = self._each("dtype", index)
         declared = self._each("layout", index)
         if layout and declared and layout != declared:
             raise OperatorError(f"expects data with the layout '{declared}', got '{layout}'")
-        return incoming_batch(
-            data,
-            layout=(declared if layout is None else layout) or None,
-            dtype=None if dtype is NO_TYPE else dtype,
-            ndim=self._each("ndim", index),
-            limit=limit,
-            copy=not self.values["no_copy"],
-        )
+        wanted: dict[str, Any] = {
+            "layout": (declared if layout is None else layout) or None,
+            "dtype": None if dtype is NO_TYPE else dtype,
+            "ndim": self._each("ndim", index),
+            "limit": limit,
+        }
+        if self.target is not None:
+            stream = self.values["cuda_stream"] if cuda_stream is None else cuda_stream
+            batch = device_batch(data, self.target, stream)
+            if batch is not None:
+                return checked_batch(batch, **wanted)
+        return incoming_batch(data, **wanted, copy=not self.values["no_copy"])
 
-    def feed(self, data: Any, layout: str | None, limit: int | None) -> None:
-        """Take a batch from outside.
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        """Take a batch from outside; `cuda_stream` made it, if it is on a GPU.
 
         Raises
         ------
@@ -194,7 +203,7 @@ class ExternalSource(Operator):
         if self.described is not None:
             raise self.fail("has a source of its own; nothing can be fed to it")
         try:
-            batch = self.convert(0, data, limit, layout)
+            batch = self.convert(0, data, limit, layout, cuda_stream)
         except OperatorError as error:
             error.operator, error.node = error.operator or self.name, error.node or self.node
             raise

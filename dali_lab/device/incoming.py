@@ -1,0 +1,157 @@
+"""Arrays of other libraries in device memory, taken in as batches without a way over the CPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.device.launcher import Launcher
+from dali_lab.device.transfer import UPLOAD
+from dali_lab.errors import OperatorError
+from dali_lab.types import to_dali_type
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device, Stream
+
+Interface = Mapping[str, Any]
+_LEGACY_STREAM = 1
+
+
+def device_batch(data: Any, device: Device, cuda_stream: Any = None) -> Batch | None:
+    """A batch in memory of a device, copied from arrays that are there already, in the order of their streams.
+
+    Parameters
+    ----------
+    data
+        An array whose first dimension counts the samples, a list of arrays, or a list of tensors of this package.
+    device
+        Where it is wanted.
+    cuda_stream
+        The stream on which the data was made, as a handle or an object of CuPy or PyTorch; by default the one that the
+        arrays name, or else PyTorch's current one. It goes on after the copy, so that the arrays may be changed.
+
+    Returns
+    -------
+    Batch or None
+        `None` for what is not in device memory, or not C-contiguous: that goes by the CPU.
+
+    Raises
+    ------
+    OperatorError
+        If samples differ in type or number of dimensions, or are no numbers.
+    """
+    inner = getattr(data, "_batch", None)
+    if isinstance(inner, Batch) and not hasattr(data, "_index"):
+        return inner if inner.device is device else None
+    listed = isinstance(data, (list, tuple))
+    items = list(data) if listed else [data]
+    found = [_interface(item) for item in items]
+    if not items or any(interface is None or not _contiguous(interface) for interface in found):
+        return None
+    interfaces = [interface for interface in found if interface is not None]
+    addresses, shapes, kind = _table(interfaces, listed)
+    producers = {_producer(item, known, cuda_stream) for item, known in zip(items, interfaces, strict=True)}
+    streams = [device.external(pointer) for pointer in producers if pointer is not None]
+    return _copied(device, addresses, shapes, kind, streams)
+
+
+def _interface(item: Any) -> Interface | None:
+    if isinstance(item, np.ndarray):
+        return None
+    try:  # tensors of PyTorch on the CPU raise, as do ours
+        found = getattr(item, "__cuda_array_interface__", None)
+    except (AttributeError, TypeError, RuntimeError):
+        return None
+    return found if isinstance(found, Mapping) else None
+
+
+def _contiguous(interface: Interface) -> bool:
+    strides, shape = interface.get("strides"), tuple(interface["shape"])
+    if strides is None or 0 in shape:
+        return True
+    step = np.dtype(interface["typestr"]).itemsize
+    for extent, stride in zip(reversed(shape), reversed(tuple(strides)), strict=True):
+        if extent > 1 and stride != step:
+            return False
+        step *= extent
+    return True
+
+
+def _table(interfaces: Sequence[Interface], listed: bool) -> tuple[np.ndarray[Any, Any], list[Any], np.dtype[Any]]:
+    """Addresses and shapes of the samples, and their type."""
+    kind = np.dtype(interfaces[0]["typestr"])
+    if kind.kind not in "biuf" or kind.itemsize > 8 or not kind.isnative:
+        raise OperatorError(f"takes arrays of numbers, got {interfaces[0]['typestr']}")
+    shapes = [tuple(interface["shape"]) for interface in interfaces]
+    for index, interface in enumerate(interfaces):
+        if interface["typestr"] != interfaces[0]["typestr"]:
+            raise OperatorError(
+                "the samples of a batch must agree:"
+                f" sample {index} is {interface['typestr']}, sample 0 is {interfaces[0]['typestr']}"
+            )
+        if len(shapes[index]) != len(shapes[0]):
+            raise OperatorError(
+                f"the samples of a batch must agree: sample {index} has {len(shapes[index])} dimensions,"
+                f" sample 0 has {len(shapes[0])}"
+            )
+    starts = np.array([int(interface["data"][0] or 0) for interface in interfaces], np.int64)
+    if listed:
+        return starts, shapes, kind
+    if not shapes[0]:
+        raise OperatorError(
+            "takes a batch: an array whose first dimension counts the samples, or a list of arrays; got a scalar"
+        )
+    count, *sample = shapes[0]
+    step = int(np.prod(sample, dtype=np.int64)) * kind.itemsize
+    return starts[0] + step * np.arange(count, dtype=np.int64), [tuple(sample)] * count, kind
+
+
+def _producer(item: Any, interface: Interface, cuda_stream: Any) -> int | None:
+    """The handle of the stream on which an array was made; `None` if it is complete."""
+    if cuda_stream is not None:
+        return _handle(cuda_stream)
+    if interface.get("version", 0) >= 3:
+        return _handle(interface.get("stream"))
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(item, torch.Tensor):
+        return int(torch.cuda.current_stream(item.device).cuda_stream)
+    return 0
+
+
+def _handle(stream: Any) -> int | None:
+    for name in ("cuda_stream", "ptr", "handle"):
+        stream = getattr(stream, name, stream)
+    if hasattr(stream, "__cuda_stream__"):
+        stream = stream.__cuda_stream__()[1]
+    if stream is None or int(stream) == -1:
+        return None
+    return 0 if int(stream) == _LEGACY_STREAM else int(stream)
+
+
+def _copied(
+    device: Device, addresses: np.ndarray[Any, Any], shapes: list[Any], kind: np.dtype[Any], producers: list[Stream]
+) -> Batch:
+    stream = device.stream(UPLOAD)
+    stream.ahead = True
+    table = np.array(shapes, np.int64).reshape(len(shapes), -1 if shapes and shapes[0] else 0)
+    with Launcher(stream) as gpu:
+        for producer in producers:
+            stream.wait(producer.record())
+        out = gpu.batch(table, to_dali_type(kind))
+        sizes = (out.sizes * out.itemsize).tolist()
+        pieces: list[list[int]] = []
+        for target, source, nbytes in zip(out.addresses.tolist(), addresses.tolist(), sizes, strict=True):
+            if pieces and pieces[-1][0] + pieces[-1][2] == target and pieces[-1][1] + pieces[-1][2] == source:
+                pieces[-1][2] += nbytes
+            elif nbytes:
+                pieces.append([target, source, nbytes])
+        for piece in pieces:
+            gpu.copy(*piece)
+        done = gpu.issue()
+        for producer in producers:
+            producer.wait(done)
+    return out
