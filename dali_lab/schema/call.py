@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 LARGEST_SAMPLE = 1 << 40
 """Elements of a sample beyond which a shape is taken for a mistake."""
+MOST_DIMENSIONS = 64
+"""Dimensions of a sample, as many as NumPy's arrays have."""
 
 
 @dataclass
@@ -100,6 +102,10 @@ class Call:
         return Batch.allocate(table, dtype, layout, self.sources)
 
     def _check_shapes(self, table: npt.NDArray[np.int64], dtype: DALIDataType) -> None:
+        if table.shape[1] > MOST_DIMENSIONS:
+            raise self.problem(
+                f"the output would have {table.shape[1]} dimensions; a sample has at most {MOST_DIMENSIONS}"
+            )
         elements = table.prod(axis=1, dtype=np.float64)  # int64 would wrap
         wrong = (table < 0).any(axis=1) | (elements > LARGEST_SAMPLE)
         if wrong.any():
@@ -111,8 +117,11 @@ class Call:
             )
 
     def scratch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
-        """Memory for what lies between input and output, where the node runs."""
-        return Batch.allocate(shapes, dtype, layout) if self.gpu is None else self.gpu.batch(shapes, dtype, layout)
+        """Memory for what lies between input and output, where the node runs; shapes are checked as for outputs."""
+        table = np.asarray(shapes, np.int64)
+        table = table.reshape(len(table), -1)
+        self._check_shapes(table, dtype)
+        return Batch.allocate(table, dtype, layout) if self.gpu is None else self.gpu.batch(table, dtype, layout)
 
     def kernels(self, module: str) -> Any:
         """The kernels of a module of :mod:`dali_lab.kernels`, such as ``"copy"``, for where the node runs.

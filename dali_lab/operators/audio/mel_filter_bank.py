@@ -41,7 +41,9 @@ class MelFilterBank(Operator):
     on_gpu = True
     gpu_tolerance = (1e-6, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
-        Arg("nfilter", "int", 128, "Number of mel filters.", minimum=1, soft_maximum=256, important=True),
+        Arg(
+            "nfilter", "int", 128, "Number of mel filters.", minimum=1, maximum=65536, soft_maximum=256, important=True
+        ),
         Arg(
             "sample_rate",
             "float",

@@ -51,7 +51,7 @@ class Choice(Drawing):
         if (sizes < 1).any():
             index = int((sizes < 1).argmax())
             raise call.problem(f"needs at least one choice, got {sizes[index]}", sample=index)
-        indices = Batch.allocate(drawn, INT64)
+        indices = call.scratch(drawn, INT64)
         draws.fill_indices(
             self.stream(call),
             indices.addresses,
