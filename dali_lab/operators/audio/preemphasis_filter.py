@@ -26,6 +26,7 @@ class PreemphasisFilter(Operator):
     name = "preemphasis_filter"
     family = "audio"
     title = "Pre-emphasis"
+    differs = "Values agree to one rounding: the product and the difference are rounded one by one or together."
     inputs = (Input("data", kind="audio", doc="Sound of any type but FLOAT16 and BOOL."),)
     outputs = (Output("data", kind="audio"),)
     devices = ("cpu", "gpu")

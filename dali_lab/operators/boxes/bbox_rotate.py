@@ -38,6 +38,10 @@ class BBoxRotate(Operator):
     schema_name = "BBoxRotate"
     family = "boxes"
     title = "Rotate boxes"
+    differs = (
+        "Values agree to within 1e-6 of the picture's size: products of coordinates, sines and cosines are formed "
+        "in another order."
+    )
     inputs = (
         Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``."),
         Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),

@@ -40,6 +40,7 @@ class RandomBBoxCrop(Operator):
     schema_name = "RandomBBoxCrop"
     family = "boxes"
     title = "Random crop with boxes"
+    differs = "The same windows; boxes agree to within 1e-6, as quotients of float32 round in another place."
     inputs = (
         Input("boxes", kind="boxes", doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes."),
         Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),

@@ -22,6 +22,10 @@ class GaussianNoise(Noising):
     name = "noise.gaussian"
     schema_name = "noise__Gaussian"
     title = "Gaussian noise"
+    differs = (
+        "The same random stream; logarithm and cosine come from another mathematical library, so integers may be "
+        "one level off and FLOAT 1e-6."
+    )
     gpu_tolerance = (1.0, f"{LIBRARY}, so a value half-way between two levels may round to either")
     arguments = (
         Arg("mean", "float", 0.0, "Mean of the noise.", tensor=True),

@@ -21,6 +21,10 @@ class Beta(Drawing):
 
     name = "random.beta"
     title = "Beta"
+    differs = (
+        "The same random stream; powers and logarithms come from another mathematical library, so numbers agree "
+        "to within 1e-6."
+    )
     devices = ("cpu",)
     arguments = (
         Arg(

@@ -27,6 +27,7 @@ class Rotation(Transforming):
 
     name = "transforms.rotation"
     title = "Rotation"
+    differs = "Elements agree to within 2e-6 of their size: sine and cosine differ in the last place between libraries."
     arguments = (
         Arg(
             "angle",
@@ -126,6 +127,7 @@ class Shear(Transforming):
 
     name = "transforms.shear"
     title = "Shear"
+    differs = "Elements agree to within 2e-6 of their size: the tangent differs in the last place between libraries."
     arguments = (
         Arg(
             "shear", "float", None, "The factors; excludes `angles`.",

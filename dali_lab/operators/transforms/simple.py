@@ -164,6 +164,7 @@ class Crop(Transforming):
 
     name = "transforms.crop"
     title = "Crop window"
+    differs = "Elements agree to within 1e-5: NVIDIA DALI rounds a product and a sum together."
     arguments = (
         *(
             Arg(name, "float", (default,), doc, vector=True, tensor=True, per_frame=True, important=True)
