@@ -34,7 +34,13 @@ class AudioResample(Operator):
         "half-way values may be one level off."
     )
     inputs = (Input("sound", kind="audio", doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits."),)
-    outputs = (Output("sound", kind="audio"),)
+    outputs = (
+        Output(
+            "sound",
+            kind="audio",
+            doc="The resampled sound, of `dtype`; the axis of time is longer or shorter by the factor.",
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

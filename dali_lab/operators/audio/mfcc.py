@@ -28,7 +28,11 @@ class MFCC(Operator):
     title = "MFCC"
     differs = "Values agree to within 3e-5, as sums of float32 are formed in another order."
     inputs = (Input("mels", doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
-    outputs = (Output("coefficients", dtype=FLOAT),)
+    outputs = (
+        Output(
+            "coefficients", dtype=FLOAT, doc="The coefficients: `n_mfcc` along `axis`, the other axes as in the input."
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (1e-5, "products are added to the sum one by one, and on the CPU at times together")

@@ -22,7 +22,14 @@ class PowerSpectrum(Operator):
     title = "Power spectrum"
     differs = "Values agree to within 3e-5, as sums of float32 are formed in another order."
     inputs = (Input("data", kind="tensor", doc="FLOAT of one or more axes."),)
-    outputs = (Output("spectrum", kind="tensor", dtype=FLOAT),)
+    outputs = (
+        Output(
+            "spectrum",
+            kind="tensor",
+            dtype=FLOAT,
+            doc="``nfft // 2 + 1`` frequencies along `axis`, the other axes as in the input.",
+        ),
+    )
     arguments = (
         Arg("axis", "int", -1, "The axis; any negative number is the last one.", important=True),
         Arg(

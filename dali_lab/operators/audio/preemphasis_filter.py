@@ -28,7 +28,7 @@ class PreemphasisFilter(Operator):
     title = "Pre-emphasis"
     differs = "Values agree to one rounding: the product and the difference are rounded one by one or together."
     inputs = (Input("data", kind="audio", doc="Sound of any type but FLOAT16 and BOOL."),)
-    outputs = (Output("data", kind="audio"),)
+    outputs = (Output("data", kind="audio", doc="The filtered sound, with the shape of the input, of `dtype`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (2e-7, "the product and the difference are rounded one by one or together")

@@ -21,7 +21,7 @@ class ToDecibels(Operator):
     title = "To decibels"
     differs = "Values agree to within 2e-5 dB, a step of float32 in the logarithm."
     inputs = (Input("data", kind="tensor", doc="FLOAT of any shape."),)
-    outputs = (Output("decibels", kind="tensor", dtype=FLOAT),)
+    outputs = (Output("decibels", kind="tensor", dtype=FLOAT, doc="Decibels, with the shape and layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (4e-5, "logarithms differ by a step of float32, times the multiplier")

@@ -28,7 +28,7 @@ class BbFlip(Operator):
             dtypes=(types.FLOAT,),
         ),
     )
-    outputs = (Output("boxes", kind="boxes"),)
+    outputs = (Output("boxes", kind="boxes", doc="The flipped boxes, ``(N, 4)`` or flat as they came."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

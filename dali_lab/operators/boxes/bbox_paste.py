@@ -35,7 +35,9 @@ class BBoxPaste(Operator):
     title = "Paste boxes"
     differs = "Values agree to within 1e-6, as sums of float32 are formed in another order."
     inputs = (BOXES,)
-    outputs = (Output("boxes", kind="boxes", dtype=FLOAT),)
+    outputs = (
+        Output("boxes", kind="boxes", dtype=FLOAT, doc="The boxes in the larger picture, of the input's shape."),
+    )
     arguments = (
         Arg(
             "ratio",

@@ -47,7 +47,7 @@ class BBoxRotate(Operator):
         Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)`` or ``(n, 1)``.", optional=True),
     )
     outputs = (
-        Output("boxes", kind="boxes", dtype=FLOAT),
+        Output("boxes", kind="boxes", dtype=FLOAT, doc="``(M, 4)``: the boxes around the rotated ones that are left."),
         Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
     )
     arguments = (

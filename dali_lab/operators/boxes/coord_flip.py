@@ -30,7 +30,9 @@ class CoordFlip(Operator):
             dtypes=(types.FLOAT,),
         ),
     )
-    outputs = (Output("points", kind="tensor"),)
+    outputs = (
+        Output("points", kind="tensor", doc="The flipped points, with the shape, type and layout of the input."),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

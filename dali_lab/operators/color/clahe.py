@@ -37,7 +37,7 @@ class Clahe(Operator):
     family = "color"
     title = "CLAHE"
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel, or three: red, green, blue."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -42,7 +42,9 @@ class ColorSpaceConversion(Operator):
     inputs = (
         Input("data", layouts=("HWC", "DHWC"), assumed=("HWC", "FHWC", "FDHWC"), doc="UINT8 images or sequences."),
     )
-    outputs = (Output("data"),)
+    outputs = (
+        Output("data", doc="Images of UINT8 with the channels of `output_type`, of the input's size and layout."),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

@@ -46,7 +46,7 @@ class Debayer(Operator):
             doc="Images or sequences of UINT8 or UINT16 with one channel, height and width even.",
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="RGB images, HWC, of the input's type and size; gray ones have one channel."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -19,7 +19,7 @@ class Equalize(Operator):
     family = "color"
     title = "Equalize"
     inputs = (Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -24,7 +24,7 @@ class JpegCompressionDistortion(Operator):
     family = "color"
     title = "JPEG compression"
     inputs = (Input("data", layouts=("HWC",), doc="RGB images or sequences of UINT8."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

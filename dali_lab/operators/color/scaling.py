@@ -78,7 +78,7 @@ class Scaling(Operator):
             doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="Images or sequences with the shape and layout of the input, of `dtype`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

@@ -73,7 +73,7 @@ class Twisting(Operator):
             doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT.",
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="RGB images or sequences with the shape and layout of the input, of `dtype`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

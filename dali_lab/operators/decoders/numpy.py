@@ -29,7 +29,7 @@ class Numpy(Operator):
     family = "decoders"
     title = "NumPy decoder"
     inputs = (ENCODED,)
-    outputs = (Output("array", kind="any"),)
+    outputs = (Output("array", kind="any", doc="The arrays, in C order, without a layout."),)
     arguments = (
         Arg("dtype", "dtype", None, "Type to convert all arrays to, rounded and clamped; their own if not given."),
     )

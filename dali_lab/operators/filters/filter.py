@@ -48,7 +48,11 @@ class Filter(Operator):
             optional=True,
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (
+        Output(
+            "data", doc='Of `dtype`, with the layout of the input and its shape; ``mode="valid"`` leaves the edge out.'
+        ),
+    )
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -35,7 +35,7 @@ class GaussianBlur(Operator):
         "of float32 are formed in another order."
     )
     inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The blurred input, with its shape and layout, of `dtype`."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -37,7 +37,9 @@ class Laplacian(Operator):
         "of float32 are formed in another order."
     )
     inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
-    outputs = (Output("data"),)
+    outputs = (
+        Output("data", doc="The sum of second derivatives, with the shape and layout of the input, of `dtype`."),
+    )
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -17,7 +17,7 @@ class Noising(Operator):
 
     family = "filters"
     inputs = (Input("data", doc="Samples of whole numbers or FLOAT, of any layout."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     random = True
     on_gpu = True

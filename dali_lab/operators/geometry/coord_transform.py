@@ -30,7 +30,13 @@ class CoordTransform(Operator):
     family = "geometry"
     title = "Transform points"
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
-    outputs = (Output("points", kind="tensor"),)
+    outputs = (
+        Output(
+            "points",
+            kind="tensor",
+            doc="The points, of `dtype`; the last axis has as many coordinates as the matrix has rows.",
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (2e-5, "a library's matrix product rounds in an order of its own")

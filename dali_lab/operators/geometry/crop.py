@@ -80,7 +80,7 @@ class Crop(Windowed):
     family = "geometry"
     title = "Crop"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of any type."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The window, of `dtype`, with the layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)

@@ -70,7 +70,7 @@ class CropMirrorNormalize(Windowed):
     family = "geometry"
     title = "Crop, mirror and normalise"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The window, of `dtype`, in `output_layout`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

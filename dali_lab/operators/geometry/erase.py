@@ -24,7 +24,7 @@ class Erase(Operator):
     family = "geometry"
     title = "Erase"
     inputs = (Input("data", doc="Samples of any type and layout."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

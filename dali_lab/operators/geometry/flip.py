@@ -26,7 +26,7 @@ class Flip(Operator):
             doc="Images, volumes or sequences of any type.",
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

@@ -37,7 +37,7 @@ class GridMask(Operator):
             "data", doc="Images, planes, volumes or sequences of UINT8, INT16, INT32 or FLOAT; HWC without a layout."
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

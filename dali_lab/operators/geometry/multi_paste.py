@@ -49,7 +49,7 @@ class MultiPaste(Operator):
             variadic=True,
         ),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="Images of `output_size`, of `dtype`, with the channels and layout of the inputs."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

@@ -28,7 +28,7 @@ class Paste(Operator):
     family = "geometry"
     title = "Paste"
     inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The larger images, with the type, channels and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

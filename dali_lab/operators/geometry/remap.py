@@ -42,7 +42,7 @@ class Remap(Operator):
         Input("mapx", kind="tensor", doc="Column of the source for each pixel of the result: FLOAT, two axes."),
         Input("mapy", kind="tensor", doc="Row of the source for each pixel of the result: FLOAT, two axes."),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="Images of the size of the maps, with the type, channels and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

@@ -215,7 +215,7 @@ class Resizing(Operator):
         " `interp_type`, `min_filter` and `mag_filter` may be nodes of any integer type."
     )
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
     devices = ("cpu", "gpu")
     on_gpu = True
 

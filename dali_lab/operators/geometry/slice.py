@@ -39,7 +39,7 @@ class Slice(Windowed):
         Input("anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True),
         Input("shape", kind="tensor", doc="Extent of the window.", optional=True),
     )
-    outputs = (Output("data", kind="any"),)
+    outputs = (Output("data", kind="any", doc="The window, of `dtype`, with the layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     cpu_inputs = (1, 2)

@@ -48,7 +48,7 @@ class WarpPerspective(Operator):
         Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
         Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
     )
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="Images of `size`, with the type, channels and layout of the input."),)
     devices = ("cpu", "gpu")
     frames = True
     on_gpu = True

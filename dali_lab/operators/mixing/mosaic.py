@@ -37,7 +37,7 @@ class Mosaic(Mixing):
         Input("labels", kind="tensor", doc="Labels of the boxes, ``(n,)`` or ``(n, 1)``.", optional=True),
     )
     outputs = (
-        Output("images"),
+        Output("images", doc="``HWC`` of `size`, with the type and channels of the input."),
         Output("boxes", kind="boxes", doc="With boxes: those that are left.", dtype=FLOAT),
         Output("labels", kind="tensor", doc="With labels: those of the boxes that are left."),
     )

@@ -14,7 +14,10 @@ from dali_lab.types import FLOAT
 
 IMAGES = Input("images", layouts=("HWC", "CHW"), doc="Images of any type.")
 LABELS = Input("labels", kind="tensor", doc="FLOAT shares of classes (one-hot), ``(classes,)``.", optional=True)
-MIXED = (Output("images"), Output("labels", kind="tensor", doc="With labels: mixed like the images.", dtype=FLOAT))
+MIXED = (
+    Output("images", doc="The mixed images, with the shape, type and layout of the input."),
+    Output("labels", kind="tensor", doc="With labels: mixed like the images.", dtype=FLOAT),
+)
 ALPHA = Arg(
     "alpha",
     "float",

@@ -26,7 +26,7 @@ class CudaKernel(Operator):
     family = "tensor"
     title = "CUDA kernel"
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True),)
-    outputs = (Output("output"),)
+    outputs = (Output("output", doc="What the kernel wrote, of `shape`, `dtype` and `output_layout`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     whole_batch = True

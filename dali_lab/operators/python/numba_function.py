@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.schema import Arg, Call, Input, Operator, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.types import FLOAT16
 
@@ -31,6 +31,7 @@ class NumbaFunction(Operator):
     schema_name = "NumbaFuncImpl"
     family = "tensor"
     title = "Numba function"
+    outputs = (Output("output", doc="What the function wrote."),)
     inputs = (Input("inputs", kind="any", doc="One to six batches.", variadic=True),)
     arguments = (
         Arg("run_fn", "object", REQUIRED, "What to compile and call."),

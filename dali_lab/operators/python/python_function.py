@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.incoming import incoming_batch
 from dali_lab.errors import ArgumentTypeError, OperatorError
-from dali_lab.schema import Arg, Call, Input, Operator, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 
 
@@ -120,6 +120,7 @@ class PythonFunction(FunctionOperator):
     schema_name = "PythonFunction"
     family = "tensor"
     title = "Python function"
+    outputs = (Output("output", doc="What the function gave."),)
     example = """
     >>> fn.python_function(images, function=lambda image: 255 - image, output_layouts="HWC")
     """
@@ -133,6 +134,7 @@ class DLTensorPythonFunction(FunctionOperator):
     schema_name = "DLTensorPythonFunction"
     family = "tensor"
     title = "Python function on DLPack"
+    outputs = (Output("output", doc="What the function gave."),)
     batches_by_default = True
     example = """
     >>> fn.dl_tensor_python_function(images, function=halve, batch_processing=False)
@@ -150,6 +152,7 @@ class TorchPythonFunction(FunctionOperator):
     schema_name = "TorchPythonFunction"
     family = "tensor"
     title = "Torch function"
+    outputs = (Output("output", doc="What the function gave."),)
     example = """
     >>> fn.torch_python_function(images, function=lambda image: 255 - image)
     """

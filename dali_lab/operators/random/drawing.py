@@ -21,7 +21,11 @@ class Drawing(Operator):
 
     family = "random"
     inputs: ClassVar[tuple[Input, ...]] = (SHAPE_LIKE,)
-    outputs = (Output("numbers", kind="tensor"),)
+    outputs = (
+        Output(
+            "numbers", kind="tensor", doc="The numbers: of `shape`, of the shape of the input, or one scalar a sample."
+        ),
+    )
     devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
     on_gpu = True
     random = True

@@ -27,7 +27,7 @@ class DumpImage(Operator):
     family = "io"
     title = "Dump images"
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel or three."),)
-    outputs = (Output("data"),)
+    outputs = (Output("data", doc="The images as they came."),)
     devices = ("cpu", "gpu")
     in_order = True
     tested_elsewhere = "tests/unit/operators/test_dump_image.py"

@@ -37,7 +37,7 @@ class ExternalSource(Operator):
     schema_name = "ExternalSource"
     family = "readers"
     title = "External source"
-    outputs = (Output("output", kind="any"),)
+    outputs = (Output("output", kind="any", doc="What the source gave, one batch an iteration."),)
     devices = ("cpu", "gpu")
     source = True
     tested_elsewhere = "tests/unit/pipeline/test_external_source.py"

@@ -45,7 +45,13 @@ class Reduction(Operator):
 
     family = "reductions"
     inputs: ClassVar[tuple[Input, ...]] = (DATA,)
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (
+        Output(
+            "output",
+            kind="tensor",
+            doc="One number for each group of elements; the axes go, or stay with extent 1 where `keep_dims` says so.",
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (4e-3, "numbers add up in float64 on both, in another order; a sum of 2**15 has steps of 0.004")

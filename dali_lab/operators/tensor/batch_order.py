@@ -19,6 +19,7 @@ class PermuteBatch(Operator):
     name = "permute_batch"
     family = "tensor"
     title = "Permute batch"
+    outputs = (Output("output", doc="The samples in their new order."),)
     whole_batch = True
     inputs = (Input("data", kind="any", doc="Any batch."),)
     devices = ("cpu", "gpu")
@@ -74,7 +75,11 @@ class BatchPermutation(Operator):
     title = "Batch permutation"
     random = True
     whole_batch = True
-    outputs = (Output("indices", kind="tensor"),)
+    outputs = (
+        Output(
+            "indices", kind="tensor", doc="One INT32 scalar a sample: the index of the sample that takes its place."
+        ),
+    )
     arguments = (
         Arg("allow_repetitions", "bool", False, "An index may come several times, and others not at all."),
         Arg("no_fixed_points", "bool", False, "No index is at its own place; has no effect on a batch of one sample."),

@@ -39,6 +39,7 @@ class Cast(Operator):
     name = "cast"
     family = "tensor"
     title = "Cast"
+    outputs = (Output("output", doc="The values in the new type, with the shape and layout of the input."),)
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
     on_gpu = True
@@ -97,7 +98,12 @@ class CastLike(Operator):
         Input("data", kind="tensor", doc="Tensors to convert."),
         Input("like", kind="tensor", doc="Tensors whose type is taken; nothing else of them matters."),
     )
-    outputs = (Output("output"),)
+    outputs = (
+        Output(
+            "output",
+            doc="The values of the first input in the type of the second, with the first one's shape and layout.",
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     example = """

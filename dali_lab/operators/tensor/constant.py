@@ -24,7 +24,9 @@ class Constant(Operator):
     name = "constant"
     family = "tensor"
     title = "Constant"
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (
+        Output("output", kind="tensor", doc="The same tensor in every sample, of `shape`, `dtype` and `layout`."),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

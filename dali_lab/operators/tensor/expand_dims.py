@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
 
 @register
@@ -17,6 +17,7 @@ class ExpandDims(Operator):
     name = "expand_dims"
     family = "tensor"
     title = "Expand dimensions"
+    outputs = (Output("output", doc="The same elements, with axes of extent 1 more."),)
     inputs = (Input("data", kind="tensor", doc="Tensors to expand."),)
     devices = ("cpu", "gpu")
     on_gpu = True

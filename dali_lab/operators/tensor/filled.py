@@ -28,7 +28,7 @@ class _Filled(Operator):
     """Base: new tensors of one number."""
 
     family = "tensor"
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (Output("output", kind="tensor", doc="Tensors of `shape`, `dtype` and `layout`."),)
     arguments = (_SHAPE, Arg("dtype", "dtype", types.INT32, "Type of the output.", important=True), _LAYOUT)
     number: ClassVar[int]
 
@@ -86,7 +86,9 @@ class _FilledLike(Operator):
 
     family = "tensor"
     inputs = (_LIKE,)
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (
+        Output("output", kind="tensor", doc="Tensors of the input's shape and, unless `dtype` is given, its type."),
+    )
     arguments = (Arg("dtype", "dtype", None, "Type of the output; by default that of the input."),)
     number: ClassVar[int]
 
@@ -164,7 +166,13 @@ class Full(Operator):
     family = "tensor"
     title = "Full"
     inputs = (Input("fill_value", kind="tensor", doc="The value, of each sample."),)
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (
+        Output(
+            "output",
+            kind="tensor",
+            doc="Tensors of `shape` (that of the value, without it), of the value's type or `dtype`.",
+        ),
+    )
     arguments = (
         Arg(
             "shape",
@@ -221,7 +229,7 @@ class FullLike(Operator):
     family = "tensor"
     title = "Full like"
     inputs = (_LIKE, Input("fill_value", kind="tensor", doc="The value, of each sample."))
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (Output("output", kind="tensor", doc="Tensors of the first input's shape, filled with the value."),)
     example = """
     >>> fn.full_like(masks, 255)
     """

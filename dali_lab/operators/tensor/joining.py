@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
 _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True),)
 
@@ -60,6 +60,7 @@ class Cat(_Joining):
 
     name = "cat"
     title = "Concatenate"
+    outputs = (Output("output", doc="The inputs behind each other along the axis; the other extents are theirs."),)
     arguments = (
         Arg(
             "axis",
@@ -165,6 +166,7 @@ class Stack(_Joining):
 
     name = "stack"
     title = "Stack"
+    outputs = (Output("output", doc="The inputs beside each other along a new axis."),)
     arguments = (
         Arg("axis", "int", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
         Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),

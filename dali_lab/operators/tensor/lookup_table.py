@@ -26,7 +26,7 @@ class LookupTable(Operator):
     family = "color"
     title = "Lookup table"
     inputs = (Input("data", kind="tensor", doc="Integers."),)
-    outputs = (Output("output"),)
+    outputs = (Output("output", doc="The values for the keys, of `dtype`, with the shape and layout of the input."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

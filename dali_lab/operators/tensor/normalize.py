@@ -13,7 +13,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import over_elements
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import numpy_dtype
 
@@ -37,6 +37,7 @@ class Normalize(Operator):
     name = "normalize"
     family = "tensor"
     title = "Normalize"
+    outputs = (Output("output", doc="With the shape and layout of the input, of `dtype`."),)
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")

@@ -28,7 +28,9 @@ class OneHot(Operator):
     title = "One-hot"
     whole_batch = True
     inputs = (Input("labels", kind="tensor", doc="Class numbers; the fraction of floats is dropped."),)
-    outputs = (Output("output", kind="tensor"),)
+    outputs = (
+        Output("output", kind="tensor", doc="The input's shape with an axis of `num_classes` more, of `dtype`."),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (

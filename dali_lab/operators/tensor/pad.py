@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
@@ -26,6 +26,7 @@ class Pad(Operator):
     name = "pad"
     family = "geometry"
     title = "Pad"
+    outputs = (Output("output", doc="The input with `fill_value` behind it, with its type and layout."),)
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")

@@ -14,7 +14,7 @@ from dali_lab.batch.dense import stacked
 from dali_lab.batch.promotion import is_integer
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
@@ -163,6 +163,7 @@ class Reshape(_Reshaping):
 
     name = "reshape"
     title = "Reshape"
+    outputs = (Output("output", doc="The same elements in the new shape."),)
     arguments = _ARGUMENTS
     example = """
     >>> fn.reshape(images, shape=[-1, 3], layout="")
@@ -230,6 +231,7 @@ class Reinterpret(_Reshaping):
 
     name = "reinterpret"
     title = "Reinterpret"
+    outputs = (Output("output", doc="The same bytes in the new type and shape."),)
     arguments = (
         Arg(
             "dtype", "dtype", None, "Type of the output; the last axis adapts where no shape is given.", important=True

@@ -106,6 +106,7 @@ class SequenceRearrange(Operator):
     name = "sequence_rearrange"
     family = "tensor"
     title = "Rearrange sequence"
+    outputs = (Output("output", doc="The frames in their new order, with the type and layout of the input."),)
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     devices = ("cpu", "gpu")
     on_gpu = True
@@ -190,6 +191,7 @@ class PerFrame(Operator):
     name = "per_frame"
     family = "tensor"
     title = "Per frame"
+    outputs = (Output("output", doc="The same samples; their first axis is that of frames, F."),)
     inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
     devices = ("cpu", "gpu")
     on_gpu = True

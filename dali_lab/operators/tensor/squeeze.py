@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
 
 @register
@@ -18,6 +18,7 @@ class Squeeze(Operator):
     name = "squeeze"
     family = "tensor"
     title = "Squeeze"
+    outputs = (Output("output", doc="The same elements, without the axes."),)
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
     devices = ("cpu", "gpu")
     on_gpu = True

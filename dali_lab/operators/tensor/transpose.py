@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 
 
 @register
@@ -17,6 +17,7 @@ class Transpose(Operator):
     name = "transpose"
     family = "tensor"
     title = "Transpose"
+    outputs = (Output("output", doc="The axes in their new order, and the layout's letters with them."),)
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     devices = ("cpu", "gpu")
     on_gpu = True
