@@ -181,7 +181,11 @@ class Arithmetic(Operator):
     """Base of the operators of the table; operands that are not connected are constants."""
 
     family = "arithmetic"
-    outputs = (Output("result", kind="tensor"),)
+    outputs = (
+        Output(
+            "result", kind="tensor", doc="The result, element by element, in the shape that the inputs have together."
+        ),
+    )
     devices = ("cpu", "gpu")
     on_gpu = True
     tested_elsewhere = "tests/conformance/test_expressions.py"
