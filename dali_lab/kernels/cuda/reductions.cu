@@ -23,8 +23,18 @@ template <> __device__ inline double apart<double>(double value, float mean) {
     return distance * distance;
 }
 
-template <class Acc> __device__ inline Acc product(Acc a) { return (Acc)((u64)a * (u64)a); }
-template <> __device__ inline double product<double>(double a) { return a * a; }
+// A square as C finds it: that of a small integer wraps as int, others in 64 bits.
+template <class Number> __device__ inline double squared(Number value) { return (double)value * (double)value; }
+__device__ inline double squared(half value) { return squared(widen(value)); }
+__device__ inline int squared(bool value) { return value; }
+__device__ inline int squared(unsigned char value) { return (int)((u32)value * value); }
+__device__ inline int squared(signed char value) { return (int)value * value; }
+__device__ inline int squared(unsigned short value) { return (int)((u32)value * value); }
+__device__ inline int squared(short value) { return (int)value * value; }
+__device__ inline u64 squared(unsigned int value) { return (u64)value * value; }
+__device__ inline i64 squared(int value) { return (i64)value * value; }
+__device__ inline u64 squared(u64 value) { return value * value; }
+__device__ inline i64 squared(i64 value) { return (i64)((u64)value * (u64)value); }
 template <class Acc> __device__ inline Acc together(Acc a, Acc b) { return (Acc)((u64)a + (u64)b); }
 template <> __device__ inline double together<double>(double a, double b) { return a + b; }
 
@@ -65,7 +75,7 @@ template <class In, class Acc> __device__ void reduce_part(const ReducePartSampl
                 if (param.mode == SPREAD) {
                     total = together(total, (Acc)apart(value, mean));
                 } else if (param.mode == SQUARES) {
-                    total = together(total, product((Acc)widen(value)));
+                    total = together(total, (Acc)squared(value));
                 } else {
                     total = combined(param.mode, total, (Acc)widen(value));
                 }
@@ -123,8 +133,8 @@ template <class Acc, class Out> __device__ void reduce_end(const ReduceEndSample
             } else {
                 // The sum has wrapped in the type of the result.
                 const double wrapped = Widened<Out>::of(Plain<Acc, Out>::of(total));
-                double value = sample.count ? trunc(wrapped / (double)sample.count) : 0.0;
-                if (param.kind == ROOT_MEAN) value = trunc(sqrt(value));
+                float value = sample.count ? (float)over_count<float>(wrapped, sample.count) : 0.0f;
+                if (param.kind == ROOT_MEAN) value = sqrtf(value);
                 out[i] = element<Out>(value);
             }
         }

@@ -190,9 +190,9 @@ class RandomObjectBBox(Operator):
             {"foreground_prob": PerSample([np.float32(v) for v in (0, 0.4, 0.8, 1) * 3])},
             {"classes": PerSample([np.array(v, np.int32) for v in ((1,), (2, 3), (3, 1), (1, 2, 3)) * 3])},
         ):
-            single = [np.array([value], np.uint8) for value in (0, 1, 2)]
+            yield Case((masks,), arguments, batches=2)
+        single = [np.array([value], np.uint8) for value in (0, 1, 2)]
         yield Case((single,), {"foreground_prob": 1.0, "output_class": True, "format": "start_end"})
-        yield Case((masks,), arguments, batches=2)
         for dtype in (np.int8, np.uint16, np.int16, np.uint32, np.int32, np.bool_):
             yield Case((_masks(dtype),), {"output_class": True})
         yield Case(([np.zeros((3, 4), np.uint8), np.ones((2, 2), np.uint8)],), {"output_class": True}, batches=2)
