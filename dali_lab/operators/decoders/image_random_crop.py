@@ -38,7 +38,14 @@ RANDOM_WINDOW = (
         step=0.01,
         important=True,
     ),
-    Arg("num_attempts", "int", 10, "Attempts to find a window before the largest that fits is taken.", minimum=1),
+    Arg(
+        "num_attempts",
+        "int",
+        10,
+        "Attempts to find a window before the largest that fits is taken.",
+        minimum=1,
+        maximum=1_000_000,
+    ),
 )
 
 
@@ -100,4 +107,4 @@ class ImageRandomCrop(ImageDecoder):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((sample_files(),), {"random_area": (0.5, 0.1)}, words=("random_area",))
-        yield ErrorCase((sample_files(),), {"num_attempts": 0}, words=("num_attempts", "at least 1"))
+        yield ErrorCase((sample_files(),), {"num_attempts": 0}, words=("num_attempts", "[1, 1e+06]"))
