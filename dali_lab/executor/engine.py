@@ -28,8 +28,8 @@ from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)
 
-_WORTH_A_CHUNK = 1e-2
-"""Seconds of work that a chunk should hold: the calls of a chunk take a millisecond or two, and most of the GIL."""
+_WORTH_A_CHUNK = 2e-2
+"""Seconds of work that a chunk should hold: the calls of a chunk take one or two thousandths, with the GIL."""
 
 _LEAST = 5e-4
 """Seconds of work under which a chunk is not worth another thread."""
