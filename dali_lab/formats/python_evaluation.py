@@ -1,31 +1,30 @@
-"""Evaluates the small part of Python that pipeline definitions are mostly written in, and nothing else.
-
-Names reach operators, types and constants alone; there is no way to a file, a module or a builtin that does anything.
-"""
+"""Evaluates the expressions that pipeline definitions are mostly written in, and nothing else."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
-from math import prod
-from types import ModuleType
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dali_lab import fn, math, types
+from dali_lab import types
 from dali_lab.conditionals import runtime as conditions
-from dali_lab.conditionals.liveness import reads, writes
-from dali_lab.data_node import DataNode, _NewAxis, newaxis, next_call_number
+from dali_lab.data_node import DataNode, _NewAxis, next_call_number
+from dali_lab.formats.python_names import (
+    LARGEST,
+    NeedsRunning,
+    attribute,
+    is_small,
+    is_small_shape,
+)
 from dali_lab.formats.values import PythonReference
-from dali_lab.graph.naming import node_name
-from dali_lab.schema.registry import has_operator
 from dali_lab.types import ScalarConstant
 
-_LARGEST = 1_000_000
-_PACKAGES = ("dali_lab", "nvidia.dali")
+_MOST_ITEMS = 10_000
+_MOST_STEPS = 20_000
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
@@ -38,46 +37,38 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_BUILTINS: dict[str, Any] = {"float": float, "int": int, "bool": bool, "abs": abs, "list": list, "tuple": tuple}
-_NODE_METHODS = ("gpu", "cpu", "shape", "property", "source_info")
-_CONSTANT_METHODS = tuple(name for name in vars(ScalarConstant) if not name.startswith("_"))
-_NUMPY = (
-    "array", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool_", "zeros", "pi", "e", "inf", "nan",
-)  # fmt: skip
+_PLAIN = (bool, int, float, str, tuple, list, dict, range, np.generic, type(None))
+_SEQUENCES = (tuple, list, range)
 
 
-class NeedsRunning(Exception):
-    """Code that says something only when it is run."""
-
-    def __init__(self, node: ast.AST, reason: str) -> None:
-        self.line = getattr(node, "lineno", 0)
-        self.reason = reason
-        super().__init__(reason)
-
-
-class _Namespace:
-    """A package or module, as far as its names may be used."""
-
-    def __init__(self, path: str, names: dict[str, Any]) -> None:
-        self.path = path
-        self.names = names
+def _range(*bounds: int) -> range:
+    if not all(isinstance(bound, int) for bound in bounds):
+        raise TypeError("range() takes whole numbers")
+    made = range(*bounds)
+    if len(made) > _MOST_ITEMS:
+        raise ValueError(f"there is a range of more than {_MOST_ITEMS} numbers")
+    return made
 
 
-def _package(path: str) -> _Namespace:
-    parts = {
-        "fn": _Namespace(f"{path}.fn", {"": fn}),
-        "types": _Namespace(f"{path}.types", {"": types}),
-        "math": _Namespace(f"{path}.math", {"": math}),
-        "newaxis": newaxis,
-        "pipeline_def": None,
-        "Pipeline": None,
-    }
-    return _Namespace(path, {**parts, "pipeline": _Namespace(f"{path}.pipeline", parts)})
+def _sequence_of(make: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
+    """A builtin that takes sequences and gives an iterator, giving a list instead."""
+
+    def function(*sequences: Any) -> list[Any]:
+        if not all(isinstance(each, _SEQUENCES) for each in sequences):
+            raise TypeError(f"{make.__name__}() takes lists here")
+        return list(make(*sequences))
+
+    return function
+
+
+_BUILTINS: dict[str, Any] = {
+    "float": float, "int": int, "bool": bool, "abs": abs, "list": list, "tuple": tuple, "len": len, "range": _range,
+    "enumerate": _sequence_of(enumerate), "zip": _sequence_of(zip), "reversed": _sequence_of(reversed),
+}  # fmt: skip
 
 
 class Evaluator:
-    """Evaluates statements of a module and of one function in it.
+    """Evaluates expressions.
 
     Attributes
     ----------
@@ -85,204 +76,54 @@ class Evaluator:
         The line that is being evaluated.
     names
         What the names stand for.
+    functions
+        The functions of the program that may be called.
     """
 
     def __init__(self) -> None:
         self.line = 0
         self.names: dict[str, Any] = {}
+        self.functions: dict[str, ast.FunctionDef] = {}
         self._before = -1
-        self._read_later: frozenset[str] = frozenset()
+        self._steps = 0
 
-    def look_around(self, module: ast.Module) -> None:
-        """Take in the imports and constants of a module."""
-        for statement in module.body:
-            self._define(statement)
+    def call_function(self, function: ast.FunctionDef, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Call a function of the program."""
+        raise NotImplementedError
 
-    def _define(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                self._import(alias.name, alias.asname)
-        elif isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                self.names[alias.asname or alias.name] = self._imported(
-                    statement.module or "", alias.name, statement.level
-                )
-        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            try:
-                self._assign(statement)
-            except (NeedsRunning, TypeError, ValueError, ArithmeticError, LookupError, RuntimeError):
-                for target in statement.targets if isinstance(statement, ast.Assign) else (statement.target,):
-                    for node in ast.walk(target):
-                        if isinstance(node, ast.Name):
-                            self.names.pop(node.id, None)
+    def store(self, target: ast.expr, value: Any) -> None:
+        """Assign a value."""
+        raise NotImplementedError
 
-    def _import(self, path: str, name: str | None) -> None:
-        root = next((package for package in _PACKAGES if path == package or path.startswith(f"{package}.")), None)
-        if path == "numpy":
-            self.names[name or "numpy"] = _Namespace("numpy", {key: getattr(np, key) for key in _NUMPY})
-        elif root is not None:
-            if name is not None:
-                try:
-                    self.names[name] = self._member(_package(root), path[len(root) :].strip("."))
-                except NeedsRunning:
-                    self.names[name] = PythonReference(f"{path}:", path)
-            else:
-                whole = _package(root)
-                self.names[root.split(".")[0]] = whole if "." not in root else _Namespace("nvidia", {"dali": whole})
-        else:
-            self.names[name or path.split(".")[0]] = PythonReference(f"{path}:", path)
+    def step(self, node: ast.AST) -> None:
+        """Count one turn of a loop or one call; there is an end to them."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            raise NeedsRunning(node, "it takes too many steps")
 
-    def _imported(self, module: str, name: str, level: int) -> Any:
-        root = next((package for package in _PACKAGES if module == package or module.startswith(f"{package}.")), None)
-        if root is not None and not level:
-            try:
-                return self._member(_package(root), f"{module[len(root) :].strip('.')}.{name}".strip("."))
-            except NeedsRunning:
-                # Something else of the package, such as an iterator; it matters only if the pipeline uses it.
-                return PythonReference(f"{module}:{name}")
-        if module == "nvidia" and name == "dali":
-            return _package("nvidia.dali")
-        if module == "numpy" and name in _NUMPY:
-            return getattr(np, name)
-        return PythonReference(f"{module}:{name}") if not level else PythonReference(None, name)
-
-    def _member(self, space: Any, path: str) -> Any:
-        for part in path.split(".") if path else ():
-            space = self._attribute(space, part, ast.Name(part))
-        return space
-
-    def bind(self, function: ast.FunctionDef) -> None:
-        """Give the parameters of a function their defaults."""
-        arguments = function.args
-        if arguments.vararg or arguments.kwarg:
-            raise NeedsRunning(function, "it takes any arguments")
-        plain = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
-        defaults += arguments.defaults
-        for parameter, default in [
-            *zip(plain, defaults, strict=True),
-            *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
-        ]:
-            if default is None:
-                raise NeedsRunning(parameter, f"its argument '{parameter.arg}' has no default")
-            self.names[parameter.arg] = self.value(default)
-
-    def run(self, body: Sequence[ast.stmt]) -> tuple[Any, ...]:
-        """Evaluate statements up to the return; gives what is returned."""
-        for place, statement in enumerate(body):
-            self.line = statement.lineno
-            if isinstance(statement, ast.Return):
-                result = self.value(statement.value) if statement.value is not None else ()
-                return tuple(result) if isinstance(result, (tuple, list)) else (result,)
-            self._statement(statement, body[place + 1 :])
-        return ()
-
-    def _statement(self, statement: ast.stmt, after: Sequence[ast.stmt]) -> None:
-        self.line = statement.lineno
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            self._assign(statement)
-        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            if statement.target.id not in self.names:
-                raise NeedsRunning(statement, f"'{statement.target.id}' is not known here")
-            self._before = next_call_number()
-            value = self._operation(
-                statement.op, self.names[statement.target.id], self.value(statement.value), statement
-            )
-            self._store(statement.target, value)
-        elif isinstance(statement, ast.If):
-            self._if(statement, after)
-        elif isinstance(statement, ast.Expr):
-            self.value(statement.value)
-        elif not isinstance(statement, ast.Pass):
-            raise NeedsRunning(statement, f"there is a statement '{type(statement).__name__.lower()}'")
-
-    def _if(self, statement: ast.If, after: Sequence[ast.stmt]) -> None:
-        """A condition: on a node, both branches are evaluated and joined, as tracing does."""
-        test = self._condition(statement.test)
-        written = writes([*statement.body, *statement.orelse])
-        if not all(name.isidentifier() for name in written):
-            raise NeedsRunning(statement, "a branch writes something other than a variable")
-        later = reads(*after) | self._read_later
-        outputs = [name for name in written if name in later]
-        names = (*outputs, *(name for name in written if name not in outputs))
-
-        def branch(statements: Sequence[ast.stmt]) -> Callable[[], None]:
-            def evaluate() -> None:
-                before, self._read_later = self._read_later, later
-                for place, inner in enumerate(statements):
-                    if isinstance(inner, ast.Return):
-                        raise NeedsRunning(inner, "there is a return inside a condition")
-                    self._statement(inner, statements[place + 1 :])
-                self._read_later = before
-
-            return evaluate
-
-        def get_state() -> tuple[Any, ...]:
-            return tuple(self.names.get(name, conditions.undefined(name)) for name in names)
-
-        def set_state(state: tuple[Any, ...]) -> None:
-            for name, value in zip(names, state, strict=True):
-                if conditions.defined(value):
-                    self.names[name] = value
-                else:
-                    self.names.pop(name, None)
-
-        conditions.if_statement(
-            test, branch(statement.body), branch(statement.orelse), get_state, set_state, names, len(outputs)
-        )
-
-    def _condition(self, node: ast.expr) -> Any:
+    def condition(self, node: ast.expr) -> Any:
         """A value that decides: a node, or something plain."""
         value = self.value(node)
-        if not isinstance(value, (DataNode, bool, int, float, str, tuple, list, dict, np.generic, type(None))):
+        if not isinstance(value, (DataNode, *_PLAIN)):
             raise NeedsRunning(node, f"a {type(value).__name__} decides something")
         return value
+
+    def items(self, node: ast.expr) -> Iterator[Any]:
+        """The items that a loop goes over."""
+        found = self.value(node)
+        if not isinstance(found, (*_SEQUENCES, dict)):
+            raise NeedsRunning(node, f"a loop goes over a {type(found).__name__}")
+        for item in list(found):
+            self.step(node)
+            yield item
 
     def _logical(self, node: ast.BoolOp) -> Any:
         """``and`` and ``or``, where the right side is evaluated for those samples alone that need it."""
         join = conditions.and_ if isinstance(node.op, ast.And) else conditions.or_
-        result = self._condition(node.values[0])
+        result = self.condition(node.values[0])
         for operand in node.values[1:]:
-            result = join(result, functools.partial(self._condition, operand))
-        return self._placed(result)
-
-    def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
-        if statement.value is None:
-            return
-        self._before = next_call_number()
-        value = self.value(statement.value)
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for target in targets[::-1]:
-            self._store(target, value)
-
-    def _store(self, target: ast.expr, value: Any) -> None:
-        if isinstance(target, ast.Name):
-            self.names[target.id] = value
-            if isinstance(value, (tuple, list)) and value and all(isinstance(item, DataNode) for item in value):
-                self._suggest(value[0], (target.id,))
-            elif isinstance(value, DataNode):
-                self._suggest(value, (target.id,))
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            if not isinstance(value, (tuple, list)) or len(value) != len(target.elts):
-                raise ValueError(f"takes {len(target.elts)} values apart")
-            for item, each in zip(target.elts, value, strict=True):
-                self._store(item, each)
-            names = tuple(item.id if isinstance(item, ast.Name) else "_" for item in target.elts)
-            if len({id(item.source) for item in value if isinstance(item, DataNode)}) == 1 and isinstance(
-                value[0], DataNode
-            ):
-                if value[0].source.number > self._before:
-                    value[0].source.suggested = ""
-                self._suggest(value[0], names)
-        else:
-            raise NeedsRunning(target, "a value goes to something other than a variable")
-
-    def _suggest(self, node: DataNode, names: tuple[str, ...]) -> None:
-        """Name a node after the variable that takes it from the call that makes it."""
-        if not node.source.suggested and node.source.number > self._before:
-            node.source.suggested = node_name(names)
+            result = join(result, functools.partial(self.condition, operand))
+        return self.placed(result)
 
     def keywords(self, items: Iterable[ast.keyword]) -> dict[str, Any]:
         """The keyword arguments of a call."""
@@ -316,10 +157,13 @@ class Evaluator:
                     return _BUILTINS[node.id]
                 raise NeedsRunning(node, f"'{node.id}' is not known here")
             case ast.Attribute():
-                return self._attribute(self.value(node.value), node.attr, node)
+                return attribute(self.value(node.value), node.attr, node)
             case ast.Tuple() | ast.List():
-                items = [self.value(item) for item in node.elts]
-                return tuple(items) if isinstance(node, ast.Tuple) else items
+                items = self._positional(node.elts)
+                if isinstance(node, ast.Tuple):
+                    return tuple(items)
+                self._before = next_call_number()  # nodes in a list are not named after what takes the list
+                return items
             case ast.Dict():
                 if any(key is None for key in node.keys):
                     raise NeedsRunning(node, "a dictionary is made out of others")
@@ -329,25 +173,64 @@ class Evaluator:
             case ast.BoolOp():
                 return self._logical(node)
             case ast.IfExp():
-                test = self._condition(node.test)
+                test = self.condition(node.test)
                 branches = functools.partial(self.value, node.body), functools.partial(self.value, node.orelse)
-                return self._placed(conditions.if_expression(test, *branches))
+                return self.placed(conditions.if_expression(test, *branches))
             case ast.BinOp():
-                return self._operation(node.op, self.value(node.left), self.value(node.right), node)
+                return self.operation(node.op, self.value(node.left), self.value(node.right), node)
             case ast.UnaryOp():
                 return self._unary(node)
-            case ast.Compare() if len(node.ops) == 1 and type(node.ops[0]) in _COMPARED:
-                left, right = self.value(node.left), self.value(node.comparators[0])
-                return self._checked(_COMPARED[type(node.ops[0])], node, left, right)
+            case ast.Compare():
+                return self._compared(node, self.value(node.left), 0)
+            case ast.ListComp() | ast.GeneratorExp():
+                return self._comprehension(node)
             case ast.Subscript():
-                return self._placed(operator.getitem(self._indexed(node), self._index(node.slice)))
+                return self.placed(operator.getitem(self._indexed(node), self._index(node.slice)))
             case ast.Call():
                 return self._call(node)
         raise NeedsRunning(node, f"there is an expression of the kind '{type(node).__name__.lower()}'")
 
+    def _compared(self, node: ast.Compare, left: Any, place: int) -> Any:
+        """A comparison, or several joined by ``and``."""
+        kind, right = type(node.ops[place]), self.value(node.comparators[place])
+        if kind in (ast.Is, ast.IsNot) and (left is None or right is None):
+            result: Any = (left is right) == (kind is ast.Is)
+        elif kind in (ast.In, ast.NotIn) and isinstance(right, (*_SEQUENCES, dict)) and _is_plain(left, *right):
+            result = (left in right) == (kind is ast.In)
+        elif kind in (ast.Eq, ast.NotEq) and _is_plain(left, right):
+            result = (left == right) == (kind is ast.Eq)
+        elif kind in _COMPARED:
+            result = self._checked(_COMPARED[kind], node, left, right)
+        else:
+            raise NeedsRunning(node, "there is a comparison of a kind that is not known here")
+        if place + 1 == len(node.ops):
+            return result
+        return self.placed(conditions.and_(result, lambda: self._compared(node, right, place + 1)))
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+        before, result = dict(self.names), []
+
+        def turn(depth: int) -> None:
+            if depth == len(node.generators):
+                result.append(self.value(node.elt))
+                return
+            generator = node.generators[depth]
+            for item in self.items(generator.iter):
+                self.store(generator.target, item)
+                tests = [self.condition(test) for test in generator.ifs]
+                if any(isinstance(test, DataNode) for test in tests):
+                    raise NeedsRunning(node, "a node decides in a comprehension")
+                if all(tests):
+                    turn(depth + 1)
+
+        turn(0)
+        self.names = before
+        self._before = next_call_number()
+        return result
+
     def _indexed(self, node: ast.Subscript) -> Any:
         value = self.value(node.value)
-        if not isinstance(value, (DataNode, tuple, list, dict)):
+        if not isinstance(value, (DataNode, *_SEQUENCES, dict)):
             raise NeedsRunning(node, "something other than a node is indexed")
         return value
 
@@ -360,16 +243,20 @@ class Evaluator:
 
     def _unary(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
-            return self._placed(conditions.not_(self._condition(node.operand)))
+            return self.placed(conditions.not_(self.condition(node.operand)))
         value = self.value(node.operand)
         return self._checked(_UNARY[type(node.op)], node, value)
 
-    def _operation(self, sign: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
+    def operation(self, sign: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
         function = _BINARY.get(type(sign))
         if function is None:
             raise NeedsRunning(node, "there is an operator that nodes do not have")
+        if isinstance(sign, ast.Add) and type(left) is type(right) and isinstance(left, (list, tuple)):
+            if len(left) + len(right) > _MOST_ITEMS:
+                raise NeedsRunning(node, "a list grows without end")
+            return left + right
         plain = not isinstance(left, DataNode) and not isinstance(right, DataNode)
-        if plain and isinstance(sign, (ast.Pow, ast.LShift)) and not (_is_small(left) and _is_small(right)):
+        if plain and isinstance(sign, (ast.Pow, ast.LShift)) and not (is_small(left) and is_small(right)):
             raise NeedsRunning(node, "there is a large number")
         return self._checked(function, node, left, right)
 
@@ -378,76 +265,58 @@ class Evaluator:
         for operand in operands:
             if not isinstance(operand, (DataNode, ScalarConstant, bool, int, float, np.generic, np.ndarray)):
                 raise NeedsRunning(node, f"there is an operation on a {type(operand).__name__}")
-        return self._placed(function(*operands))
-
-    def _attribute(self, value: Any, name: str, node: ast.AST) -> Any:
-        if isinstance(value, _Namespace):
-            inner = value.names.get("")
-            if inner is None:
-                if name in value.names:
-                    return value.names[name]
-            elif not name.startswith("__"):
-                found = getattr(inner, name, None)
-                if isinstance(found, ModuleType) and found.__name__.startswith("dali_lab.fn."):
-                    return _Namespace(f"{value.path}.{name}", {"": found})
-                elif found is not None and _is_public(inner, found, f"{value.path}.{name}".rpartition(".fn.")[2]):
-                    return found
-            raise NeedsRunning(node, f"{value.path} has no '{name}' that is known here")
-        if isinstance(value, PythonReference):
-            if value.name is None:
-                raise NeedsRunning(node, f"{value.text} is no module")
-            return PythonReference(f"{value.name}{name}" if value.name.endswith(":") else f"{value.name}.{name}")
-        methods = _NODE_METHODS if isinstance(value, DataNode) else _CONSTANT_METHODS
-        if isinstance(value, (DataNode, ScalarConstant)) and name in methods:
-            return getattr(value, name)
-        if isinstance(value, type) and issubclass(value, types._NamedEnum) and name in value.__members__:
-            return value[name]
-        raise NeedsRunning(node, f"there is '.{name}' of a {type(value).__name__}")
+        return self.placed(function(*operands))
 
     def _call(self, node: ast.Call) -> Any:
         function = self.value(node.func)
-        if any(isinstance(item, ast.Starred) for item in node.args):
-            raise NeedsRunning(node, "arguments come from a list")
-        arguments = [self.value(item) for item in node.args]
+        arguments = self._positional(node.args)
         keywords = self.keywords(node.keywords)
         self.line = node.lineno
         if isinstance(function, _NewAxis) or function in (types.Constant, types.ScalarConstant):
-            return self._placed(function(*arguments, **keywords))
+            return self.placed(function(*arguments, **keywords))
         if isinstance(function, PythonReference) or not callable(function):
             name = getattr(node.func, "id", getattr(node.func, "attr", "something"))
+            if isinstance(function, PythonReference) and isinstance(node.func, ast.Name) and name in self.functions:
+                self.step(node)
+                return self.call_function(self.functions[name], arguments, keywords)
             raise NeedsRunning(node, f"'{name}' is called, which is no operator")
-        if function is np.zeros and not _is_small_shape(arguments[0] if arguments else keywords.get("shape")):
-            raise NeedsRunning(node, "there is a large array")
-        if function in (list, tuple) and sum(isinstance(item, (tuple, list)) for item in arguments) != len(arguments):
-            raise NeedsRunning(node, "a list is made of something that is none")
-        return self._placed(function(*arguments, **keywords))
+        self._check_call(function, arguments, keywords, node)
+        return self.placed(function(*arguments, **keywords))
 
-    def _placed(self, value: Any) -> Any:
+    def _positional(self, items: Iterable[ast.expr]) -> list[Any]:
+        result: list[Any] = []
+        for item in items:
+            if isinstance(item, ast.Starred):
+                several = self.value(item.value)
+                if not isinstance(several, _SEQUENCES):
+                    raise NeedsRunning(item, "arguments come from something other than a list")
+                result.extend(several)
+            else:
+                result.append(self.value(item))
+        return result
+
+    @staticmethod
+    def _check_call(function: Any, arguments: list[Any], keywords: dict[str, Any], node: ast.Call) -> None:
+        """Refuse what would take long or much memory."""
+        if function is np.zeros and not is_small_shape(arguments[0] if arguments else keywords.get("shape")):
+            raise NeedsRunning(node, "there is a large array")
+        if function in (list, tuple, len) and not all(isinstance(item, (*_SEQUENCES, dict)) for item in arguments):
+            raise NeedsRunning(node, "a list is made of something that is none")
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, list):
+            added = arguments[0] if function.__name__ == "extend" and arguments else ()
+            if not isinstance(added, _SEQUENCES) or len(owner) + len(added) > _MOST_ITEMS:
+                raise NeedsRunning(node, "a list grows without end")
+
+    def placed(self, value: Any) -> Any:
         """Say where the nodes that a call made were written."""
         for item in value if isinstance(value, (tuple, list)) else (value,):
             if isinstance(item, DataNode):
                 item.source.origin = f"line {self.line}"
-        if isinstance(value, np.ndarray) and value.size > _LARGEST:
+        if isinstance(value, np.ndarray) and value.size > LARGEST:
             raise ValueError("there is an array of more than a million numbers")
         return value
 
 
-def _is_small(value: Any) -> bool:
-    return isinstance(value, (bool, int, float)) and abs(value) <= 1024
-
-
-def _is_small_shape(shape: Any) -> bool:
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
-    if not all(isinstance(extent, int) and 0 <= extent <= _LARGEST for extent in extents) or len(extents) > 32:
-        return False
-    return prod(extents) <= _LARGEST
-
-
-def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
-    """Whether a name of ``fn``, ``types`` or ``math`` is one of its own, and not what it imports."""
-    if module is types:
-        is_type = isinstance(found, type) and issubclass(found, types._NamedEnum)
-        return is_type or found in (types.Constant, types.ScalarConstant) or isinstance(found, (str, int))
-    if module is math:
-        return getattr(found, "__module__", "") == math.__name__
-    return has_operator(operator_name)
+def _is_plain(*values: Any) -> bool:
+    return all(isinstance(value, (bool, int, float, str, type(None))) for value in values)

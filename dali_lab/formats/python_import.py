@@ -19,11 +19,12 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from dali_lab.errors import FormatError, nearest
 from dali_lab.formats import json_file
 from dali_lab.formats.files import PathLike, read_bytes
+from dali_lab.formats.python_names import STAND_INS
 from dali_lab.formats.python_static import decorator_of, parse
 from dali_lab.graph.graph import Graph
 
@@ -32,8 +33,6 @@ DEFAULT_TIMEOUT = 60.0
 _POLL = 0.05
 _MOST_OUTPUT = 2000
 _MOST_DEFAULT = 200
-STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": None}
-"""What constructors of pipeline classes are given where nobody says otherwise."""
 
 
 @dataclass(frozen=True)

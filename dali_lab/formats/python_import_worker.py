@@ -15,7 +15,8 @@ from typing import Any
 from dali_lab import compat
 from dali_lab.formats import json_file
 from dali_lab.formats.python_comments import with_comments
-from dali_lab.formats.python_import import STAND_INS, decoded
+from dali_lab.formats.python_import import decoded
+from dali_lab.formats.python_names import STAND_INS
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 

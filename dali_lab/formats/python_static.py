@@ -1,7 +1,8 @@
-"""Reads pipeline functions out of Python code without running it: calls of operators on constants and on each other.
+"""Reads pipelines out of Python code without running it: calls of operators on constants and on each other.
 
-What needs more than that (loops, helper functions, imports of other modules that compute something) must be traced in a
-process of its own, when a person agrees to run the file: :mod:`dali_lab.formats.python_import`.
+Conditions, loops over what is known, functions of the program, pipeline classes and ``with`` blocks are followed. What
+needs more than that (other modules that compute something, files) must be traced in a process of its own, when a person
+agrees to run the program: :mod:`dali_lab.formats.python_import`.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ from __future__ import annotations
 import ast
 import inspect
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from dali_lab.conditionals import ConditionStack
 from dali_lab.errors import DaliLabError, FormatError, nearest
 from dali_lab.formats.python_comments import with_comments
-from dali_lab.formats.python_evaluation import Evaluator, NeedsRunning
+from dali_lab.formats.python_execution import Interpreter
+from dali_lab.formats.python_names import STAND_INS, Definition, NeedsRunning
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import suggesting
+from dali_lab.pipeline import Pipeline
 
 _PACKAGES = ("dali_lab", "nvidia.dali")
 
@@ -59,33 +63,43 @@ def decorator_of(function: ast.AST) -> ast.expr | None:
 
 
 def read(text: str, name: str | None = None) -> Graph:
-    """The graph of a pipeline function, without running anything.
+    """The graph of a pipeline, without running anything.
 
     Parameters
     ----------
     name
-        Which function; needed if there are several.
+        Which function under ``pipeline_def``, class with ``define_graph``, or variable of a ``with`` block; needed if
+        there are several.
 
     Raises
     ------
     FormatError
-        If there is no such function, if its code is wrong, or if it must be run to know the graph.
+        If there is no such pipeline, if its code is wrong, or if it must be run to know the graph.
     """
     module = parse(text)
-    functions = {node.name: node for node in module.body if isinstance(node, ast.FunctionDef) and decorator_of(node)}
+    found = {key: statement for statement in module.body for key in _pipelines_of(statement)}
     if name is None:
-        if not functions:
-            raise FormatError("there is no function under @pipeline_def here; other styles must be run to be read")
-        if len(functions) > 1:
-            raise FormatError(f"there are several pipelines here: {', '.join(functions)}; choose one by its name")
-        name = next(iter(functions))
-    if name not in functions:
-        raise FormatError(f"there is no pipeline function '{name}'{nearest(name, functions)}")
-    function = functions[name]
-    evaluator = Evaluator()
+        if not found:
+            raise FormatError("there is no pipeline here that can be read; other styles must be run to be read")
+        if len(found) > 1:
+            raise FormatError(f"there are several pipelines here: {', '.join(found)}; choose one by its name")
+        name = next(iter(found))
+    if name not in found:
+        raise FormatError(f"there is no pipeline '{name}'{nearest(name, found)}")
+    interpreter = Interpreter()
     try:
-        evaluator.look_around(module)
-        return with_comments(_define(evaluator, function), text)
+        with warnings.catch_warnings(), suggesting(""):
+            warnings.simplefilter("ignore")
+            match found[name]:
+                case ast.FunctionDef() as function:
+                    graph = _of_function(interpreter, module, function)
+                case ast.ClassDef() as definition:
+                    graph = _of_class(interpreter, module, definition)
+                case ast.With() as block:
+                    graph = _of_block(interpreter, module, block)
+                case _:
+                    raise AssertionError("a pipeline of no known style")
+        return with_comments(graph, text)
     except NeedsRunning as error:
         raise FormatError(
             f"line {error.line}: {error.reason}; to read this program it must be run, so agree to that if you trust it"
@@ -94,23 +108,39 @@ def read(text: str, name: str | None = None) -> Graph:
         raise
     except DaliLabError as error:
         error.origin = None
-        raise FormatError(f"line {evaluator.line}: {error}") from error
+        raise FormatError(f"line {interpreter.line}: {error}") from error
     except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, NotImplementedError) as error:
-        raise FormatError(f"line {evaluator.line}: {error}") from error
+        raise FormatError(f"line {interpreter.line}: {error}") from error
     except RecursionError as error:
         raise FormatError("this is nested too deeply to be read") from error
 
 
-def _define(evaluator: Evaluator, function: ast.FunctionDef) -> Graph:
-    from dali_lab.conditionals import ConditionStack
-    from dali_lab.pipeline import Pipeline
+def _pipelines_of(statement: ast.stmt) -> list[str]:
+    """The names of the pipelines that a statement of a module defines."""
+    match statement:
+        case ast.FunctionDef():
+            return [statement.name] if decorator_of(statement) is not None else []
+        case ast.ClassDef():
+            return [statement.name] if _method(statement, "define_graph") is not None else []
+        case ast.With(items=[ast.withitem(context_expr=ast.Name(id=name), optional_vars=None)]):
+            return [name]
+        case ast.With(items=[ast.withitem(context_expr=ast.Call(), optional_vars=ast.Name(id=name))]):
+            return [name]
+    return []
 
+
+def _method(definition: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    return next((item for item in definition.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
+
+
+def _of_function(interpreter: Interpreter, module: ast.Module, function: ast.FunctionDef) -> Graph:
+    interpreter.look_around(module.body)
     decorator = decorator_of(function)
     settings: dict[str, Any] = {}
     if isinstance(decorator, ast.Call):
         if decorator.args:
             raise NeedsRunning(decorator, "pipeline_def takes names of arguments alone")
-        settings = evaluator.keywords(decorator.keywords)
+        settings = interpreter.keywords(decorator.keywords)
     conditionals = bool(settings.pop("enable_conditionals", False))
     settings.pop("debug", None)
     accepted = inspect.signature(Pipeline.__init__).parameters
@@ -119,16 +149,62 @@ def _define(evaluator: Evaluator, function: ast.FunctionDef) -> Graph:
         raise FormatError(
             f"line {function.lineno}: pipeline_def has no argument '{unknown[0]}'{nearest(unknown[0], accepted)}"
         )
-    with warnings.catch_warnings(), suggesting(""):
-        warnings.simplefilter("ignore")
-        pipeline = Pipeline(**{"batch_size": 1, **settings})
-        if conditionals:
-            pipeline._condition_stack = ConditionStack()
-        with pipeline:
-            evaluator.bind(function)
-            outputs = evaluator.run(function.body)
-            pipeline.set_outputs(*outputs)
-        graph = pipeline.graph
+
+    def define() -> tuple[Any, ...]:
+        result = interpreter.call_function(function, (), {})
+        return result if isinstance(result, tuple) else () if result is None else (result,)
+
+    return _defined(settings, define, conditionals)
+
+
+def _of_class(interpreter: Interpreter, module: ast.Module, definition: ast.ClassDef) -> Graph:
+    interpreter.look_around(module.body)
+    constructor, define_graph = _method(definition, "__init__"), _method(definition, "define_graph")
+    bases = [getattr(base, "id", getattr(base, "attr", "")) for base in definition.bases]
+    if bases != ["Pipeline"] or constructor is None or define_graph is None:
+        raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
+    instance, made = interpreter.construct(constructor, STAND_INS)
+
+    def define() -> tuple[Any, ...]:
+        result = interpreter.call_function(define_graph, [instance], {})
+        return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+
+    return _defined(made.settings, define)
+
+
+def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> Graph:
+    place = module.body.index(block)
+    interpreter.look_around(module.body[:place])
+    item = block.items[0]
+    made = interpreter.value(item.context_expr)
+    if not isinstance(made, Definition):
+        raise NeedsRunning(block, "what is entered here is no Pipeline")
+    if item.optional_vars is not None:
+        interpreter.store(item.optional_vars, made)
+
+    def define() -> tuple[Any, ...]:
+        interpreter.block(block.body)
+        for statement in module.body[place + 1 :]:
+            match statement:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr="set_outputs"))):
+                    if interpreter.names.get(owner) is made:
+                        interpreter.block([statement])
+        outputs: tuple[Any, ...] | None = made.outputs
+        if outputs is None:
+            raise NeedsRunning(block, "set_outputs is not called")
+        return outputs
+
+    return _defined(made.settings, define)
+
+
+def _defined(settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]], conditionals: bool = False) -> Graph:
+    """The graph of a pipeline whose operators are called by a function, which gives the outputs."""
+    pipeline = Pipeline(**{"batch_size": 1, **settings})
+    if conditionals:
+        pipeline._condition_stack = ConditionStack()
+    with pipeline:
+        pipeline.set_outputs(*define())
+    graph = pipeline.graph
     return graph.replaced(pipeline=_stored(graph.pipeline, settings))
 
 

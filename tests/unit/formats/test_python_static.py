@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dali_lab
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code, python_static
+from dali_lab.formats import python_code, python_import, python_static
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph
 from tests.unit.formats.strategies import finished_graphs
@@ -87,7 +87,7 @@ def test_a_script_as_people_write_it() -> None:
     ("name", "words"),
     [
         (None, "several pipelines here: first, second"),
-        ("second", "line 26: there is a statement 'for'; to read this program it must be run"),
+        ("second", "line 26: 'listdir' is called, which is no operator; to read this program it must be run"),
         ("frist", "did you mean 'first'"),
     ],
 )
@@ -97,9 +97,9 @@ def test_what_cannot_be_read_says_why(name: str | None, words: str) -> None:
 
 
 HEAD = """\
-from dali_lab import fn, math, pipeline_def, types
-import numpy as np
-import os
+from dali_lab import Pipeline, fn, math, pipeline_def, types; import numpy as np, os
+def endless(x): return endless(x)
+def twice(x): return [x.extend(x) for _ in range(99)]
 @pipeline_def(batch_size=1)
 def p():
 """
@@ -121,7 +121,16 @@ def p():
         "np.load('x')",
         "types.Constant(1).__class__",
         "fn.external_source().source.pipeline",
-        "[x for x in (1, 2)]",
+        "[x for x in range(10 ** 9)]",
+        "[0 for x in range(9999) for y in range(9999)]",
+        "[x for x in 'text']",
+        "[fn] + [os]; y = [].__class__",
+        "list(range(10 ** 12))",
+        "tuple(open('x') for _ in range(2))",
+        "'x' in os.environ",
+        "endless(1)",
+        "twice([0])",
+        "Pipeline.__init__",
         "(lambda: 1)()",
         "f'{1}'",
         "10 ** 10 ** 10",
@@ -131,7 +140,7 @@ def p():
     ],
 )
 def test_nothing_else_is_evaluated(line: str) -> None:
-    with pytest.raises(FormatError, match="line 6"):
+    with pytest.raises(FormatError, match=r"line [236]"):
         python_static.read(f"{HEAD}    x = {line}\n    return fn.external_source()")
 
 
@@ -174,3 +183,90 @@ def test_names_do_not_leak_from_the_caller() -> None:
     graph = python_static.read(f"{HEAD}    return fn.flip(fn.external_source())")
     assert list(graph.nodes) == ["external_source", "flip"]
     assert "suggesting" in dir(sys.modules[dali_lab.graph.naming.__name__])
+
+
+STYLES = """
+from nvidia.dali import Pipeline, fn, ops, pipeline_def, types
+import nvidia.dali.ops.readers as readers
+SIZES = [10, 15, 20]
+
+def turned(images, angle, mode="some"):
+    if mode == "some" and angle is not None:
+        result = fn.rotate(images, angle=angle)
+        return result
+    return fn.flip(images)
+
+def chosen(images, flag):
+    if flag:
+        return images + 1
+    elif not flag and 0 < fn.random.uniform(range=(-1, 2)) <= 1:
+        brighter = images * 2
+        return fn.cast(brighter, dtype=types.INT32)
+    return fn.cast(images, dtype=types.INT32)
+
+@pipeline_def(batch_size=2, enable_conditionals=True)
+def function(count=2):
+    files, labels = fn.readers.file(file_root="x", name="reader")
+    images = fn.decoders.image(files)
+    views = []
+    for number, size in enumerate(SIZES):
+        if size == 15:
+            continue
+        if number > count:
+            break
+        views.append(fn.resize(images, size=size + number))
+    crops = [fn.crop(view, crop=(2, 2)) for view in views if len(views) > 0]
+    flag = fn.random.coin_flip(dtype=types.BOOL)
+    both = [images] + crops
+    for _ in range(2):
+        if flag:
+            labels = labels + 1
+    parts = (chosen(images, flag), turned(images, 3.0), turned(images, None))
+    return *both, *parts, labels
+
+class Old(Pipeline):
+    def __init__(self, batch_size, num_threads, device_id, seed=3):
+        super(Old, self).__init__(batch_size, num_threads, device_id, seed=seed)
+        self.input = readers.File(file_root="y")
+        self.decode = ops.ImageDecoder(device="cpu")
+        self.size = (3, 4)
+        self.resize = ops.Resize(size=self.size)
+
+    def define_graph(self):
+        jpegs, labels = self.input(name="Reader")
+        images = self.decode(jpegs)
+        images = self.resize(images)
+        return [images, labels]
+
+outer = Pipeline(batch_size=5, num_threads=1, device_id=None)
+with outer:
+    jpegs, labels = fn.readers.file(file_root="z")
+    outer.set_outputs(fn.decoders.image(jpegs), labels)
+
+with Pipeline(3, 1, None, seed=4) as inner:
+    numbers = fn.external_source(name="numbers")
+inner.set_outputs(numbers + 1)
+"""
+
+
+@pytest.mark.parametrize("name", ["function", "Old", "outer", "inner"])
+def test_other_styles_are_read_as_they_are_traced(name: str) -> None:
+    read, run = python_static.read(STYLES, name), python_import.trace_text(STYLES, name)
+    assert read == run
+    assert list(read.nodes) == list(run.nodes)
+    assert read.pipeline == run.pipeline
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("for _ in range(2):\n        if flag:\n            return flag\n    return flag", "a return inside a loop"),
+        ("for _ in range(2):\n        if flag:\n            break\n    return flag", "the end of a loop"),
+        ("while flag:\n        pass\n    return flag", "a statement 'while'"),
+        ("return [flag for _ in range(2) if flag][0]", "a node decides in a comprehension"),
+    ],
+)
+def test_what_depends_on_samples_is_not_decided_here(body: str, words: str) -> None:
+    code = HEAD.replace("batch_size=1", "batch_size=1, enable_conditionals=True")
+    with pytest.raises(FormatError, match=words):
+        python_static.read(f"{code}    flag = fn.random.coin_flip(dtype=types.BOOL)\n    {body}")

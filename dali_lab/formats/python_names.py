@@ -1,0 +1,201 @@
+"""What names mean in a pipeline definition that is read without being run: operators, types and constants alone.
+
+There is no way from them to a file, a module or a builtin that does anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from math import prod
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from dali_lab import fn, math, ops, types
+from dali_lab.data_node import DataNode, newaxis
+from dali_lab.formats.values import PythonReference
+from dali_lab.ops import OperatorObject
+from dali_lab.schema.registry import has_operator
+from dali_lab.types import ScalarConstant
+
+LARGEST = 1_000_000
+STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": None}
+"""What constructors of pipeline classes are given where nobody says otherwise."""
+_PACKAGES = ("dali_lab", "nvidia.dali")
+_NODE_METHODS = ("gpu", "cpu", "shape", "property", "source_info")
+_CONSTANT_METHODS = tuple(name for name in vars(ScalarConstant) if not name.startswith("_"))
+_LIST_METHODS = ("append", "extend")
+_NUMPY = (
+    "array", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bool_", "zeros", "pi", "e", "inf", "nan",
+)  # fmt: skip
+
+
+class NeedsRunning(Exception):
+    """Code that says something only when it is run."""
+
+    def __init__(self, node: ast.AST, reason: str) -> None:
+        self.line = getattr(node, "lineno", 0)
+        self.reason = reason
+        super().__init__(reason)
+
+
+class Namespace:
+    """A package or module, as far as its names may be used."""
+
+    def __init__(self, path: str, names: dict[str, Any]) -> None:
+        self.path = path
+        self.names = names
+
+
+class Definition:
+    """What ``Pipeline(…)`` gives: settings, and the outputs once they are set.
+
+    Raises
+    ------
+    TypeError
+        If ``Pipeline`` does not take the arguments.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        from dali_lab.pipeline import Pipeline
+
+        self.settings = dict(inspect.signature(Pipeline).bind(*arguments, **settings).arguments)
+        self.outputs: tuple[Any, ...] | None = None
+
+    def set_outputs(self, *outputs: Any) -> None:
+        """Keep the outputs."""
+        self.outputs = outputs
+
+
+class Instance:
+    """An object of a pipeline class in the program: its attributes."""
+
+    def __init__(self) -> None:
+        self.attributes: dict[str, Any] = {}
+
+
+def package(path: str) -> Namespace:
+    """NVIDIA DALI's package, or this one."""
+    parts = {
+        "fn": Namespace(f"{path}.fn", {"": fn}),
+        "ops": Namespace(f"{path}.ops", {"": ops}),
+        "types": Namespace(f"{path}.types", {"": types}),
+        "math": Namespace(f"{path}.math", {"": math}),
+        "newaxis": newaxis,
+        "pipeline_def": None,
+        "Pipeline": Definition,
+    }
+    return Namespace(path, {**parts, "pipeline": Namespace(f"{path}.pipeline", parts)})
+
+
+def _root(path: str) -> str | None:
+    return next((each for each in _PACKAGES if path == each or path.startswith(f"{each}.")), None)
+
+
+def imported_module(path: str, name: str | None) -> tuple[str, Any]:
+    """What ``import path as name`` binds: the name, and what it stands for."""
+    root = _root(path)
+    if path == "numpy":
+        return name or "numpy", Namespace("numpy", {key: getattr(np, key) for key in _NUMPY})
+    if root is None:
+        return name or path.split(".")[0], PythonReference(f"{path}:", path)
+    if name is not None:
+        try:
+            return name, _member(package(root), path[len(root) :].strip("."))
+        except NeedsRunning:
+            return name, PythonReference(f"{path}:", path)
+    whole = package(root)
+    return root.split(".")[0], whole if "." not in root else Namespace("nvidia", {"dali": whole})
+
+
+def imported_name(module: str, name: str, level: int) -> Any:
+    """What ``from module import name`` binds."""
+    root = _root(module)
+    if root is not None and not level:
+        try:
+            return _member(package(root), f"{module[len(root) :].strip('.')}.{name}".strip("."))
+        except NeedsRunning:
+            # Something else of the package, such as an iterator; it matters only if the pipeline uses it.
+            return PythonReference(f"{module}:{name}")
+    if module == "nvidia" and name == "dali":
+        return package("nvidia.dali")
+    if module == "numpy" and name in _NUMPY:
+        return getattr(np, name)
+    return PythonReference(f"{module}:{name}") if not level else PythonReference(None, name)
+
+
+def _member(space: Any, path: str) -> Any:
+    for part in path.split(".") if path else ():
+        space = attribute(space, part, ast.Name(part))
+    return space
+
+
+def attribute(value: Any, name: str, node: ast.AST) -> Any:
+    """``value.name``, where that is one of the things known here.
+
+    Raises
+    ------
+    NeedsRunning
+        If it is not.
+    """
+    if isinstance(value, Namespace):
+        found = _in_namespace(value, name)
+        if found is None:
+            raise NeedsRunning(node, f"{value.path} has no '{name}' that is known here")
+        return found
+    if isinstance(value, PythonReference):
+        if value.name is None:
+            raise NeedsRunning(node, f"{value.text} is no module")
+        return PythonReference(f"{value.name}{name}" if value.name.endswith(":") else f"{value.name}.{name}")
+    if isinstance(value, Instance) and name in value.attributes:
+        return value.attributes[name]
+    if isinstance(value, Definition) and name == "set_outputs":
+        return value.set_outputs
+    methods = {DataNode: _NODE_METHODS, ScalarConstant: _CONSTANT_METHODS, list: _LIST_METHODS}.get(type(value), ())
+    if name in methods:
+        return getattr(value, name)
+    if isinstance(value, type) and issubclass(value, types._NamedEnum) and name in value.__members__:
+        return value[name]
+    raise NeedsRunning(node, f"there is '.{name}' of a {type(value).__name__}")
+
+
+def _in_namespace(space: Namespace, name: str) -> Any:
+    inner = space.names.get("")
+    if inner is None:
+        return space.names.get(name)
+    if name.startswith("__"):
+        return None
+    found = getattr(inner, name, None)
+    if isinstance(found, ModuleType) and found.__name__.startswith(("dali_lab.fn.", "dali_lab.ops.")):
+        return Namespace(f"{space.path}.{name}", {"": found})
+    if found is not None and _is_public(inner, found, f"{space.path}.{name}".rpartition(".fn.")[2]):
+        return found
+    return None
+
+
+def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
+    """Whether a name of ``fn``, ``ops``, ``types`` or ``math`` is one of its own, and not what it imports."""
+    if module is types:
+        is_type = isinstance(found, type) and issubclass(found, types._NamedEnum)
+        return is_type or found in (types.Constant, types.ScalarConstant) or isinstance(found, (str, int))
+    if module is math:
+        return getattr(found, "__module__", "") == math.__name__
+    if isinstance(found, type):
+        return issubclass(found, OperatorObject) and found is not OperatorObject
+    return has_operator(operator_name)
+
+
+def is_small(value: Any) -> bool:
+    """Whether a number is one that powers and shifts may be made of."""
+    return isinstance(value, (bool, int, float)) and abs(value) <= 1024
+
+
+def is_small_shape(shape: Any) -> bool:
+    """Whether an array of this shape is made without a thought."""
+    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if not all(isinstance(extent, int) and 0 <= extent <= LARGEST for extent in extents) or len(extents) > 32:
+        return False
+    return prod(extents) <= LARGEST
