@@ -84,6 +84,27 @@ def encode(
 
 
 @kernel
+def transform_points(points: Array, counts: Array, matrices: Array, offsets: Array, out: Array) -> None:
+    """``matrices[i] @ point + offsets[i]`` for ``counts[i]`` points of ``float32[width]`` in each sample, one by one.
+
+    Products are added in the order of the coordinates, each rounded, and the offset last. One matrix, or one offset,
+    may stand for all samples.
+    """
+    rows, width = matrices.shape[1], matrices.shape[2]
+    source = target = 0
+    for i in range(counts.shape[0]):
+        matrix, offset = matrices[i % matrices.shape[0]], offsets[i % offsets.shape[0]]
+        for _ in range(counts[i]):
+            for row in range(rows):
+                total = points[source] * matrix[row, 0]
+                for column in range(1, width):
+                    total += points[source + column] * matrix[row, column]
+                out[target + row] = total + offset[row]
+            source += width
+            target += rows
+
+
+@kernel
 def mask_pixels(
     key: Any, highs: Array, masks: Array, shapes: Array, foreground: Array, exact: bool, values: Array, out: Array,
     like: Array,

@@ -53,7 +53,7 @@ template <class In, class Out> __device__ void transform_points(const TransformP
             const Divided at = divide(i, param.rows);
             float sum = 0.0f;
             for (int c = 0; c < param.width; ++c) {
-                sum = fmaf((float)widen(data[at.quotient * param.width + c]), matrix[at.rest * param.width + c], sum);
+                sum = sum + (float)widen(data[at.quotient * param.width + c]) * matrix[at.rest * param.width + c];
             }
             out[i] = saturate<Out>(sum + offset[at.rest]);
         }
