@@ -3,7 +3,13 @@ import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from '@jupyte
 import { graphIcon } from './icons';
 import { GraphPanel, type Surroundings } from './panel';
 
-export class GraphWidget extends DocumentWidget<GraphPanel> {}
+export class GraphWidget extends DocumentWidget<GraphPanel> {
+  override dispose(): void {
+    // The context goes before the content does.
+    if (!this.isDisposed) this.content.leave();
+    super.dispose();
+  }
+}
 
 export class GraphFactory extends ABCWidgetFactory<GraphWidget> {
   constructor(

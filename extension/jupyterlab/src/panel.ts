@@ -99,14 +99,24 @@ export class GraphPanel extends Widget {
     return this.transport?.state ?? null;
   }
 
+  /** The document is about to be closed: what was drawn last is written, and a shared kernel is left alone. */
+  leave(): void {
+    this.write();
+    const { sessionContext } = this.context;
+    const { session } = sessionContext;
+    if (!session?.kernel) return;
+    for (const { id, kernel } of sessionContext.sessionManager.running())
+      if (id !== session.id && kernel?.id === session.kernel.id)
+        sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
+  }
+
   override dispose(): void {
     if (this.isDisposed) return;
-    if (this.timer !== null) this.write();
+    if (this.timer !== null) clearTimeout(this.timer);
     for (const stop of this.stops) stop();
     this.handle?.dispose();
     this.handle = null;
     this.transport?.dispose();
-    this.keepSharedKernel();
     Signal.clearData(this);
     super.dispose();
   }
@@ -195,16 +205,6 @@ export class GraphPanel extends Widget {
     super.onActivateRequest(message);
     if (this.handle) this.handle.focus();
     else this.node.focus();
-  }
-
-  /** A notebook or another document that works in the same kernel goes on when this document is closed. */
-  private keepSharedKernel(): void {
-    const { sessionContext } = this.context;
-    const { session } = sessionContext;
-    if (!session?.kernel) return;
-    for (const { id, kernel } of sessionContext.sessionManager.running())
-      if (id !== session.id && kernel?.id === session.kernel.id)
-        sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
   }
 
   private get readOnly(): boolean {

@@ -1,15 +1,14 @@
 /** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel, KernelMessage } from '@jupyterlab/services';
+import type { Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
+import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
 
 /** How long a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
 const RETRY_MS = 2000;
-/** How long a comm may take to get a shell of its own in the kernel. */
-const SHELL_MS = 3000;
 const TARGET = 'dali_lab.session';
 /** Imports without a trace in the person's names or history. */
 const IMPORT = `__import__("dali_lab.studio.jupyter")`;
@@ -45,7 +44,7 @@ type StatusListener = (status: ConnectionStatus, detail?: string) => void;
 
 export class KernelTransport implements Transport {
   state: State = { status: 'connecting' };
-  private comm: Kernel.IComm | null = null;
+  private comm: KernelComm | null = null;
   private listeners = new Set<Listener>();
   private statusListeners = new Set<StatusListener>();
   private attempt = 0;
@@ -138,33 +137,25 @@ export class KernelTransport implements Transport {
       this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
       return;
     }
-    const comm = kernel.createComm(TARGET);
-    await ownShell(kernel, comm);
-    if (attempt !== this.attempt) {
-      comm.dispose();
-      return;
-    }
-    comm.onMsg = (message: KernelMessage.ICommMsgMsg): void => {
-      const buffers = (message.buffers ?? []).map(bytesOf);
-      this.deliver(this.hooks.incoming(message.content.data as unknown as Message), buffers);
-    };
-    comm.onClose = (): void => {
-      if (this.comm !== comm) return;
-      this.comm = null;
-      this.set({
-        status: 'disconnected',
-        detail: this.trans.__('The session in the kernel ended.'),
-        remedy: 'restart',
-      });
-    };
-    const start = {
+    const comm = new KernelComm(kernel, TARGET, {
+      message: (data, buffers) => this.deliver(this.hooks.incoming(data as unknown as Message), buffers),
+      closed: () => {
+        if (this.comm !== comm) return;
+        this.comm = null;
+        this.set({
+          status: 'disconnected',
+          detail: this.trans.__('The session in the kernel ended.'),
+          remedy: 'restart',
+        });
+      },
+    });
+    this.comm = comm;
+    const start = (): Start => ({
       document: this.hooks.start() as unknown as JSONObject,
       title: this.hooks.title(),
       read_only: this.hooks.readOnly(),
-    };
-    comm.open(start);
-    this.comm = comm;
-    this.set({ status: 'connected' });
+    });
+    if (await comm.open(start)) this.set({ status: 'connected' });
   }
 
   private onKernel(): void {
@@ -257,19 +248,8 @@ export class KernelTransport implements Transport {
 
   /** Lets go of the comm; with `tell`, the kernel hears of it. */
   private drop(tell: boolean): void {
-    const comm = this.comm;
+    this.comm?.close(tell);
     this.comm = null;
-    if (!comm || comm.isDisposed) return;
-    comm.onMsg = (): void => undefined;
-    comm.onClose = (): void => undefined;
-    if (tell && this.context.session?.kernel) {
-      // The kernel may be gone already: then there is nobody to tell.
-      try {
-        comm.close();
-      } catch {
-        comm.dispose();
-      }
-    } else comm.dispose();
   }
 
   private deliver(message: Message, buffers: Bytes[] = []): void {
@@ -300,17 +280,4 @@ async function prepare(kernel: Kernel.IKernelConnection, trans: TranslationBundl
   return /No module named .dali_lab/.test(content.evalue)
     ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
     : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
-}
-
-/** Waits for the shell that a comm gets in kernels that have several: messages over two shells overtake each other. */
-async function ownShell(kernel: Kernel.IKernelConnection, comm: Kernel.IComm): Promise<void> {
-  const { subshellStarted } = comm as Kernel.IComm & { subshellStarted?: Promise<void> };
-  if (!kernel.supportsSubshells || !subshellStarted) return;
-  const patience = new Promise<void>((resolve) => setTimeout(resolve, SHELL_MS));
-  await Promise.race([subshellStarted.catch(() => undefined), patience]);
-}
-
-function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {
-  if (buffer instanceof ArrayBuffer || buffer instanceof DataView) return buffer;
-  return new DataView(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength);
 }
