@@ -1,0 +1,135 @@
+"""The code for GPUs, run over a stand-in for CuPy: calls, types of arguments, lifetimes. No GPU takes part."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import Pipeline, fn, types
+from dali_lab.device import cuda
+from dali_lab.executor import placement
+from dali_lab.kernels.cuda import nvrtc
+from dali_lab.kernels.cuda.kernel import Variant
+from dali_lab.plugin import cuda as user_kernels
+from tests.gpu import cupy_stand_in
+
+pytestmark = pytest.mark.skipif(
+    not any(map(shutil.which, ("g++", "clang++", "c++"))), reason="the stand-in needs a C++ compiler"
+)
+
+
+@pytest.fixture
+def device(monkeypatch: pytest.MonkeyPatch) -> cuda.CudaDevice:
+    stand_in = cupy_stand_in.module()
+    monkeypatch.setitem(sys.modules, "cupy", stand_in)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", stand_in.cuda)
+    monkeypatch.setattr(cuda, "_decodes", lambda device: False)
+    monkeypatch.setattr(nvrtc, "target", lambda major, minor: f"sm_{major}{minor}")
+
+    def cubin(variant: Variant, architecture: str) -> bytes:
+        assert architecture == "sm_90"
+        number = str(len(cupy_stand_in.Module.variants)).encode()
+        cupy_stand_in.Module.variants[number] = variant
+        return number
+
+    monkeypatch.setattr(nvrtc, "cubin", cubin)
+    made = cuda.CudaDevice(0)
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: made)
+    return made
+
+
+def _pipeline(gpu: str) -> Pipeline:
+    rng = np.random.default_rng(3)
+    pictures = [rng.integers(0, 255, (30 + k, 40, 3)).astype(np.uint8) for k in range(4)]
+    pipeline = Pipeline(4, 2, 0, seed=7, gpu=gpu)
+    with pipeline:
+        images = fn.external_source(source=lambda: pictures, layout="HWC")
+        images = fn.random_resized_crop(images.gpu() if gpu == "require" else images, size=(16, 20))
+        images = fn.rotate(images, angle=fn.random.uniform(range=(-20.0, 20.0)), keep_size=True, fill_value=0)
+        pipeline.set_outputs(fn.crop_mirror_normalize(images, mean=[120.0], std=[60.0]), images)
+    return pipeline
+
+
+def test_a_pipeline_gives_what_the_cpu_gives(device: cuda.CudaDevice) -> None:
+    ours, theirs = _pipeline("require"), _pipeline("never")
+    for _ in range(6):
+        for own, other in zip(ours.run(), theirs.run(), strict=True):
+            assert (own.as_cpu().as_array() == other.as_array()).all()
+    statistics = ours.executor_statistics()
+    assert any(row.get("gpu_seconds", 0) > 0 for row in statistics.values())
+    ours.close()
+    del own
+    device.arena.trim()
+    assert device.arena.held == sum(block.nbytes - 256 for block in device.runtime.memory.values())
+
+
+def test_outputs_are_handed_over_without_a_copy(device: cuda.CudaDevice) -> None:
+    pipeline = _pipeline("require")
+    tensor = pipeline.run()[1].as_tensor()
+    expected = np.array(tensor.as_cpu())
+    interface = tensor.__cuda_array_interface__
+    assert interface["data"][0] in range(*_span(device)) and interface["stream"] > 1
+    assert tensor.__dlpack_device__() == (2, 0)
+
+    class OnCpu:  # the stand-in's memory is the CPU's
+        def __dlpack__(self, **options: Any) -> Any:
+            return tensor.__dlpack__(stream=1, **options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return 1, 0
+
+    assert (np.from_dlpack(OnCpu()) == expected).all()
+    pipeline.close()
+
+
+def _span(device: cuda.CudaDevice) -> tuple[int, int]:
+    places = [(address, address + block.nbytes) for address, block in device.runtime.memory.items()]
+    return min(start for start, _ in places), max(end for _, end in places)
+
+
+def test_arrays_of_other_libraries_and_functions_of_the_user(device: cuda.CudaDevice) -> None:
+    values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+    interface = {
+        "version": 3,
+        "shape": values.shape,
+        "typestr": "<f4",
+        "data": (values.ctypes.data, False),
+        "stream": 1,
+    }
+    theirs = SimpleNamespace(__cuda_array_interface__=interface)
+
+    def double(outputs: list[Any], inputs: list[Any], numbers: Any) -> None:
+        for out, data in zip(outputs[0], inputs[0], strict=True):
+            out.values[...] = data.values * 2
+
+    user_kernels.register("double", function=double)
+    pipeline = Pipeline(2, 1, 0, gpu="require")
+    with pipeline:
+        data = fn.external_source(source=lambda: theirs, device="gpu")
+        twice = fn.experimental.cuda_kernel(data, kernel="double")
+        pipeline.set_outputs(twice, fn.cast(data, dtype=types.INT32))
+    twice_made, cast = pipeline.run()
+    assert (twice_made.as_cpu().as_array() == values * 2).all()
+    assert (cast.as_cpu().as_array() == values).all()
+    pipeline.close()
+
+
+def test_memory_that_runs_out_is_told_with_what_to_do(device: cuda.CudaDevice) -> None:
+    device.arena.limit = 1 << 20
+    pipeline = Pipeline(1, 1, 0, gpu="require")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((1, 100, 100, 3), np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.resize(images.gpu(), size=(900, 900), name="large"))
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)node 'large'.*out of GPU memory.*batch_size"):
+        pipeline.run()
+    pipeline.close()
+    device.arena.limit = None
+    with pytest.raises(cuda.OutOfDeviceMemory, match="MiB do not fit"):
+        device.take(cupy_stand_in.CAPACITY + 1)
