@@ -111,6 +111,7 @@ def _compile_fused() -> None:
         pipeline.set_outputs(
             fn.brightness_contrast(fn.hsv(images, hue=20.0), brightness=1.1),
             fn.crop_mirror_normalize(fn.resize(images, size=8), mean=1.0, std=2.0),
+            images * 0.5 + 1.0,
         )
     pipeline.run()
     pipeline.close()

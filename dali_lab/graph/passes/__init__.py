@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.passes.color_chain import color_chain
 from dali_lab.graph.passes.decode_region import decode_region
+from dali_lab.graph.passes.expression import expression
 from dali_lab.graph.passes.resize_normalize import resize_normalize
 
 Pass = Callable[[Graph], Graph]
 
 #: Passes that change no bit of any output, in the order in which they run.
-EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, color_chain)
+EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, color_chain, expression)
 
 
 def optimized(graph: Graph) -> Graph:

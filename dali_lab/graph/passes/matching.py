@@ -33,7 +33,7 @@ def replaced_pair(graph: Graph, first: str, second: str, merged: Node) -> Graph:
 
 def described(node: Node) -> dict[str, Any]:
     """What a fused node keeps of a node: an element of the argument ``parts``."""
-    return {"op": node.op, "node": node.id, "arguments": dict(node.arguments)}
+    return {"op": node.op, "node": node.id, "arguments": dict(node.arguments), "origin": node.origin}
 
 
 def connections(nodes: Sequence[Node]) -> dict[str, Edge]:

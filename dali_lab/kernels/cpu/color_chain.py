@@ -11,21 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, part
+from dali_lab.kernels.cpu.convert import whole_level
+from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
 MATRIX, SCALE, EXCHANGE = range(3)
 _BLOCK = 1024
-
-
-@inner_part
-def _level(value: Any) -> Any:
-    """What `value` is once it was stored as uint8."""
-    low = value if value > 0 else np.float32(0)  # also of NaN
-    within = low if low < 255 else np.float32(255)
-    whole = np.trunc(within)
-    return whole + (np.float32(1) if within - whole >= np.float32(0.5) else np.float32(0))
 
 
 @part
@@ -36,15 +28,15 @@ def _step(red: Array, green: Array, blue: Array, matrix: Array, offset: Array) -
     b0, b1, b2 = offset[0], offset[1], offset[2]
     for p in range(red.shape[0]):
         r, g, b = red[p], green[p], blue[p]
-        red[p] = _level(m00 * r + m01 * g + m02 * b + b0)
-        green[p] = _level(m10 * r + m11 * g + m12 * b + b1)
-        blue[p] = _level(m20 * r + m21 * g + m22 * b + b2)
+        red[p] = whole_level(m00 * r + m01 * g + m02 * b + b0)
+        green[p] = whole_level(m10 * r + m11 * g + m12 * b + b1)
+        blue[p] = whole_level(m20 * r + m21 * g + m22 * b + b2)
 
 
 @part
 def _scaled(channel: Array, factor: Any, offset: Any) -> None:
     for p in range(channel.shape[0]):
-        channel[p] = _level(channel[p] * factor + offset)
+        channel[p] = whole_level(channel[p] * factor + offset)
 
 
 @kernel

@@ -61,6 +61,15 @@ def round_away(value: Any) -> Any:
     return whole + np.trunc(rest + rest)
 
 
+@inner_part
+def whole_level(value: Any) -> Any:
+    """A float32 `value` as it is once it was stored as uint8, still a float32."""
+    low = value if value > 0 else np.float32(0)  # also of NaN
+    within = low if low < 255 else np.float32(255)
+    whole = np.trunc(within)
+    return whole + (np.float32(1) if within - whole >= np.float32(0.5) else np.float32(0))
+
+
 def widen(value: Any, like: Any) -> Any:
     """An element as a number to compute with: float16 bits as float32, a bool as an integer."""
     raise NotImplementedError

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.fused.parts import Parts
+from dali_lab.operators.fused.parts import Parts, told_of
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.types import UINT8
 
@@ -46,6 +46,10 @@ class ColorChain(Operator):
         self.parts = Parts(values["parts"], self.connected, device)
 
     def run(self, call: Call, data: Batch) -> Batch:
+        with told_of(self.values["parts"]):
+            return self._run(call, data)
+
+    def _run(self, call: Call, data: Batch) -> Batch:
         pixels = data.dtype == UINT8 and (data.layout in ("HWC", "DHWC") or (not data.layout and data.ndim == 3))
         if not pixels or not len(data) or (data.shapes[:, -1] != 3).any() or (data.shapes == 0).any():
             return self.parts.in_turn(call, data)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError
 from dali_lab.schema import Call, Operator, find_operator
+
+
+@contextmanager
+def told_of(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+    """Give errors about one of the parts the line where a person placed it."""
+    try:
+        yield
+    except DaliLabError as error:
+        for part in parts:
+            if part["node"] == error.node:
+                error.origin = error.origin or part["origin"]
+        raise
 
 
 class Parts:

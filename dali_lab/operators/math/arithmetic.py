@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.types import DALIDataType, numpy_dtype
 
 LETTERS = "abc"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -231,21 +232,14 @@ class Arithmetic(Operator):
         self._constants = {letter: self._constant(letter, self.values) for letter in self.constants_of(self.values)}
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        rest = iter(inputs)
-        operands: list[Batch | npt.NDArray[Any]] = [
-            self._constants[letter] if letter in self._constants else next(rest)
-            for letter in LETTERS[: len(self.expression.operands)]
-        ]
-        dtypes = [each.dtype if isinstance(each, Batch) else types.to_dali_type(each.dtype) for each in operands]
-        dtype = self._result_type(call, dtypes)
-        try:
-            shapes = broadcast_shapes([batch.shapes for batch in inputs])
-            layout = common_layout([batch.layout for batch in inputs])
-        except BroadcastError as error:
-            raise call.problem(str(error), sample=error.sample) from None
-        except ValueError as error:
-            raise call.problem(str(error)) from None
-        out = call.allocate(shapes, dtype, layout if len(layout) == shapes.shape[1] else "")
+        form = self.form(
+            call,
+            [batch.dtype for batch in inputs],
+            [batch.shapes for batch in inputs],
+            [batch.layout for batch in inputs],
+        )
+        out = call.allocate(*form)
+        operands = self.with_constants(inputs)
         if call.gpu is not None:
             call.kernels("arithmetic").evaluate(self.expression.name, out, operands)
             return out
@@ -256,6 +250,41 @@ class Arithmetic(Operator):
         except ZeroDivision as error:
             raise call.problem(str(error)) from None
         return out
+
+    def with_constants(self, inputs: Sequence[T]) -> list[T | npt.NDArray[Any]]:
+        """All operands in order, given those that are no constants."""
+        rest = iter(inputs)
+        return [
+            self._constants[letter] if letter in self._constants else next(rest)
+            for letter in LETTERS[: len(self.expression.operands)]
+        ]
+
+    def form(
+        self,
+        call: Call,
+        dtypes: Sequence[DALIDataType],
+        shapes: Sequence[npt.NDArray[np.int64]],
+        layouts: Sequence[str],
+    ) -> tuple[npt.NDArray[np.int64], DALIDataType, str]:
+        """Shapes, type and layout of the result, given those of the operands that are no constants.
+
+        Raises
+        ------
+        OperatorError
+            If the operator does not take them together.
+        """
+        operands = self.with_constants(dtypes)
+        dtype = self._result_type(
+            call, [types.to_dali_type(each.dtype) if isinstance(each, np.ndarray) else each for each in operands]
+        )
+        try:
+            together = broadcast_shapes(shapes)
+            layout = common_layout(layouts)
+        except BroadcastError as error:
+            raise call.problem(str(error), sample=error.sample) from None
+        except ValueError as error:
+            raise call.problem(str(error)) from None
+        return together, dtype, layout if len(layout) == together.shape[1] else ""
 
     def _result_type(self, call: Call, dtypes: Sequence[DALIDataType]) -> DALIDataType:
         expression = self.expression

@@ -1,0 +1,82 @@
+"""Arithmetic and casts that only feed each other become one operator, which evaluates them block by block."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.passes.matching import described
+from dali_lab.types import BOOL, UINT8
+
+_MOST = 32
+"""Nodes that become one: each keeps a block of its results."""
+
+
+def expression(graph: Graph) -> Graph:
+    """Exact: every step has its own type, and rounds and wraps as by itself; only the arrays between them are gone."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for node in graph.nodes.values():
+        for edge in node.edges():
+            users[edge.node].add(node.id)
+    for edge in graph.outputs:
+        users[edge.node].add("")
+    nodes = dict(graph.nodes)
+    for root in reversed(list(graph.nodes.values())):
+        if root.id not in nodes or not _is_step(root):
+            continue
+        group = _feeding(graph, root, users)
+        if len(group) > 1:
+            nodes[root.id] = _merged(root, group)
+            for node in group[:-1]:
+                del nodes[node.id]
+    return graph if len(nodes) == len(graph.nodes) else graph.replaced(nodes=nodes)
+
+
+def _is_step(node: Node) -> bool:
+    if node.device != "cpu" or node.connections or any(edge.output for edge in node.inputs):
+        return False
+    if node.op == "cast":
+        return bool(UINT8 <= node.arguments.get("dtype", -1) <= BOOL)
+    return node.op.startswith("math.")
+
+
+def _feeding(graph: Graph, root: Node, users: dict[str, set[str]]) -> list[Node]:
+    """The nodes that only feed `root`, directly or through each other, and `root` itself as the last; in order."""
+    group = {root.id}
+    joined = [root.id]
+    while joined and len(group) < _MOST:
+        for edge in graph.nodes[joined.pop()].inputs:
+            node = graph.nodes[edge.node]
+            if (
+                node.id not in group
+                and users[node.id] <= group
+                and _is_step(node)
+                and not node.arguments.get("preserve")
+            ):
+                group.add(node.id)
+                joined.append(node.id)
+    ordered: dict[str, Node] = {}
+
+    def visit(name: str) -> None:
+        if name in group and name not in ordered:
+            for edge in graph.nodes[name].inputs:
+                visit(edge.node)
+            ordered[name] = graph.nodes[name]
+
+    visit(root.id)
+    return list(ordered.values())
+
+
+def _merged(root: Node, group: list[Node]) -> Node:
+    members = [node.id for node in group]
+    inputs: list[Edge] = []
+    for node in group:
+        inputs += [edge for edge in node.inputs if edge.node not in members and edge not in inputs]
+    operands = [
+        [len(inputs) + members.index(edge.node) if edge.node in members else inputs.index(edge) for edge in node.inputs]
+        for node in group
+    ]
+    parts = [described(node) for node in group]
+    return Node(
+        root.id, "_expression", root.device, tuple(inputs), {"parts": parts, "operands": operands}, {}, root.origin
+    )
