@@ -140,6 +140,19 @@ def _read_bytes(builder: Any, address: Any) -> list[Any]:
     return [builder.sitofp(builder.zext(value, wide), ir.VectorType(_float, STEP)) for value in small]
 
 
+def _columns(builder: Any, rows: list[list[Any]], goal: Any) -> None:
+    """Store eight pixels of four rows, each three vectors of 24 values, as eight columns of 64 bytes."""
+    for pair, (left, lanes) in enumerate(_PAIRS):
+        p, q, r, s = (_shuffle(builder, values[left], values[left + 1], lanes) for values in rows)
+        for half in range(2):
+            picked = [4 * half + lane for lane in range(4)]
+            picked += [STEP + lane for lane in picked]
+            column = _shuffle(
+                builder, _shuffle(builder, p, q, picked), _shuffle(builder, r, s, picked), list(range(16))
+            )
+            _store(builder, column, _add(builder, goal, 64 * (2 * pair + half)), 64)
+
+
 def _void(arguments: int) -> Any:
     return nb_types.void(*[nb_types.int64] * arguments)
 
@@ -178,21 +191,39 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
                         read,
                     )
                 )
-            goal = builder.add(out, builder.mul(place, _i64(64)))
-            for pair, (left, lanes) in enumerate(_PAIRS):
-                p, q, r, s = (_shuffle(builder, values[left], values[left + 1], lanes) for values in sums)
-                for half in range(2):
-                    picked = [4 * half + lane for lane in range(4)]
-                    picked += [STEP + lane for lane in picked]
-                    column = _shuffle(
-                        builder, _shuffle(builder, p, q, picked), _shuffle(builder, r, s, picked), list(range(16))
-                    )
-                    _store(builder, column, _add(builder, goal, 64 * (2 * pair + half)), 64)
+            _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
 
         _steps(builder, pixels, body)
         return context.get_dummy_value()
 
     return _void(5), codegen
+
+
+@_emitted
+def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
+    """Four rows of uint8 pixels side by side, as :func:`sum_bytes` writes their sums.
+
+    Parameters
+    ----------
+    rows
+        Address of ``int64[4]`` addresses of rows.
+    out
+        As for :func:`sum_bytes`.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, out, pixels = arguments
+        starts = [_load(builder, _add(builder, rows, 8 * index), _i64, 8) for index in range(4)]
+
+        def body(place: Any) -> None:
+            offset = builder.mul(place, _i64(3))
+            values = [_read_bytes(builder, builder.add(start, offset)) for start in starts]
+            _columns(builder, values, builder.add(out, builder.mul(place, _i64(64))))
+
+        _steps(builder, pixels, body)
+        return context.get_dummy_value()
+
+    return _void(3), codegen
 
 
 @_emitted

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.memory import part
-from dali_lab.kernels.cpu.pixel_vectors import STEP, across, sum_bytes
+from dali_lab.kernels.cpu.pixel_vectors import STEP, across, sum_bytes, widen_bytes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_taps
 
 Array = np.ndarray[Any, Any]
@@ -133,7 +133,7 @@ def pixel_row(picture: int, y: int, plan: Any) -> Any:
             for g in range(ROWS):
                 place = min(number * group + min(g, group - 1), height - 1)
                 addresses[g] = picture + (place * width + low) * 3
-            sum_bytes(addresses.ctypes.data, factors.ctypes.data, 1, line, count)
+            widen_bytes(addresses.ctypes.data, line, count)
             if outside:
                 _repeat_edges(lines, line, count, x_n)
             across(line - x_n * 64, x_first.ctypes.data, x_weights.ctypes.data, x_n, base, pitch, columns)
