@@ -33,8 +33,8 @@ function isShown(literal: ts.Node): boolean {
     if (ts.isSourceFile(up) || ts.isFunctionLike(up) || ts.isStatement(up)) return false;
     if (TRANSLATES.has(callee(up))) return false;
     if (ts.isImportDeclaration(up) || ts.isLiteralTypeNode(up) || ts.isTypeNode(up)) return false;
-    if (ts.isElementAccessExpression(up) || (ts.isConditionalExpression(up) && up.condition === node))
-      return false;
+    if (ts.isElementAccessExpression(up) && up.expression !== node) return false;
+    if (ts.isConditionalExpression(up) && up.condition === node) return false;
     if (ts.isBinaryExpression(up) && /^[!=]==?$|^in$/.test(up.operatorToken.getText())) return false;
     if (ts.isJsxAttribute(up)) return SHOWN.has(up.name.getText());
     if (ts.isCallExpression(up) || ts.isNewExpression(up)) return false;
@@ -47,13 +47,14 @@ function isOurs(literal: ts.Node): boolean {
   for (let node = literal; !ts.isSourceFile(node); node = node.parent) {
     const up = node.parent;
     if (ts.isImportDeclaration(up) || ts.isTypeNode(up) || ts.isCaseClause(up)) return true;
-    if (TRANSLATES.has(callee(up)) || OURS.test(callee(up))) return true;
+    const isArgument = (ts.isCallExpression(up) || ts.isNewExpression(up)) && up.expression !== node;
+    if (isArgument && (TRANSLATES.has(callee(up)) || OURS.test(callee(up)))) return true;
     if (ts.isJsxAttribute(up) || ts.isPropertyAssignment(up) || ts.isVariableDeclaration(up)) {
       if (OURS.test(up.name.getText().replace(/'/g, ''))) return true;
     }
     if (ts.isPropertyAssignment(up) && up.name === node) return true;
     if (ts.isBinaryExpression(up) && /^([!=]==?|in|\+?=)$/.test(up.operatorToken.getText())) return true;
-    if (ts.isElementAccessExpression(up)) return true;
+    if (ts.isElementAccessExpression(up) && up.expression !== node) return true;
     if (ts.isFunctionLike(up) || ts.isStatement(up)) return false;
   }
   return false;

@@ -50,6 +50,9 @@ export interface Chrome {
   themeButton: boolean;
 }
 
+/** With Ctrl these are commands in a field that is being written in, too. */
+const WHILE_WRITING = new Set(['s', 'e', 'k', 'Enter']);
+
 const trayHeight = remembered('tray-height', 272);
 
 /** Whether keys belong to a field that is being written in. */
@@ -109,7 +112,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       if (event.defaultPrevented) return;
       const writing = isWriting(event);
       const mod = event.ctrlKey || event.metaKey;
-      const whileWriting = mod ? ['s', 'e', 'k', 'Enter'].includes(event.key) : event.key === 'F8';
+      const whileWriting = mod ? WHILE_WRITING.has(event.key) : event.key === 'F8';
       if (writing && !whileWriting) return;
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;

@@ -27,7 +27,7 @@ import { clientPoint, linkAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
-import { groupMenu, nodeMenu, paneMenu } from './menus';
+import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
 import { useFarWatch } from './useFar';
@@ -413,9 +413,17 @@ export function Canvas() {
             setMenu({ at: clientPoint(event), label: t('Group'), items: groupMenu(editor, group) });
             return;
           }
-          if (node.type !== 'operator') return;
+          if (node.type === 'note') {
+            editor.select([], [], node.id.slice('note:'.length));
+            setMenu({ at: clientPoint(event), label: t('Note'), items: noteMenu(editor) });
+            return;
+          }
           if (!editor.selection.get().nodes.has(node.id)) editor.select([node.id]);
           setMenu({ at: clientPoint(event), label: node.id, items: nodeMenu(editor, node.id) });
+        }}
+        onSelectionContextMenu={(event) => {
+          event.preventDefault();
+          setMenu({ at: clientPoint(event), label: t('Selection'), items: selectionMenu(editor) });
         }}
         onEdgeContextMenu={(event, edge) => {
           event.preventDefault();

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { isOutput } from '../core/commands';
-import { execute } from '../core/commandTable';
+import { command, execute } from '../core/commandTable';
 import { formatEdge, type Device, type GraphNode } from '../core/document';
 import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
 import { useEditor, useNode, useNodeView, useOperator, useResult, useValue } from './context';
@@ -105,17 +105,9 @@ function Several({ count }: { count: number }) {
       </div>
       <h3>{t('Together')}</h3>
       <div className="button-grid">
-        {(['arrange', 'group', 'bypass', 'duplicate', 'delete'] as const).map((command) => (
-          <button type="button" className="button" key={command} onClick={() => execute(editor, command)}>
-            {
-              {
-                arrange: 'Arrange',
-                group: 'Group',
-                bypass: 'Bypass',
-                duplicate: 'Duplicate',
-                delete: 'Delete',
-              }[command]
-            }
+        {['arrange', 'group', 'bypass', 'duplicate', 'delete'].map((id) => (
+          <button type="button" className="button" key={id} onClick={() => execute(editor, id)}>
+            {t(command(id)?.label ?? id)}
           </button>
         ))}
       </div>
@@ -124,6 +116,8 @@ function Several({ count }: { count: number }) {
 }
 
 type Tab = 'arguments' | 'output' | 'help';
+
+const TABS: Record<Tab, string> = { arguments: msg('Arguments'), output: msg('Output'), help: msg('Help') };
 
 function NodeInspector({ id }: { id: string }) {
   const editor = useEditor();
@@ -177,7 +171,7 @@ function NodeInspector({ id }: { id: string }) {
             onClick={() => setTab(each)}
             onKeyDown={(event) => event.stopPropagation()}
           >
-            {{ arguments: 'Arguments', output: 'Output', help: 'Help' }[each]}
+            {t(TABS[each])}
           </button>
         ))}
       </div>

@@ -1,9 +1,18 @@
 /** A link: its colour tells the kind, dashes a value per sample, a double line CPU to GPU. */
-import { BaseEdge, getBezierPath, type Edge, type EdgeProps } from '@xyflow/react';
-import { memo } from 'react';
+import {
+  BaseEdge,
+  EdgeLabelRenderer,
+  getBezierPath,
+  useStore,
+  type Edge,
+  type EdgeProps,
+} from '@xyflow/react';
+import { memo, useMemo } from 'react';
+import type { Point } from '../core/commands';
 import { parseEdge } from '../core/document';
 import { batchBytes, formatBytes, type Memory } from '../core/placement';
 import { useResult } from './context';
+import { labelPlace, type Box } from './labelPlace';
 
 export type LinkData = {
   kind: string;
@@ -16,7 +25,7 @@ export type LinkEdgeType = Edge<LinkData, 'link'>;
 
 export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeType>) {
   const { data, selected, sourceX, sourceY, targetX, targetY, sourcePosition, targetPosition } = properties;
-  const [path, x, y] = getBezierPath({
+  const [path] = getBezierPath({
     sourceX,
     sourceY,
     targetX,
@@ -30,20 +39,48 @@ export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeTyp
     <g data-testid="edge" data-source={data?.source} data-target={data?.target} className={classes}>
       <BaseEdge path={path} interactionWidth={18} className="link-path" />
       {data?.crosses && <path d={path} className="link-gap" fill="none" />}
-      {data?.crosses && <Transfer source={data.source} to={data.crosses} x={x} y={y} />}
+      {data?.crosses && <Transfer source={data.source} to={data.crosses} path={path} />}
     </g>
   );
 });
 
-/** How much goes to the other memory with each batch. */
-function Transfer({ source, to, x, y }: { source: string; to: Memory; x: number; y: number }) {
+/** How much goes to the other memory with each batch: a chip over all nodes, at a place where none is. */
+function Transfer({ source, to, path }: { source: string; to: Memory; path: string }) {
   const { node, output } = parseEdge(source);
   const known = useResult(node)?.outputs[output];
+  const nodes = useStore((state) => state.nodes);
+  const lookup = useStore((state) => state.nodeLookup);
   const size = known ? ` ${formatBytes(batchBytes(known))}` : '';
+  const text = `→ ${to.toUpperCase()}${size}`;
+  const place = useMemo(() => {
+    const boxes = nodes
+      .filter(({ type }) => type === 'operator' || type === 'subgraph')
+      .map(({ id, position, initialWidth = 0, initialHeight = 0 }): Box => {
+        const measured = lookup.get(id)?.measured;
+        return {
+          ...position,
+          width: measured?.width ?? initialWidth,
+          height: measured?.height ?? initialHeight,
+        };
+      });
+    return labelPlace(curveOf(path), { width: 12 + 5.6 * text.length, height: 16 }, boxes);
+  }, [nodes, lookup, path, text]);
   return (
-    <text x={x} y={y - 6} className="link-transfer" data-transfer={to}>
-      → {to.toUpperCase()}
-      {size}
-    </text>
+    <EdgeLabelRenderer>
+      <span
+        className="link-transfer"
+        data-transfer={to}
+        style={{ transform: `translate(-50%, -50%) translate(${place.x}px, ${place.y}px)` }}
+      >
+        {text}
+      </span>
+    </EdgeLabelRenderer>
   );
+}
+
+/** The four points of a path that is one cubic curve. */
+function curveOf(path: string): [Point, Point, Point, Point] {
+  const numbers = (path.match(/-?\d+(\.\d+)?(e-?\d+)?/g) ?? []).map(Number);
+  const point = (index: number): Point => ({ x: numbers[2 * index] ?? 0, y: numbers[2 * index + 1] ?? 0 });
+  return [point(0), point(1), point(2), point(3)];
 }

@@ -1,5 +1,6 @@
 /** The strip of samples of one output: pictures where there are, else values as text. */
 import { memo } from 'react';
+import { t } from '../core/language';
 import type { OutputResult } from '../core/previews';
 
 interface Properties {
@@ -32,7 +33,7 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
         const text = output.values?.[sample] ?? '';
         const label = output.labels?.[sample];
         const caption = [
-          `Sample ${sample + 1} of ${node}`,
+          t('Sample %1 of %2', sample + 1, node),
           label,
           output.files?.[sample],
           image ? null : text,

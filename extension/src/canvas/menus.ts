@@ -76,7 +76,27 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
     },
     { id: 'members', label: t('Select its nodes'), run: () => editor.select(group.nodes) },
     { ...item(editor, 'ungroup', true), disabled: false },
+    ...(group.collapsed ? [item(editor, 'delete')] : []),
   ];
+}
+
+/** What can be done with several things at once. */
+export function selectionMenu(editor: Editor): MenuItem[] {
+  return [
+    item(editor, 'bypass'),
+    item(editor, 'collapse'),
+    item(editor, 'group'),
+    item(editor, 'arrange', true),
+    item(editor, 'align-left'),
+    item(editor, 'align-top'),
+    item(editor, 'copy', true),
+    item(editor, 'duplicate'),
+    item(editor, 'delete', true),
+  ];
+}
+
+export function noteMenu(editor: Editor): MenuItem[] {
+  return [item(editor, 'delete')];
 }
 
 export function paneMenu(editor: Editor): MenuItem[] {

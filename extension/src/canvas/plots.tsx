@@ -1,6 +1,7 @@
 /** Small plots: the distribution of a random argument with what was drawn, and a histogram. */
 import { memo } from 'react';
 import type { Value } from '../core/document';
+import { t } from '../core/language';
 import { asNumber, formatNumber } from '../core/values';
 
 interface DistributionProperties {
@@ -60,7 +61,11 @@ export const DistributionPlot = memo(function DistributionPlot({
   const margin = (high - low || 1) * 0.06;
   const x = (value: number): number => ((value - low + margin) / (high - low + 2 * margin)) * width;
   const y = (value: number): number => height - 4 - value * (height - 6);
-  const label = `${formatNumber(low)} to ${formatNumber(high)}${points.length > 0 ? `; drawn ${points.map((point) => formatNumber(point)).join(', ')}` : ''}`;
+  const drawnNumbers = points.map((point) => formatNumber(point)).join(', ');
+  const label =
+    points.length > 0
+      ? t('%1 to %2; drawn %3', formatNumber(low), formatNumber(high), drawnNumbers)
+      : t('%1 to %2', formatNumber(low), formatNumber(high));
   return (
     <svg className="distribution" width={width} height={height} role="img" aria-label={label}>
       <title>{label}</title>

@@ -44,6 +44,16 @@ describe('removeNodes', () => {
     expect(result.view.groups[0]?.nodes).toEqual(['flip']);
   });
 
+  it('leaves nothing of a loop of removed nodes', () => {
+    const document = chain();
+    const looped = {
+      ...document,
+      nodes: { ...document.nodes, rotate: node('rotate', ['flip']), flip: node('flip', ['rotate']) },
+    };
+    expect(commands.removeNodes(looped, ['rotate', 'flip'], () => true).outputs).toEqual(['reader:1']);
+    expect(commands.removeNodes(looped, ['flip'], () => true).outputs).toEqual(['rotate', 'reader:1']);
+  });
+
   it('keeps the wire through several in a row', () => {
     const result = commands.removeNodes(chain(), ['decode', 'rotate'], () => true);
     expect(result.nodes['flip']?.inputs).toEqual(['reader']);

@@ -140,6 +140,8 @@ export function removeNodes(
       current = bridge ? (first ?? null) : null;
     }
     if (current === null || current === reference) return current;
+    // A loop of removed nodes leads nowhere.
+    if (gone.has(parseEdge(current).node)) return null;
     return bridge?.(parseEdge(current), target) ? current : null;
   };
   const nodes: Record<string, GraphNode> = {};

@@ -3,6 +3,7 @@ import * as commands from './commands';
 import { links } from './document';
 import type { Editor } from './editor';
 import { placeOf } from './layout';
+import { hiddenNodes } from './subgraphs';
 import { t } from './language';
 
 export function nudge(x: number, y: number): (editor: Editor) => void {
@@ -19,18 +20,39 @@ export function nudge(x: number, y: number): (editor: Editor) => void {
   };
 }
 
+/**
+ * Selects a node and brings it into view; a group that is shown as one node is opened, as a step that can be undone. In
+ * a graph that is read-only the group is shown instead.
+ */
+export function goTo(editor: Editor, id: string): void {
+  const hiding = hiddenNodes(editor.history.document).get(id);
+  if (hiding !== undefined && editor.readOnly) {
+    editor.select([], [], hiding);
+    editor.canvas?.focusNode(id);
+    return;
+  }
+  if (hiding !== undefined) {
+    editor.edit(t('Open group'), (document) => commands.setGroup(document, hiding, { collapsed: false }));
+  }
+  editor.select([id]);
+  editor.canvas?.focusNode(id);
+}
+
 /** Walks from node to node: along links across, to the nearest up and down. */
 export function walk(direction: 'left' | 'right' | 'up' | 'down'): (editor: Editor) => void {
   return (editor) => {
     const document = editor.history.document;
-    const ids = Object.keys(document.nodes);
+    const hidden = hiddenNodes(document);
+    const ids = Object.keys(document.nodes).filter((id) => !hidden.has(id));
     const from = editor.focusNode ?? null;
     let next: string | undefined;
     if (from === null) next = ids[0];
     else if (direction === 'left') {
-      next = links(document).find(({ target }) => target.node === from)?.source.node;
+      next = links(document).find(({ source, target }) => target.node === from && !hidden.has(source.node))
+        ?.source.node;
     } else if (direction === 'right') {
-      next = links(document).find(({ source }) => source.node === from)?.target.node;
+      next = links(document).find(({ source, target }) => source.node === from && !hidden.has(target.node))
+        ?.target.node;
     }
     if (next === undefined && from !== null) {
       const here = placeOf(document, from);
@@ -64,6 +86,5 @@ export function nextProblem(editor: Editor): void {
     return;
   }
   const next = nodes[(nodes.indexOf(editor.focusNode ?? '') + 1) % nodes.length] as string;
-  editor.select([next]);
-  editor.canvas?.focusNode(next);
+  goTo(editor, next);
 }

@@ -93,7 +93,7 @@ export function formatDtype(dtype: string): string {
 export function formatShape(shapes: readonly (readonly number[])[], batch: number): string {
   const first = shapes[0];
   if (!first) return `${batch} ×`;
-  if (first.length === 0) return `${batch} × scalar`;
+  if (first.length === 0) return t('%1 × scalar', batch);
   const sizes = first.map((_, axis) => {
     const values = shapes.map((shape) => shape[axis] ?? 0);
     const low = Math.min(...values);

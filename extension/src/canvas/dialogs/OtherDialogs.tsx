@@ -7,6 +7,7 @@ import { setPipeline } from '../../core/commands';
 import { targetsOn } from '../../core/connect';
 import { isArgument, targetKey, upstream, type Target, type Value } from '../../core/document';
 import type { ArgumentDeclaration } from '../../core/catalogue';
+import { goTo } from '../../core/navigation';
 import { asNumber } from '../../core/values';
 import { NumberField } from '../controls/NumberField';
 import { useEditor, useValue } from '../context';
@@ -160,8 +161,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
       icon: 'plain',
       run: () => {
         onClose();
-        editor.select([id]);
-        editor.canvas?.focusNode(id);
+        goTo(editor, id);
       },
     }));
     const commands = COMMANDS.filter(enabled).map((command): Choice => ({

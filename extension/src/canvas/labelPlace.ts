@@ -1,0 +1,39 @@
+/** Where a label on a link is not in the way of nodes. */
+import type { Point } from '../core/commands';
+
+export interface Box extends Point {
+  width: number;
+  height: number;
+}
+
+/** Shares of the way along a link, the middle first. */
+const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88];
+
+/** A point of the cubic curve that a link is. */
+function pointAt([a, b, c, d]: readonly [Point, Point, Point, Point], share: number): Point {
+  const rest = 1 - share;
+  const at = (axis: 'x' | 'y'): number =>
+    rest ** 3 * a[axis] +
+    3 * rest ** 2 * share * b[axis] +
+    3 * rest * share ** 2 * c[axis] +
+    share ** 3 * d[axis];
+  return { x: at('x'), y: at('y') };
+}
+
+/** The middle of a label on a link: the place nearest to the link's middle where no node lies, else its middle. */
+export function labelPlace(
+  curve: readonly [Point, Point, Point, Point],
+  label: { width: number; height: number },
+  nodes: readonly Box[],
+): Point {
+  const isFree = ({ x, y }: Point): boolean =>
+    nodes.every(
+      (node) =>
+        x + label.width / 2 <= node.x ||
+        x - label.width / 2 >= node.x + node.width ||
+        y + label.height / 2 <= node.y ||
+        y - label.height / 2 >= node.y + node.height,
+    );
+  const places = SHARES.map((share) => pointAt(curve, share));
+  return places.find(isFree) ?? (places[0] as Point);
+}
