@@ -113,6 +113,11 @@ class Launcher:
         self._used = start + data.nbytes
         return block.address + start
 
+    def rows(self, values: npt.NDArray[Any], count: int) -> npt.NDArray[np.int64]:
+        """Send a table with a row for each of `count` samples, or one for all; the address of each sample's row."""
+        step = values[:1].nbytes if len(values) > 1 else 0
+        return self.constant(values) + step * np.arange(count, dtype=np.int64)
+
     def launch(self, variant: Variant, table: npt.NDArray[Any], param: npt.NDArray[Any], most: int) -> None:
         """Launch over a table of samples, of which the largest has work for `most` threads."""
         address = self.constant(table)

@@ -219,6 +219,28 @@ def copy_window(
         Output axis along which `fill` has its values; -1 if there is one value.
     """
     shapes = rows(src_shapes)
+    first, extent, step, axes = window_walk(shapes, starts, sizes, steps, flips, order)
+    item = like_size(item_size)
+    values = np.zeros((1, 1), item.dtype) if fill is None else np.atleast_2d(np.asarray(fill, item.dtype))
+    _gather(
+        rows(src), rows(dst), shapes, rows(extent[:, axes]), rows(first), rows(step), rows(axes),
+        rows(values, item.dtype), fill_axis, item,
+    )  # fmt: skip
+
+
+def window_walk(
+    shapes: Array, starts: Array, sizes: Array, steps: Array | None, flips: Array | None, order: tuple[int, ...] | None
+) -> tuple[Array, Array, Array, Array]:
+    """How :func:`copy_window` walks over windows, on every device.
+
+    Returns
+    -------
+    first, extent, step
+        ``int64[N, ndim]``, in the axes of the source: the element that comes first, how many there are, and the step
+        from one to the next, negative where the window is read backwards.
+    axes
+        ``int64[ndim]``, the source axis of each output axis.
+    """
     count, ndim = shapes.shape
     first = np.array(starts, np.int64).reshape(count, ndim)
     extent = np.asarray(sizes, np.int64).reshape(count, ndim)
@@ -227,13 +249,7 @@ def copy_window(
         backwards = np.asarray(flips, bool)
         first = np.where(backwards, first + (extent - 1) * step, first)
         step = np.where(backwards, -step, step)
-    axes = np.arange(ndim) if order is None else np.asarray(order, np.int64)
-    item = like_size(item_size)
-    values = np.zeros((1, 1), item.dtype) if fill is None else np.atleast_2d(np.asarray(fill, item.dtype))
-    _gather(
-        rows(src), rows(dst), shapes, rows(extent[:, axes]), rows(first), rows(step), rows(axes),
-        rows(values, item.dtype), fill_axis, item,
-    )  # fmt: skip
+    return first, extent, step, np.arange(ndim) if order is None else np.asarray(order, np.int64)
 
 
 def transpose(src: Array, dst: Array, src_shapes: Array, order: tuple[int, ...], item_size: int) -> None:

@@ -90,8 +90,8 @@ def transform_points(
         "data": src,
         "out": dst,
         "total": counts * rows,
-        "matrix": gpu.constant(matrix.astype(np.float32)) + np.arange(len(src)) % len(matrix) * rows * width * 4,
-        "offset": gpu.constant(offset.astype(np.float32)) + np.arange(len(src)) % len(offset) * rows * 4,
+        "matrix": gpu.rows(matrix.astype(np.float32), len(src)),
+        "offset": gpu.rows(offset.astype(np.float32), len(src)),
     }
     TRANSFORM_POINTS.launch(gpu, (src_dtype, dst_dtype), counts * rows, sample, {"width": width, "rows": rows})
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.copy import window_walk
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 
 if TYPE_CHECKING:
@@ -52,21 +53,11 @@ def copy_window(
     """Copy a window of each sample; see :func:`dali_lab.kernels.cpu.copy.copy_window`."""
     shapes = np.asarray(src_shapes, np.int64)
     count, ndim = shapes.shape
-    first = np.array(starts, np.int64).reshape(count, ndim)
-    extent = np.asarray(sizes, np.int64).reshape(count, ndim)
-    step = np.ones((count, ndim), np.int64) if steps is None else np.array(steps, np.int64).reshape(count, ndim)
-    if flips is not None:
-        backwards = np.asarray(flips, bool)
-        first = np.where(backwards, first + (extent - 1) * step, first)
-        step = np.where(backwards, -step, step)
+    first, extent, step, axes = window_walk(shapes, starts, sizes, steps, flips, order)
     strides = np.ones((count, ndim), np.int64)
     if ndim > 1:
         strides[:, :-1] = np.cumprod(shapes[:, :0:-1], axis=1)[:, ::-1]
-    axes = np.arange(ndim) if order is None else np.asarray(order, np.int64)
     values = np.zeros((1, 1), f"u{item_size}") if fill is None else np.atleast_2d(np.asarray(fill, f"u{item_size}"))
-    fills = gpu.constant(values)
-    if len(values) == count and count > 1:
-        fills = fills + np.arange(count) * values.shape[1] * item_size
     total = extent.prod(axis=1)
     GATHER.launch(
         gpu,
@@ -75,7 +66,7 @@ def copy_window(
         {
             "data": src,
             "out": dst,
-            "fill": fills,
+            "fill": gpu.rows(values, count),
             "total": total,
             "stride": padded(strides[:, axes]),
             "start": padded(first[:, axes]),

@@ -44,16 +44,14 @@ CROP_MIRROR_NORMALIZE = Kernel(
 )
 
 
-def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple[Array | int, Array | int, int]:
+def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple[Array, Array, int]:
     """Addresses of each sample's row of means and of factors, and how many there are in a row."""
     first, second = np.broadcast_arrays(
         np.atleast_2d(np.asarray(mean, np.float32)), np.atleast_2d(np.asarray(inverse, np.float32))
     )
     if len(first) > 1 and (first == first[0]).all() and (second == second[0]).all():
         first, second = first[:1], second[:1]
-    length = first.shape[1]
-    rows = np.arange(count) * (4 * length) if len(first) > 1 else np.zeros(count, np.int64)
-    return gpu.constant(first) + rows, gpu.constant(second) + rows, length
+    return gpu.rows(first, count), gpu.rows(second, count), first.shape[1]
 
 
 @launches
@@ -79,8 +77,6 @@ def crop_mirror_normalize(
     top, left, out_height, out_width = np.asarray(windows, np.int64).T
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
     means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
-    fills = gpu.constant(values)
-    rows = np.arange(len(src)) * values[:1].nbytes if len(values) > 1 else np.zeros(len(src), np.int64)
     total = frames * out_height * out_width * out_channels
     CROP_MIRROR_NORMALIZE.launch(
         gpu,
@@ -91,7 +87,7 @@ def crop_mirror_normalize(
             "out": dst,
             "mean": means,
             "inverse": inverses,
-            "fill": fills + rows,
+            "fill": gpu.rows(values, len(src)),
             "total": total,
             "height": height,
             "width": width,

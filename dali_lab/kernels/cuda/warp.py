@@ -70,7 +70,6 @@ def warp_affine(
     matrix = np.zeros((len(src), 9), np.float32)
     matrix[:, : given.shape[1]] = given
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
-    rows = np.arange(len(src)) * values[:1].nbytes if len(values) > 1 else np.zeros(len(src), np.int64)
     frames, height, width, channels = np.asarray(src_shapes, np.int64).T
     out_height, out_width = dst_shapes[:, 1], dst_shapes[:, 2]
     total = frames * out_height * out_width
@@ -81,7 +80,7 @@ def warp_affine(
         {
             "data": src,
             "out": dst,
-            "fill": gpu.constant(values) + rows,
+            "fill": gpu.rows(values, len(src)),
             "total": total,
             "matrix": matrix,
             "height": height,
