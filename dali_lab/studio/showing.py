@@ -17,6 +17,7 @@ from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, pictur
 
 Array = npt.NDArray[Any]
 _SMALL = "font-size:12px;opacity:.75"
+_SOUND = 1000
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
 
 
@@ -98,9 +99,12 @@ def show(
     DaliLabError
         If what is given is no batch, or belongs to another number of samples.
     """
+    for name, number in (("size", size), ("limit", limit)):
+        if number < 1:
+            raise DaliLabError(f"at least 1 is needed, not {number}", argument=name)
     own = as_batch(batch)
     count = min(len(own), limit)
-    described = summary(own, count, (), "any")
+    described = summary(own, count, (), "audio" if _is_sound(own) else "any")
     extras = {"labels": labels, "boxes": boxes, "masks": masks}
     rows = {name: None if given is None else _rows(given, len(own), name) for name, given in extras.items()}
     pictures: list[Picture | None] = []
@@ -109,14 +113,14 @@ def show(
         array = own.array(index)
         if described.kind == "image" and (rows["boxes"] is not None or rows["masks"] is not None):
             frame = eight_bits(planes(array, own.layout)[0], described.scale)
-            mask = None if rows["masks"] is None else np.asarray(rows["masks"][index])
-            found = None if rows["boxes"] is None else np.asarray(rows["boxes"][index], np.float64)
+            mask = None if rows["masks"] is None else _mask(rows["masks"][index], frame.shape[:2])
+            found = None if rows["boxes"] is None else _boxes(rows["boxes"][index])
             pictures.append(encode(fitted(_marked(frame, found, mask), size)))
         else:
             pictures.append(picture(array, own.layout, described.kind, described.scale, size))
         captions.append(_caption(index, array, rows["labels"], names, described.fields.get("values")))
     shapes = {tuple(shape) for shape in own.shapes.tolist()}
-    shape = "×".join(map(str, next(iter(shapes)))) if len(shapes) == 1 else "different shapes"
+    shape = _shape(next(iter(shapes))) if len(shapes) == 1 else "different shapes" if shapes else "nothing"
     low_high = described.fields["range"]
     title = f"{len(own)} × {shape}, {own.dtype.name} {own.layout}".rstrip()
     return Shown(pictures, captions, title if low_high is None else f"{title}, {low_high[0]} to {low_high[1]}")
@@ -140,7 +144,8 @@ def as_batch(given: Any) -> Batch:
     layout = given.layout() if callable(getattr(given, "layout", None)) else ""
     try:
         if hasattr(given, "detach"):
-            given = given.detach().cpu().numpy()
+            given = given.detach().cpu()
+            given = (given.float() if str(given.dtype) == "torch.bfloat16" else given).numpy()
         if isinstance(given, np.ndarray) and given.ndim >= 1:
             return Batch.dense(given, _guessed(given.shape[1:]))
         rows = [np.asarray(row) for row in given]
@@ -153,7 +158,38 @@ def _guessed(shape: tuple[int, ...]) -> str:
     """The layout of pictures without one, by where their channels are."""
     if len(shape) == 3:
         return "CHW" if shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4) else "HWC"
-    return "HW" if len(shape) == 2 else ""
+    if len(shape) == 4 and shape[3] in (1, 3, 4):
+        return "FHWC"
+    return "HW" if len(shape) == 2 and shape[1] > 2 else ""
+
+
+def _is_sound(batch: Batch) -> bool:
+    """Whether samples without a layout are long enough, and of a type, to be sound in one or two channels."""
+    if batch.layout or batch.ndim not in (1, 2) or not len(batch) or batch.dtype.name not in ("FLOAT", "INT16"):
+        return False
+    return bool((batch.shapes[:, 0] >= _SOUND).all()) and (batch.ndim == 1 or bool((batch.shapes[:, 1] <= 2).all()))
+
+
+def _shape(shape: Sequence[int]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
+
+
+def _boxes(given: Any) -> Array:
+    """The boxes of one sample, ``[count, 4]``."""
+    try:
+        return np.asarray(given, np.float64).reshape(-1, 4)
+    except (TypeError, ValueError) as error:
+        raise DaliLabError(f"boxes are rows of left, top, right, bottom: {error}", argument="boxes") from error
+
+
+def _mask(given: Any, size: tuple[int, ...]) -> Array:
+    """The class numbers of one sample, ``[height, width]``."""
+    mask = np.asarray(given)
+    flat = mask.squeeze() if mask.ndim > 2 else mask
+    if flat.shape != size or flat.dtype.kind not in "biuf":
+        sizes = "×".join(map(str, mask.shape)), "×".join(map(str, size))
+        raise DaliLabError(f"a mask of {sizes[0]} does not lie over a picture of {sizes[1]}", argument="masks")
+    return np.rint(np.nan_to_num(flat)) if flat.dtype.kind == "f" else flat
 
 
 def _rows(given: Any, count: int, name: str) -> list[Any]:
@@ -176,7 +212,7 @@ def _caption(index: int, array: Array, labels: list[Any] | None, names: Sequence
             parts.append(str(flat[0]) if flat.size == 1 else str(label))
     if values:
         parts.append(str(values[index]))
-    parts.append("×".join(map(str, array.shape)))
+    parts.append(_shape(array.shape))
     return " · ".join(parts)
 
 
@@ -189,14 +225,15 @@ def _marked(frame: Array, boxes: Array | None, mask: Array | None) -> Array:
     height, width = frame.shape[:2]
     result = np.ascontiguousarray(np.repeat(frame, 3, axis=2) if frame.shape[2] == 1 else frame[..., :3]).copy()
     if mask is not None:
-        flat = mask.reshape(mask.shape[0], -1)[:height, :width] if mask.ndim == 2 else mask.squeeze()
-        colours = coloured_labels(flat)
-        where = flat > 0
+        colours = coloured_labels(mask)
+        where = mask > 0
         result[where] = (0.55 * result[where] + 0.45 * colours[where]).astype(np.uint8)
     if boxes is not None and boxes.size:
-        corners = boxes.reshape(-1, 4)
-        scale = [width, height] * 2 if corners.max() <= 1.0 else [1] * 4
-        for number, box in enumerate(corners * scale):
+        scale = [width, height] * 2 if np.nanmax(boxes, initial=0.0) <= 1.0 else [1] * 4
+        # Just outside the picture is as good as far away.
+        for number, box in enumerate(np.clip(boxes * scale, -width - height, 2 * (width + height))):
+            if np.isnan(box).any():
+                continue
             left, top, right, bottom = (round(value) for value in box.tolist())
             colour = _BOX_COLORS[number % len(_BOX_COLORS)]
             cv2.rectangle(result, (left, top), (right - 1, bottom - 1), colour, max(1, round(max(height, width) / 160)))

@@ -25,6 +25,8 @@ FLAGS = [
     "--disable-component-update",
     "--no-first-run",
 ]
+IDLE = '[data-preview="idle"]:not([data-pending="true"])'
+"""An editor without edits or previews under way."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -92,13 +94,11 @@ class Tab:
         self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
         self.page.wait_for_selector("img[data-node]")
         # Kernels that this machine has never used are compiled first.
-        self.page.wait_for_selector('[data-testid="dali-editor"][data-preview="idle"]', timeout=120_000)
-        self.idle()
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=120_000)
 
     def idle(self) -> None:
-        """Wait until no preview is at work."""
-        self.page.wait_for_timeout(120)
-        self.page.wait_for_selector('[data-testid="dali-editor"][data-preview="idle"]')
+        """Wait until every edit has arrived and no preview is at work."""
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=60_000)
 
     def node(self, name: str) -> Any:
         return self.page.locator(f'[data-node-id="{name}"]').first

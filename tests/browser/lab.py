@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import random
+import shutil
 import socket
 import subprocess
 import sys
@@ -44,10 +47,14 @@ class Lab:
     def __init__(self, place: Path, module: str = "jupyterlab") -> None:
         self.place = place
         self.folder = place / "work"
-        self.port = free_port()
-        self.address = f"http://127.0.0.1:{self.port}"
+        self.port = 0
         self._module = module
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        """Where the server is."""
+        return f"http://127.0.0.1:{self.port}"
 
     def open(self, context: Any, path: str = "", workspace: str = "tests") -> Tab:
         """A page of the lab, showing a file."""
@@ -58,7 +65,20 @@ class Lab:
         return tab
 
     def start(self) -> None:
-        """Start the server and wait until it answers."""
+        """Start the server and wait until it answers; it returns where it was."""
+        for _ in range(5):
+            port = self.port or quiet_port()
+            if self._serves(port):
+                self.port = port
+                return
+        raise AssertionError(f"JupyterLab did not start:\n{self._log.read_text(errors='replace')[-3000:]}")
+
+    @property
+    def _log(self) -> Path:
+        return self.place / "server.log"
+
+    def _serves(self, port: int) -> bool:
+        """Start the server on this port; false where another program was quicker."""
         place = self.place
         environment = {
             **os.environ,
@@ -72,16 +92,29 @@ class Lab:
         }
         command = [
             sys.executable, "-m", self._module, "--no-browser", "--ServerApp.ip=127.0.0.1",
-            f"--ServerApp.port={self.port}", "--IdentityProvider.token=", "--ServerApp.password=",
+            f"--ServerApp.port={port}", "--IdentityProvider.token=", "--ServerApp.password=",
             f"--ServerApp.root_dir={self.folder}", "--allow-root", "--ServerApp.port_retries=0",
             "--LabApp.expose_app_in_browser=True", "--JupyterNotebookApp.expose_app_in_browser=True",
         ]  # fmt: skip
-        log = place / "server.log"
-        with log.open("ab") as output:
-            self._process = subprocess.Popen(
+        begins = self._log.stat().st_size if self._log.exists() else 0
+        with self._log.open("ab") as output:
+            process = subprocess.Popen(
                 command, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
             )
-        _wait(self.address, self._process, log)
+        self._process = process
+        end = time.monotonic() + 120
+        while time.monotonic() < end and process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status", timeout=5):
+                    # Another program may be the one that answers there.
+                    if process.poll() is None:
+                        return True
+            except OSError:
+                time.sleep(0.1)
+        self.stop()
+        said = self._log.read_bytes()[begins:].decode(errors="replace")
+        assert "in use" in said, f"JupyterLab did not start:\n{said[-3000:]}"
+        return False
 
     def stop(self) -> None:
         """End the server, and its kernels with it."""
@@ -96,10 +129,13 @@ class Lab:
             process.wait()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def quiet_port() -> int:
+    """A free port below those that the system hands out: kernels and clients take theirs from there at any moment."""
+    for port in random.sample(range(20_000, 32_000), 200):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("there is no free port")
 
 
 @contextmanager
@@ -112,7 +148,8 @@ def serving(place: Path, module: str = "jupyterlab") -> Iterator[Lab]:
     lab.folder.mkdir()
     extensions = place / "share" / "labextensions"
     extensions.mkdir(parents=True)
-    (extensions / "dali-lab").symlink_to(EXTENSION)
+    # A copy: a build meanwhile must not take the files from under the page.
+    shutil.copytree(EXTENSION, extensions / "dali-lab")
     kernel = place / "share" / "kernels" / "bare" / "kernel.json"
     kernel.parent.mkdir(parents=True)
     argv = [sys.executable, "-c", "\n".join(BARE), "-f", "{connection_file}"]
@@ -127,14 +164,3 @@ def serving(place: Path, module: str = "jupyterlab") -> Iterator[Lab]:
         yield lab
     finally:
         lab.stop()
-
-
-def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{address}/api/status", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError(f"JupyterLab did not start:\n{log.read_text(errors='replace')[-3000:]}")

@@ -16,7 +16,7 @@ import pytest
 from dali_lab.studio.documents import written
 from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.starts import first_pipeline
-from tests.browser.conftest import Tab
+from tests.browser.conftest import IDLE, Tab
 from tests.browser.lab import Lab, serving
 
 EDITOR = '[data-testid="dali-editor"]'
@@ -53,18 +53,30 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def page(lab: Lab, browser: Any) -> Iterator[Tab]:
     context = browser.new_context(viewport={"width": 1500, "height": 950})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(30_000)
     yield lab.open(context)
     context.close()
+
+
+@pytest.fixture(scope="module")
+def kernel(page: Tab) -> str:
+    """A kernel for all documents that need none of their own; a session beside theirs keeps it."""
+    identity: str = page.page.evaluate(
+        """() => window.jupyterapp.serviceManager.sessions
+          .startNew({ path: 'kernel', name: 'kernel', type: 'console', kernel: { name: 'python3' } })
+          .then((session) => session.kernel.id)"""
+    )
+    return identity
 
 
 class Document:
     """What is shown in the page's main area."""
 
-    def __init__(self, tab: Tab, lab: Lab) -> None:
+    def __init__(self, tab: Tab, lab: Lab, kernel: str) -> None:
         self.tab = tab
         self.page = tab.page
         self.lab = lab
+        self.kernel = kernel
 
     def find(self, selector: str) -> Any:
         return self.page.locator(f"{CURRENT} {selector}")
@@ -83,21 +95,22 @@ class Document:
         call = "([name, given]) => Promise.resolve(window.jupyterapp.commands.execute(name, given)).then(() => null)"
         self.page.evaluate(call, [name, arguments])
 
-    def open(self, name: str, text: str | None = None, *, ready: bool = True) -> Document:
+    def open(self, name: str, text: str | None = None, *, ready: bool = True, alone: bool = False) -> Document:
+        """Open a file, in the kernel that documents share or `alone` in the one that JupyterLab starts for it."""
         if text is not None:
             (self.lab.folder / name).write_text(text)
-        self.command("docmanager:open", path=name)
+        self.command("docmanager:open", path=name, **({} if alone else {"kernel": {"id": self.kernel}}))
         if ready:
             self.ready()
         return self
 
-    def ready(self, timeout: float = 30_000) -> None:
-        self.find(READY).first.wait_for(timeout=timeout)
+    def ready(self) -> None:
+        # A kernel may have to start, and compile what it has never used.
+        self.find(READY).first.wait_for(timeout=60_000)
         self.idle()
 
     def idle(self) -> None:
-        self.page.wait_for_timeout(120)
-        self.find(f'{EDITOR}[data-preview="idle"]').first.wait_for()
+        self.find(f"{EDITOR}{IDLE}").first.wait_for(timeout=60_000)
 
     def dirty(self) -> bool:
         return bool(self.ask("(widget) => widget.context.model.dirty"))
@@ -128,17 +141,16 @@ class Document:
             self.page.locator(f'.lm-Menu-itemLabel:text-is("{label}")').last.click()
 
     def wait(self, wanted: Callable[[], Any], what: str) -> Any:
-        for _ in range(300):
-            found = wanted()
-            if found:
-                return found
+        ends = time.monotonic() + 30
+        while not (found := wanted()):
+            assert time.monotonic() < ends, what
             self.page.wait_for_timeout(50)
-        raise AssertionError(what)
+        return found
 
 
-# JupyterLab asks for files to learn whether they exist, and the browser speaks of each that does not; its debugger
-# complains when a kernel goes while it is being asked.
-NOT_OURS = ("favicon", "404", "Could not restore the debugger state")
+# JupyterLab asks for files to learn whether they exist, and the browser speaks of each that does not. Its debugger and
+# its shells for comms complain when a kernel goes while it is being asked.
+NOT_OURS = ("favicon", "404", "Could not restore the debugger state", "Canceled future for create_subshell_request")
 
 
 def is_ours(problem: str) -> bool:
@@ -149,20 +161,21 @@ def is_ours(problem: str) -> bool:
 
 
 @pytest.fixture
-def shown(page: Tab, lab: Lab) -> Iterator[Document]:
+def shown(page: Tab, lab: Lab, kernel: str) -> Iterator[Document]:
     """The page with nothing open; in the end nothing may have gone wrong in it, and no other host was asked."""
     page.problems.clear()
-    yield Document(page, lab)
+    yield Document(page, lab, kernel)
     page.page.unroute_all()
     page.page.evaluate(
-        """async () => {
+        """async (kernel) => {
           for (const widget of [...window.jupyterapp.shell.widgets('main')]) {
-            const { context } = widget;
+            const { context } = widget, own = context?.sessionContext;
             if (context) context.model.dirty = false;
-            await context?.sessionContext.shutdown().catch(() => null);
+            if (own?.session?.kernel?.id !== kernel) await own?.shutdown().catch(() => null);
             widget.dispose();
           }
-        }"""
+        }""",
+        kernel,
     )
     assert not [problem for problem in page.problems if is_ours(problem)]
     assert page.hosts <= {"127.0.0.1"}
@@ -192,7 +205,7 @@ def picture_text(**more: Any) -> str:
 
 def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) -> None:
     text = written(first_pipeline(sample_pictures()))
-    shown.open("cats.dali.json", text, ready=False)
+    shown.open("cats.dali.json", text, ready=False, alone=True)
     # A kernel that meets these operators for the first time compiles them.
     shown.find('img[data-node="normalize"]').first.wait_for(timeout=120_000)
     shown.idle()
@@ -228,18 +241,14 @@ def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) ->
 
 def test_custom_operator_interrupt_restart_and_a_kernel_that_dies(shown: Document) -> None:
     slow = {"op": "mine.slow", "inputs": ["decode"], "arguments": {"seconds": 0.0}}
-    shown.open("slow.dali.json", picture_text(slow=slow))
+    shown.open("slow.dali.json", picture_text(slow=slow), alone=True)
     assert "no operator" in shown.node("slow").inner_text()
-    execute = (
-        "(widget, code) => widget.context.sessionContext.session.kernel.requestExecute({ code }).done.then(() => null)"
-    )
-    shown.ask(execute, SLOW)
+    shown.run(SLOW)
     shown.find('[data-testid="palette-entry"][data-op="mine.slow"]').wait_for()
     shown.find('img[data-node="slow"]').first.wait_for()
 
     shown.set_argument("slow", "seconds", 60)
     shown.find(f'{EDITOR}[data-preview="running"]').wait_for()
-    shown.page.wait_for_timeout(300)
     began = time.monotonic()
     shown.menu("Kernel", "Interrupt Kernel")
     shown.idle()
@@ -255,12 +264,27 @@ def test_custom_operator_interrupt_restart_and_a_kernel_that_dies(shown: Documen
     shown.page.locator('[role="alert"]:has-text("The graph is kept")').first.wait_for(timeout=30_000)
     assert shown.node("slow").count() == 1
     shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
-    shown.idle()
-    assert shown.node("decode").get_attribute("data-state") == "ok"
+    shown.wait(lambda: shown.node("decode").get_attribute("data-state") == "ok", "the other nodes have no pictures")
+
+
+def test_kernel_of_a_notebook_is_shared_and_left_running(shown: Document) -> None:
+    slow = {"op": "mine.slow", "inputs": ["decode"], "arguments": {"seconds": 0.0}}
+    shown.open("shared.dali.json", picture_text(slow=slow))
+    shown.run(SLOW)
+    shown.find('[data-testid="palette-entry"][data-op="mine.slow"]').wait_for()
+    shown.find('img[data-node="slow"]').first.wait_for()
+    # Pictures come while a cell runs.
+    shown.run("import time; time.sleep(20)", wait=False)
+    shown.set_argument("decode", "output_type", "GRAY")
+    shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "the canvas waits for the cell")
+    shown.ask("(widget) => widget.context.sessionContext.session.kernel.interrupt()")
+    shown.ask("(widget) => { widget.context.model.dirty = false; widget.close(); }")
+    shown.open("beside.dali.json", picture_text(slow=slow))
+    shown.find('img[data-node="slow"]').first.wait_for()
 
 
 def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
-    shown.open("bare.dali.json", small_text())
+    shown.open("bare.dali.json", small_text(), alone=True)
     change = "(widget, name) => widget.context.sessionContext.changeKernel({ name }).then(() => null)"
     shown.ask(change, "bare")
     shown.bar("kernel").filter(has_text="pip install dali-lab").wait_for()
@@ -303,8 +327,10 @@ def test_newer_version_is_left_alone(shown: Document) -> None:
 
 def test_file_changed_by_another_program(shown: Document) -> None:
     shown.open("other.dali.json", small_text())
-    time.sleep(1.1)  # the server tells files apart by the second
-    (shown.lab.folder / "other.dali.json").write_text(small_text().replace('"value"', '"renamed"'))
+    other = shown.lab.folder / "other.dali.json"
+    other.write_text(small_text().replace('"value"', '"renamed"'))
+    # The server tells files apart by the second.
+    os.utime(other, (time.time() + 5, time.time() + 5))
     seed = shown.page.get_by_label("Seed")
     seed.fill("5")
     seed.press("Enter")
@@ -425,8 +451,9 @@ def test_menus_settings_themes_and_the_notebook(shown: Document) -> None:
     item.click(button="right")
     labels = shown.page.locator(".lm-Menu .lm-Menu-itemLabel").all_inner_texts()
     assert {"Open in Notebook", "Copy as Python"} <= set(labels)
-    shown.page.wait_for_timeout(1200)  # the workspace is saved a moment after it changed
     shown.page.keyboard.press("Escape")
+    saved = lambda: [file.read_text() for file in (shown.lab.place / "workspaces").glob("*")]  # noqa: E731
+    shown.wait(lambda: any("note.dali.json" in text for text in saved()), "the workspace was not saved")
     shown.page.goto(f"{shown.lab.address}/lab/workspaces/tests")
     shown.page.wait_for_selector("#jp-MainLogo")
     shown.ready()
@@ -439,8 +466,17 @@ def test_menus_settings_themes_and_the_notebook(shown: Document) -> None:
     assert '"note.dali.json"' in cell.inner_text()
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to everything")
+def test_file_without_permission_is_read_only(shown: Document) -> None:
+    (shown.lab.folder / "locked.dali.json").write_text(small_text())
+    (shown.lab.folder / "locked.dali.json").chmod(0o444)
+    shown.open("locked.dali.json")
+    assert shown.page.get_by_label("Seed").last.is_disabled()
+
+
 def test_server_goes_away_and_returns(shown: Document) -> None:
-    shown.open("away.dali.json", picture_text())
+    # The last one: the kernel that documents share goes with the server.
+    shown.open("away.dali.json", picture_text(), alone=True)
     shown.lab.stop()
     shown.bar("kernel").filter(has_text="server cannot be reached").wait_for(timeout=30_000)
     shown.page.locator(".jp-Dialog button").last.click(timeout=10_000)
@@ -451,11 +487,3 @@ def test_server_goes_away_and_returns(shown: Document) -> None:
     shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "what was changed meanwhile is not shown")
     # The browser itself speaks of each request that found no server.
     shown.tab.problems[:] = [each for each in shown.tab.problems if "ERR_CONNECTION_REFUSED" not in each]
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write to everything")
-def test_file_without_permission_is_read_only(shown: Document) -> None:
-    (shown.lab.folder / "locked.dali.json").write_text(small_text())
-    (shown.lab.folder / "locked.dali.json").chmod(0o444)
-    shown.open("locked.dali.json")
-    assert shown.page.get_by_label("Seed").last.is_disabled()

@@ -160,6 +160,35 @@ def test_boxes_and_masks_are_drawn() -> None:
         show(3)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"boxes": [[[1, 2, 3]]]},
+        {"boxes": [[["left"] * 4]]},
+        {"masks": [np.zeros((10, 10), np.int32)]},
+        {"masks": [np.zeros((40, 60, 2), np.int32)]},
+        {"size": 0},
+        {"limit": -1},
+    ],
+)
+def test_what_does_not_fit_the_pictures_is_named(given: dict[str, Any]) -> None:
+    with pytest.raises(DaliLabError, match=f"argument '{next(iter(given))}'"):
+        show([picture(40, 60)], **given)
+
+
+def test_odd_batches_are_shown_as_what_they_are() -> None:
+    far = show([picture(40, 60)], boxes=[[[-1e15, -5, 1e15, 400], [np.nan] * 4, [5, 5, 20, 20]]])
+    assert far.pictures[0] is not None
+    thought = show([picture(40, 60)], masks=[np.full((40, 60, 1), 0.8)])
+    assert thought.pictures[0].data == show([picture(40, 60)], masks=[np.ones((40, 60), bool)]).pictures[0].data
+    clip = show([np.stack([picture(20, 30)] * 4)])
+    assert "FHWC" in clip.title and clip.pictures[0].width == 60
+    tone = np.sin(np.arange(4000, dtype=np.float32) / 20)
+    assert all(show([sound]).pictures[0] for sound in (tone, np.stack([tone, tone], axis=1)))
+    assert show([]).title.startswith("0 × nothing")
+    assert show([1, 2]).captions == ["0 · 1 · scalar", "1 · 2 · scalar"]
+
+
 def test_preview_steps_through_batches() -> None:
     import ipywidgets
 
