@@ -17,8 +17,8 @@ from dali_lab.batch.tensors import TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
 from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, GraphError
-from dali_lab.executor.engine import explain, run_operator
 from dali_lab.executor.plan import Step, make_operator
+from dali_lab.executor.steps import explain, run_operator
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.graph.tracing import user_line
 from dali_lab.pipeline import Pipeline

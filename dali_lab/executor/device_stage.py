@@ -12,10 +12,12 @@ from dali_lab.device.transfer import TRANSFER, UPLOAD, to_device, to_host
 from dali_lab.errors import OperatorError
 from dali_lab.executor.device_memory import memory_table
 from dali_lab.executor.plan import COMPUTE, DECODE, bare
+from dali_lab.executor.steps import explain, run_step
 from dali_lab.graph.graph import Edge
 
 if TYPE_CHECKING:
-    from dali_lab.executor.engine import BatchRun, Engine
+    from dali_lab.executor.batch_run import BatchRun
+    from dali_lab.executor.engine import Engine
     from dali_lab.executor.plan import Stage, Step
 
 
@@ -24,8 +26,6 @@ def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
 
     A batch between two steps goes back to the arena after its last use, so its memory is had again within the stage.
     """
-    from dali_lab.executor.engine import explain
-
     try:
         try:
             _DeviceStage(engine, run, stage).put_together()
@@ -110,8 +110,6 @@ class _DeviceStage:
 
     def _put_step_together(self, step: Step) -> bool:
         """Put the work of one step together; whether its operator did not fail."""
-        from dali_lab.executor.engine import explain, run_step
-
         engine, run = self.engine, self.run
         began = time.perf_counter()
         self.gpu.time(step.node.id)

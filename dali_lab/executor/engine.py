@@ -6,7 +6,6 @@ import threading
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +13,17 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
-from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.batch_run import BatchRun, Cancelled, Placement
 from dali_lab.executor.device_memory import reserve
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
+from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
 from dali_lab.graph.graph import Edge
 from dali_lab.schema.call import Call
-from dali_lab.schema.operator import Draw, Operator
-from dali_lab.types import UINT8, DALIDataType, numpy_dtype
+from dali_lab.schema.operator import Draw
+from dali_lab.types import UINT8, DALIDataType
 
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)
@@ -33,106 +33,6 @@ _WORTH_A_CHUNK = 2e-2
 
 _LEAST = 5e-4
 """Seconds of work under which a chunk is not worth another thread."""
-
-
-class Cancelled(Exception):
-    """The result is no longer wanted."""
-
-
-class _Placement:
-    """Memory for a whole output batch, shared by its chunks once the first of them has shown a shape."""
-
-    def __init__(self, total: int) -> None:
-        self._total = total
-        self._lock = threading.Lock()
-        self._shape: tuple[int, ...] | None = None
-        self._dtype: DALIDataType | None = None
-        self._buffer: npt.NDArray[np.uint8] | None = None
-
-    def place(self, start: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
-        if not len(shapes) or not (shapes == shapes[0]).all():
-            return None
-        shape = tuple(shapes[0].tolist())
-        size = int(np.prod(shape, dtype=np.int64)) * numpy_dtype(dtype).itemsize
-        with self._lock:
-            if self._buffer is None:
-                self._shape, self._dtype = shape, dtype
-                self._buffer = np.empty(size * self._total, np.uint8)
-            elif (shape, dtype) != (self._shape, self._dtype):
-                return None
-            buffer = self._buffer
-        addresses = buffer.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
-        return Batch(addresses, shapes, dtype, layout, (buffer,))
-
-
-class BatchRun:
-    """One batch on its way.
-
-    Attributes
-    ----------
-    iteration
-        Batch number.
-    size
-        Samples in it.
-    values
-        Finished edges.
-    failures
-        What went wrong: ``(node, first sample, number of samples, error)``.
-    seconds
-        Time spent in each node, summed over threads.
-    """
-
-    def __init__(self, engine: Engine, iteration: int, size: int, draws: Mapping[str, Draw]) -> None:
-        self.engine = engine
-        self.iteration = iteration
-        self.size = size
-        self.draws = draws
-        self.values: dict[Edge, Batch] = {}
-        self.failures: list[tuple[str, int, int, BaseException]] = []
-        self.seconds: dict[str, float] = defaultdict(float)
-        self.drawn_before: dict[str, int] = {}
-        self.drawn_after: dict[str, int] = {}
-        self.missing: dict[Edge, set[int]] = {}
-        self.host: dict[Edge, Batch] = {}
-        self.host_lock = threading.Lock()
-        self.memory: dict[Edge, tuple[int, int]] = {}
-        self.stage = -1
-        self.pending = 0
-        self.parts: dict[Edge, list[Batch | None]] = {}
-        self.places: dict[Edge, _Placement] = {}
-        self.bounds: list[tuple[int, int]] = []
-        self.previous: BatchRun | None = None
-        self.next: BatchRun | None = None
-        self.finished = threading.Event()
-        self.cancelled = False
-        self.callback: Callable[[BatchRun], None] | None = None
-
-    def count_memory(self, edge: Edge, batch: Batch) -> None:
-        """Add a chunk to what is known of an output's size."""
-        most = int(batch.sizes.max()) * batch.itemsize if len(batch) else 0
-        with self.engine._lock:
-            total, largest = self.memory.get(edge, (0, 0))
-            self.memory[edge] = (total + batch.nbytes, max(largest, most))
-
-    def cancel(self) -> None:
-        """Stop as soon as the calls that run now return."""
-        self.cancelled = True
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all is done or has failed; `False` when the time ran out first."""
-        return self.finished.wait(timeout)
-
-    def outputs(self) -> list[Batch]:
-        """The planned outputs.
-
-        Raises
-        ------
-        BaseException
-            What the first failing sample raised.
-        """
-        if self.failures:
-            raise min(self.failures, key=lambda failure: failure[1])[3]
-        return [self.values[edge] for edge in self.engine.plan.outputs]
 
 
 class Engine:
@@ -284,7 +184,7 @@ class Engine:
         chunk = self._chunk_size(stage, count)
         run.bounds = [(start, min(start + chunk, count)) for start in range(0, count, chunk)] if count else []
         run.parts = {edge: [None] * len(run.bounds) for edge in stage.exports}
-        run.places = {edge: _Placement(count) for edge in stage.exports} if len(run.bounds) > 1 else {}
+        run.places = {edge: Placement(count) for edge in stage.exports} if len(run.bounds) > 1 else {}
         run.pending = len(run.bounds)
         if not run.bounds:
             for edge in stage.exports:
@@ -348,7 +248,7 @@ class Engine:
                 run.values[edge] = Batch.concat(present)
             except ValueError:
                 if all(failed != edge.node for failed, *_ in run.failures):
-                    run.failures.append((edge.node, 0, run.size, _mismatch(run, stage, edge)))
+                    run.failures.append((edge.node, 0, run.size, mismatch(run, stage, edge)))
         run.parts = {}
         run.places = {}
 
@@ -497,113 +397,4 @@ class Engine:
         )
 
 
-def _mismatch(run: BatchRun, stage: Stage, edge: Edge) -> SampleError:
-    """The error about chunks of one output that differ in dtype or number of dimensions."""
-    step = next(step for step in stage.steps if step.node.id == edge.node)
-    parts = [(start, part) for (start, _), part in zip(run.bounds, run.parts[edge], strict=True) if part and len(part)]
-    begin, first = parts[0]
-    start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
-    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
-    return SampleError(
-        f"{described[0]} beside {described[1]} in sample {begin}:"
-        " the samples of a batch must have one type and one number of dimensions",
-        node=step.node.id,
-        operator=step.node.op,
-        sample=start,
-        source=other.sources[0] if other.sources else None,
-        origin=step.node.origin or None,
-    )
-
-
-def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:
-    """The inputs that are there, for naming the file of a failed sample."""
-    return [local[edge] for edge in edges if edge in local]
-
-
-def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True) -> tuple[Batch, ...]:
-    """Run the operator of a step on one chunk."""
-    return run_operator(step.operator, call, inputs, step.outputs, check=check)
-
-
-def run_operator(
-    operator: Operator, call: Call, inputs: list[Batch], output_count: int, *, check: bool = True
-) -> tuple[Batch, ...]:
-    """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
-    inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
-    counts = None
-    if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
-        counts = inputs[0].shapes[:, 0].copy()
-        inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
-        call.repeat = counts
-        call.count = len(inputs[0])
-    results = operator.run(call, *inputs)
-    outputs = results if isinstance(results, tuple) else (results,)
-    if len(outputs) != output_count:
-        raise OperatorError(f"declares {output_count} outputs and returned {len(outputs)}")
-    if counts is not None:
-        outputs = tuple(batch.folded(counts, "F") for batch in outputs)
-    if check:
-        expected = len(counts) if counts is not None else call.count
-        for batch in outputs:
-            if len(batch) != expected:
-                raise OperatorError(f"returned {len(batch)} samples for {expected}")
-    if not operator.source:
-        for batch in outputs:
-            if batch.sources is None:
-                batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
-    return outputs
-
-
-def with_layout(call: Call, index: int, batch: Batch) -> Batch:
-    """The batch with the layout that the operator assumes where none is given.
-
-    Raises
-    ------
-    OperatorError
-        If the operator does not take the layout.
-    """
-    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
-    if declared is None or declared.layouts is None:
-        return batch
-    if not batch.layout:
-        layout = declared.assumed_layout(batch.ndim, call.operator.frames)
-        if layout:
-            return batch.replaced(layout=layout)
-        if "" in declared.layouts:
-            return batch
-        raise call.problem(
-            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout;"
-            f" it takes {', '.join(declared.layouts)}"
-        )
-    if batch.layout in declared.layouts or "" in declared.layouts:
-        return batch
-    if call.operator.frames and batch.layout[:1] == "F" and batch.layout[1:] in declared.layouts:
-        return batch
-    raise call.problem(
-        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}"
-    )
-
-
-def _takes(operator: Any, layout: str) -> bool:
-    declared = operator.inputs[0].layouts
-    return declared is not None and layout in declared
-
-
-def explain(error: BaseException, step: Step, inputs: list[Batch], start: int = 0) -> BaseException:
-    """The error with the node, the user's line and the file of the failed sample added."""
-    if isinstance(error, (StopIteration, Cancelled)):
-        return error
-    if not isinstance(error, DaliLabError):
-        short = isinstance(error, MemoryError)
-        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
-        wrapped.__cause__ = error
-        error = wrapped
-    error.node = error.node or step.node.id
-    error.operator = error.operator or step.node.op
-    error.origin = error.origin or step.node.origin or None
-    if isinstance(error, SampleError) and error.sample is not None and error.source is None:
-        for batch in inputs:
-            if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
-                error.source = batch.sources[error.sample - start]
-                break
-    return error
+__all__ = ["BatchRun", "Cancelled", "Engine"]

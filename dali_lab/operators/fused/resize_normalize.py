@@ -96,7 +96,7 @@ class ResizeNormalize(Operator):
         return out
 
     def _in_turn(self, first: Call, second: Call, data: Batch) -> Batch:
-        from dali_lab.executor.engine import run_operator
+        from dali_lab.executor.steps import run_operator
 
         (resized,) = run_operator(self.first, replace(first, place=None), [data], 1)
         (result,) = run_operator(self.second, second, [resized], 1)

@@ -1,0 +1,126 @@
+"""One operator on one chunk: layouts and frames of its inputs, checks of its outputs, and what its errors say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.executor.batch_run import BatchRun, Cancelled
+from dali_lab.executor.plan import Stage, Step
+from dali_lab.graph.graph import Edge
+from dali_lab.schema.call import Call
+from dali_lab.schema.operator import Operator
+
+
+def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:
+    """The inputs that are there, for naming the file of a failed sample."""
+    return [local[edge] for edge in edges if edge in local]
+
+
+def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True) -> tuple[Batch, ...]:
+    """Run the operator of a step on one chunk."""
+    return run_operator(step.operator, call, inputs, step.outputs, check=check)
+
+
+def run_operator(
+    operator: Operator, call: Call, inputs: list[Batch], output_count: int, *, check: bool = True
+) -> tuple[Batch, ...]:
+    """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
+    inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
+    counts = None
+    if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
+        counts = inputs[0].shapes[:, 0].copy()
+        inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
+        call.repeat = counts
+        call.count = len(inputs[0])
+    results = operator.run(call, *inputs)
+    outputs = results if isinstance(results, tuple) else (results,)
+    if len(outputs) != output_count:
+        raise OperatorError(f"declares {output_count} outputs and returned {len(outputs)}")
+    if counts is not None:
+        outputs = tuple(batch.folded(counts, "F") for batch in outputs)
+    if check:
+        expected = len(counts) if counts is not None else call.count
+        for batch in outputs:
+            if len(batch) != expected:
+                raise OperatorError(f"returned {len(batch)} samples for {expected}")
+    if not operator.source:
+        for batch in outputs:
+            if batch.sources is None:
+                batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
+    return outputs
+
+
+def with_layout(call: Call, index: int, batch: Batch) -> Batch:
+    """The batch with the layout that the operator assumes where none is given.
+
+    Raises
+    ------
+    OperatorError
+        If the operator does not take the layout.
+    """
+    declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
+    if declared is None or declared.layouts is None:
+        return batch
+    if not batch.layout:
+        layout = declared.assumed_layout(batch.ndim, call.operator.frames)
+        if layout:
+            return batch.replaced(layout=layout)
+        if "" in declared.layouts:
+            return batch
+        raise call.problem(
+            f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout;"
+            f" it takes {', '.join(declared.layouts)}"
+        )
+    if batch.layout in declared.layouts or "" in declared.layouts:
+        return batch
+    if call.operator.frames and batch.layout[:1] == "F" and batch.layout[1:] in declared.layouts:
+        return batch
+    raise call.problem(
+        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}"
+    )
+
+
+def _takes(operator: Any, layout: str) -> bool:
+    declared = operator.inputs[0].layouts
+    return declared is not None and layout in declared
+
+
+def explain(error: BaseException, step: Step, inputs: list[Batch], start: int = 0) -> BaseException:
+    """The error with the node, the user's line and the file of the failed sample added."""
+    if isinstance(error, (StopIteration, Cancelled)):
+        return error
+    if not isinstance(error, DaliLabError):
+        short = isinstance(error, MemoryError)
+        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
+        wrapped.__cause__ = error
+        error = wrapped
+    error.node = error.node or step.node.id
+    error.operator = error.operator or step.node.op
+    error.origin = error.origin or step.node.origin or None
+    if isinstance(error, SampleError) and error.sample is not None and error.source is None:
+        for batch in inputs:
+            if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
+                error.source = batch.sources[error.sample - start]
+                break
+    return error
+
+
+def mismatch(run: BatchRun, stage: Stage, edge: Edge) -> SampleError:
+    """The error about chunks of one output that differ in dtype or number of dimensions."""
+    step = next(step for step in stage.steps if step.node.id == edge.node)
+    parts = [(start, part) for (start, _), part in zip(run.bounds, run.parts[edge], strict=True) if part and len(part)]
+    begin, first = parts[0]
+    start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
+    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
+    return SampleError(
+        f"{described[0]} beside {described[1]} in sample {begin}:"
+        " the samples of a batch must have one type and one number of dimensions",
+        node=step.node.id,
+        operator=step.node.op,
+        sample=start,
+        source=other.sources[0] if other.sources else None,
+        origin=step.node.origin or None,
+    )
