@@ -51,7 +51,21 @@ def peek(read: Branch, name: str) -> Any:
 
 
 def ld(value: Any) -> Any:
-    """The value of a variable that a branch may have left without one."""
+    """The value of a variable that is read: of a node, the samples that belong to the branch that is being traced.
+
+    NVIDIA DALI cuts batches where variables are read, too, so that operators are called in the same order.
+
+    Raises
+    ------
+    UnboundLocalError
+        If a branch left the variable without a value.
+    """
+    if isinstance(value, DataNode):
+        from dali_lab.pipeline import Pipeline
+
+        pipeline = Pipeline.current()
+        stack = pipeline._condition_stack if pipeline is not None else None
+        return stack.bring(value) if stack is not None else value
     if isinstance(value, Undefined):
         raise UnboundLocalError(f"the variable '{value.name}' is used before it has a value")
     return value
@@ -100,10 +114,13 @@ def if_statement(
     set_state: Callable[[tuple[Any, ...]], None],
     names: tuple[str, ...],
     outputs: int,
+    *,
+    expression: bool = False,
 ) -> Any:
     """An ``if``: on a node both branches are traced and joined, else Python decides.
 
     The first `outputs` of the variables `names` are used later on; the others are only put back between the branches.
+    What branches give back is what the function returns, but for an `expression`, whose value it is.
     """
     if not isinstance(test, DataNode):
         return body() if test else orelse()
@@ -115,6 +132,8 @@ def if_statement(
         set_state(before)
         with stack.branch(level, branch):
             returned = run()
+            if not expression:
+                _count_return(stack, returned)
             values = list(get_state()[:outputs])
             _check_defined(values, names, branch)
             results.append([_brought(stack, value) for value in (*values, *(() if returned is None else (returned,)))])
@@ -122,12 +141,32 @@ def if_statement(
     returns = len(true) > outputs or len(false) > outputs
     if returns:
         _check_returns(true, false, outputs)
+    if returns and not expression:
+        _count_unnamed(1)
     merged = [
         _merge(stack, level.predicate, left, right, names[index] if index < outputs else "return")
         for index, (left, right) in enumerate(zip(true, false, strict=True))
     ]
     set_state((*merged[:outputs], *before[outputs:]))
-    return merged[outputs] if returns else None
+    if not returns:
+        return None
+    stack.joined = merged[outputs]
+    return merged[outputs]
+
+
+def _count_return(stack: ConditionStack, returned: Any) -> None:
+    """Count what NVIDIA DALI makes of a ``return`` in a branch: a flag that is cut for each condition around it."""
+    if returned is not None and returned is not nothing and returned is not stack.joined:
+        _count_unnamed(1 + stack.depth)
+
+
+def _count_unnamed(count: int) -> None:
+    """Leave numbers out, so that names are made up as in NVIDIA DALI, where operators have them that are not here."""
+    from dali_lab.pipeline import Pipeline
+
+    pipeline = Pipeline.current()
+    if pipeline is not None:
+        pipeline._unnamed += count
 
 
 def _check_defined(values: list[Any], names: tuple[str, ...], branch: int) -> None:
@@ -230,7 +269,7 @@ def if_expression(test: Any, true: Branch, false: Branch) -> Any:
     """``a if test else b``."""
     if not isinstance(test, DataNode):
         return true() if test else false()
-    return if_statement(test, true, false, tuple, lambda state: None, (), 0)
+    return if_statement(test, true, false, tuple, lambda state: None, (), 0, expression=True)
 
 
 def not_(value: Any) -> Any:
@@ -260,7 +299,14 @@ def and_(left: Any, right: Branch) -> Any:
         return left and right()
     checked = _logical(left, "and", "left")
     return if_statement(
-        checked, lambda: _logical(right(), "and", "right"), lambda: checked, tuple, lambda s: None, (), 0
+        checked,
+        lambda: _logical(right(), "and", "right"),
+        lambda: checked,
+        tuple,
+        lambda s: None,
+        (),
+        0,
+        expression=True,
     )
 
 
@@ -270,7 +316,14 @@ def or_(left: Any, right: Branch) -> Any:
         return left or right()
     checked = _logical(left, "or", "left")
     return if_statement(
-        checked, lambda: checked, lambda: _logical(right(), "or", "right"), tuple, lambda s: None, (), 0
+        checked,
+        lambda: checked,
+        lambda: _logical(right(), "or", "right"),
+        tuple,
+        lambda s: None,
+        (),
+        0,
+        expression=True,
     )
 
 

@@ -36,9 +36,15 @@ class ConditionStack:
     """The conditions around the code that is being traced, outermost first.
 
     A node that no level knows was made outside of all conditions: it stands for the whole batch.
+
+    Attributes
+    ----------
+    joined
+        What the last condition whose branches return gave.
     """
 
     def __init__(self) -> None:
+        self.joined: object = None
         self._levels: list[_Level] = []
         self._paused = False
 

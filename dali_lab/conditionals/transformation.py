@@ -81,10 +81,11 @@ class _FunctionRewriter(ast.NodeTransformer):
         self._unsure: dict[str, None] = {}
 
     def rewrite(self) -> None:
+        own = self._parameters | {name for name in writes(self._function.body) if self._is_own(name)}
         self._function.body = self._block(self._function.body)
+        loader = _Reads(own | set(self._unsure))
+        self._function.body = [loader.visit(statement) for statement in self._function.body]
         if self._unsure:
-            loader = _CheckedReads(set(self._unsure))
-            self._function.body = [loader.visit(statement) for statement in self._function.body]
             start = [
                 _located(
                     ast.Assign([ast.Name(name, ast.Store())], _runtime("undefined", ast.Constant(name))), self._function
@@ -284,8 +285,8 @@ def _put_back(name: str, value: ast.expr) -> list[ast.stmt]:
     return [ast.If(_runtime("defined", value), [ast.Assign([target], value)], [remove])]
 
 
-class _CheckedReads(ast.NodeTransformer):
-    """Checks variables that a branch may have left without a value wherever they are read."""
+class _Reads(ast.NodeTransformer):
+    """Shows variables to the runtime where they are read: a branch gets its samples, or an error if there is none."""
 
     def __init__(self, names: set[str]) -> None:
         self._names = names

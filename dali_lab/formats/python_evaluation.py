@@ -152,7 +152,7 @@ class Evaluator:
                 return node.value
             case ast.Name():
                 if node.id in self.names:
-                    return self.names[node.id]
+                    return conditions.ld(self.names[node.id])
                 if node.id in _BUILTINS:
                     return _BUILTINS[node.id]
                 raise NeedsRunning(node, f"'{node.id}' is not known here")

@@ -146,3 +146,43 @@ def test_iterators_go_on(files: list[str], first: str, second: str) -> None:
     expected = [next(whole)[0]["label"].flatten().tolist() for _ in range(2)]
     resumed = iterate(BOTH[second], saved)
     assert labels(resumed) == expected
+
+
+def added(fn: Any, chosen: Any, data: Any) -> Any:
+    if chosen:
+        return data + fn.random.uniform(range=[0.0, 9.0])
+    return data
+
+
+def branches(package: Any, checkpoint: bytes | None = None) -> Any:
+    """Operators without inputs in expressions with variables from outside: these are cut where they are read."""
+    fn = package.fn
+
+    @package.pipeline_def(
+        batch_size=4, num_threads=2, device_id=None, seed=2, enable_checkpointing=True, enable_conditionals=True
+    )
+    def define() -> Any:
+        data = fn.random.uniform(range=[0.0, 1.0], shape=[2])
+        chosen, other = (fn.random.coin_flip(dtype=package.types.BOOL) for _ in range(2))
+        if chosen:
+            if other:
+                result = data + fn.random.normal(data, mean=fn.random.uniform()) * fn.random.uniform()
+            else:
+                result = added(fn, not chosen, data)
+        else:
+            result = fn.random.uniform() - data + fn.random.uniform()
+        return result, added(fn, other, data)
+
+    return define(checkpoint=checkpoint)
+
+
+@pytest.mark.parametrize(("first", "second"), [("here", "there"), ("there", "here")])
+def test_operators_without_inputs_in_branches(first: str, second: str) -> None:
+    whole = branches(BOTH[first])
+    whole.build()
+    take(whole, 2)
+    saved = whole.checkpoint()
+    expected = take(whole, 3)
+    resumed = branches(BOTH[second], saved)
+    resumed.build()
+    assert take(resumed, 3) == expected
