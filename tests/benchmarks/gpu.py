@@ -1,12 +1,14 @@
 """Throughput on a GPU, beside NVIDIA DALI's where it is installed: ``python -m tests.benchmarks.gpu [NAME …]``.
 
 The pipelines are those of ``tests.benchmarks.pipelines`` with decoders on "mixed", after which all runs on the GPU. The
-engines take turns in one process; what counts is the ratio. Where there is no GPU it says so.
+engines take turns in one process; what counts is the ratio. Memory is what is free on the GPU before a pipeline is
+made, less what is free while it runs; each engine gives its own back in between. Where there is no GPU it says so.
 """
 
 from __future__ import annotations
 
 import argparse
+import gc
 import statistics
 import sys
 import time
@@ -14,7 +16,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
-from dali_lab.device.interface import DeviceError
+from dali_lab.device.interface import Device, DeviceError
 from dali_lab.executor.placement import find_device
 from tests.benchmarks.data import folder
 from tests.benchmarks.pipelines import BENCHMARKS
@@ -66,6 +68,28 @@ def rate(pipeline: Any, batch_size: int, seconds: float) -> float:
     return count / (time.perf_counter() - began)
 
 
+def give_back(engine: Any, device: Device) -> None:
+    """Let an engine give the memory of pipelines that are gone back to the GPU."""
+    gc.collect()
+    if engine.__name__ == "dali_lab":
+        device.arena.trim()
+    else:
+        engine.backend.ReleaseUnusedMemory()
+
+
+def measure(engine: Any, name: str, device: Device, threads: int, seconds: float) -> tuple[float, int]:
+    """Samples a second, and bytes of the GPU's memory."""
+    before = device.memory()[0]
+    pipeline = make(engine, name, threads, device.index)
+    found = rate(pipeline, BENCHMARKS[name].batch_size, seconds)
+    used = before - device.memory()[0]
+    if engine.__name__ == "dali_lab":
+        pipeline.close()
+    del pipeline
+    give_back(engine, device)
+    return found, used
+
+
 def main() -> int:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -85,35 +109,29 @@ def main() -> int:
     engines: list[Any] = [dali_lab]
     try:
         import nvidia.dali
+        import nvidia.dali.backend
         import nvidia.dali.fn
         import nvidia.dali.types
 
         engines.append(nvidia.dali)
     except ImportError:
         print("NVIDIA DALI is not installed; only DALI Lab is measured.", file=sys.stderr)
-    print("| pipeline | samples/s | NVIDIA DALI | ratio | GPU memory in use, MiB |\n|---|---:|---:|---:|---:|")
+    print(
+        "| pipeline | samples/s | NVIDIA DALI | ratio | GPU memory, MiB | NVIDIA DALI |\n|---|---:|---:|---:|---:|---:|"
+    )
     for name in arguments.names:
-        rates: list[list[float]] = []
-        used = 0
-        for _ in range(arguments.rounds):
-            row = []
-            for engine in engines:
-                pipeline = make(engine, name, arguments.threads, arguments.device)
-                row.append(rate(pipeline, BENCHMARKS[name].batch_size, arguments.seconds))
-                if engine is dali_lab:
-                    used = max(used, device.arena.held)
-                    pipeline.close()
-                del pipeline
-            rates.append(row)
-        ours = statistics.median(row[0] for row in rates)
-        cells = [name, f"{ours:,.0f}"]
+        rounds = [
+            [measure(engine, name, device, arguments.threads, arguments.seconds) for engine in engines]
+            for _ in range(arguments.rounds)
+        ]
+        rates = [statistics.median(row[place][0] for row in rounds) for place in range(len(engines))]
+        memory = [max(row[place][1] for row in rounds) >> 20 for place in range(len(engines))]
+        cells = [name, f"{rates[0]:,.0f}", "", "", f"{memory[0]:,}", ""]
         if len(engines) > 1:
-            theirs = statistics.median(row[1] for row in rates)
-            ratio = statistics.median(row[0] / row[1] for row in rates)
-            cells += [f"{theirs:,.0f}", f"{ratio:.2f}"]
-        else:
-            cells += ["", ""]
-        print(f"| {' | '.join(cells)} | {used >> 20} |")
+            ratio = statistics.median(row[0][0] / row[1][0] for row in rounds)
+            cells[2:4] = [f"{rates[1]:,.0f}", f"{ratio:.2f}"]
+            cells[5] = f"{memory[1]:,}"
+        print(f"| {' | '.join(cells)} |", flush=True)
     return 0
 
 
