@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -37,17 +38,7 @@ REMAP = Kernel(
 PROJECT = Kernel(
     "remap.cu",
     "project",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("matrix", "f8", 9),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("out_height", "i4"),
-        ("out_width", "i4"),
-    ),
+    sample=(*MOVED, ("matrix", "f8", 9)),
     param=(*_TAKE, ("fill", "u8"), ("fills", "i4"), ("border", "i4")),
     types=(_TYPES,),
 )
@@ -114,26 +105,16 @@ def warp_perspective(
     dtype
         uint8, uint16, int16 or float32.
     """
-    planes, height, width, channels = np.asarray(shapes, np.int64).T
-    total = planes * sizes[:, 0] * sizes[:, 1]
-    sample: dict[str, Any] = {
-        "data": src,
-        "out": dst,
-        "total": total,
-        "matrix": np.asarray(matrices, np.float64).reshape(len(src), 9),
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "out_height": sizes[:, 0],
-        "out_width": sizes[:, 1],
-    }
+    table = np.asarray(shapes, np.int64)
+    sample = moved(src, dst, table[:, 1:], sizes, table[:, 0])
+    sample["matrix"] = np.asarray(matrices, np.float64).reshape(len(src), 9)
     param = {
         **_taking(gpu, taps, dtype),
         "fill": gpu.constant(np.asarray(fill, np.float32)),
         "fills": len(fill),
         "border": BORDERS[border],
     }
-    PROJECT.launch(gpu, (dtype,), total, sample, param)
+    PROJECT.launch(gpu, (dtype,), sample["total"], sample, param)
 
 
 def _taking(gpu: Launcher, taps: int, dtype: Any) -> dict[str, Any]:

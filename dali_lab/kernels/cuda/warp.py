@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -17,19 +18,7 @@ _TYPES = ("u1", "i2", "u2", "i4", "f4")
 WARP_IMAGE = Kernel(
     "warp.cu",
     "warp_image",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("fill", "u8"),
-        ("total", "i8"),
-        ("matrix", "f4", 9),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("out_height", "i4"),
-        ("out_width", "i4"),
-        ("linear", "i4"),
-    ),
+    sample=(*MOVED, ("fill", "u8"), ("matrix", "f4", 9), ("linear", "i4")),
     param=(("projective", "i4"), ("clamp", "i4"), ("fills", "i4")),
     types=(_TYPES, _TYPES),
 )
@@ -70,25 +59,12 @@ def warp_affine(
     matrix = np.zeros((len(src), 9), np.float32)
     matrix[:, : given.shape[1]] = given
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
-    frames, height, width, channels = np.asarray(src_shapes, np.int64).T
-    out_height, out_width = dst_shapes[:, 1], dst_shapes[:, 2]
-    total = frames * out_height * out_width
+    shapes = np.asarray(src_shapes, np.int64)
+    sample = moved(src, dst, shapes[:, 1:], dst_shapes[:, 1:3], shapes[:, 0])
     WARP_IMAGE.launch(
         gpu,
         (src_dtype, dst_dtype),
-        total,
-        {
-            "data": src,
-            "out": dst,
-            "fill": gpu.rows(values, len(src)),
-            "total": total,
-            "matrix": matrix,
-            "height": height,
-            "width": width,
-            "channels": channels,
-            "out_height": out_height,
-            "out_width": out_width,
-            "linear": linear,
-        },
+        sample["total"],
+        {**sample, "fill": gpu.rows(values, len(src)), "matrix": matrix, "linear": linear},
         {"projective": given.shape[1] == 9, "clamp": fill is None, "fills": values.shape[1]},
     )

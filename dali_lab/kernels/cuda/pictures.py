@@ -1,0 +1,50 @@
+"""The rows of kernels that make pictures of another size: warps and projections, of planes of a volume too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Fields
+
+Array = np.ndarray[Any, Any]
+
+MOVED: Fields = (
+    ("data", "u8"),
+    ("out", "u8"),
+    ("total", "i8"),
+    ("height", "i4"),
+    ("width", "i4"),
+    ("channels", "i4"),
+    ("out_height", "i4"),
+    ("out_width", "i4"),
+)
+
+
+def moved(src: Array, dst: Array, shapes: Array, sizes: Array, planes: Array) -> dict[str, Any]:
+    """The columns of :data:`MOVED`; a thread makes a pixel.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    shapes
+        ``int64[N, 3]``: height, width and channels of the sources.
+    sizes
+        ``int64[N, 2]``: height and width of the results.
+    planes
+        ``int64[N]``: pictures in a result, one after the other.
+    """
+    height, width, channels = np.asarray(shapes, np.int64).T
+    out_height, out_width = np.asarray(sizes, np.int64).T
+    return {
+        "data": src,
+        "out": dst,
+        "total": planes * out_height * out_width,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "out_height": out_height,
+        "out_width": out_width,
+    }
