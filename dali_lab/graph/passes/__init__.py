@@ -9,11 +9,12 @@ from dali_lab.graph.passes.color_chain import color_chain
 from dali_lab.graph.passes.decode_region import decode_region
 from dali_lab.graph.passes.expression import expression
 from dali_lab.graph.passes.resize_normalize import resize_normalize
+from dali_lab.graph.passes.window_chain import window_chain
 
 Pass = Callable[[Graph], Graph]
 
 #: Passes that change no bit of any output, in the order in which they run.
-EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, color_chain, expression)
+EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, window_chain, color_chain, expression)
 
 
 def optimized(graph: Graph) -> Graph:

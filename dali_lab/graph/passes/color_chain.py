@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dali_lab.graph.graph import Graph, Node
-from dali_lab.graph.passes.matching import connections, described, only_consumer, replaced_pair
+from dali_lab.graph.passes.matching import merged_chains
 from dali_lab.types import BGR, RGB, UINT8, YCbCr
 
 _LINEAR = (
@@ -23,28 +23,7 @@ def color_chain(graph: Graph) -> Graph:
 
     Matrices are not multiplied together, as rounding and clamping stand between them.
     """
-    for name in list(graph.nodes):
-        first = graph.nodes.get(name)
-        if first is None or not _is_linear(first):
-            continue
-        nodes = [first]
-        while (user := only_consumer(graph, nodes[-1].id)) is not None and _is_linear(user):
-            nodes.append(user)
-        if len(nodes) == 1:
-            continue
-        last = nodes[-1]
-        merged = Node(
-            last.id,
-            "_color_chain",
-            last.device,
-            first.inputs,
-            {"parts": [described(node) for node in nodes]},
-            connections(nodes),
-            last.origin,
-        )
-        for node in nodes[:-1]:
-            graph = replaced_pair(graph, node.id, last.id, merged)
-    return graph
+    return merged_chains(graph, "_color_chain", _is_linear)
 
 
 def _is_linear(node: Node) -> bool:

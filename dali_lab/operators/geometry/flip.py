@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
@@ -52,12 +53,17 @@ class Flip(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         out = call.allocate(data.shapes, data.dtype, data.layout)
-        flips = np.zeros(data.shapes.shape, bool)
-        for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
-            if letter in data.layout:
-                flips[:, data.layout.index(letter)] = call.numbers(name, np.int64) != 0
+        flips = self.flips(call, data.layout)
         call.kernels("copy").flip(data.addresses, out.addresses, data.shapes, flips, data.itemsize)
         return out
+
+    def flips(self, call: Call, layout: str) -> npt.NDArray[np.bool_]:
+        """Along which axes each sample is mirrored, ``bool[N, ndim]``."""
+        result = np.zeros((call.count, len(layout)), bool)
+        for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
+            if letter in layout:
+                result[:, layout.index(letter)] = call.numbers(name, np.int64) != 0
+        return result
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -1,0 +1,65 @@
+"""Crops, slices and flips in a row as one copy, in place of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.operators.fused.parts import Parts, told_of
+from dali_lab.operators.geometry.crop import Crop
+from dali_lab.operators.geometry.flip import Flip
+from dali_lab.operators.geometry.windows import LAYOUTS, Windows, crop_windows, slice_windows, within
+from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+
+
+@register
+class WindowChain(Operator):
+    """Crops, slices and flips in a row; what none of them takes by itself goes through them in turn."""
+
+    name = "_window_chain"
+    schema_name = "_WindowChain"
+    hidden = True
+    tested_elsewhere = "tests/unit/graph/test_window_chain.py"
+    family = "geometry"
+    inputs = (Input("data", kind="any"),)
+    outputs = (Output("data", kind="any"),)
+    arguments = (Arg("parts", "object"),)
+
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
+        super().__init__(values, connected, node, device)
+        self.parts = Parts(values["parts"], self.connected, device)
+        flips = [operator for operator in self.parts.operators if isinstance(operator, Flip)]
+        self._layouts = (Flip.inputs[0].layouts or ()) if flips else LAYOUTS
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        with told_of(self.values["parts"]):
+            if data.layout not in self._layouts or any(self._converts(each, data) for each in self.parts.operators):
+                return self.parts.in_turn(call, data)
+            return self._copied(call, data)
+
+    @staticmethod
+    def _converts(operator: Operator, data: Batch) -> bool:
+        return operator.values.get("dtype") not in (None, data.dtype)
+
+    def _copied(self, call: Call, data: Batch) -> Batch:
+        start, size = np.zeros_like(data.shapes), data.shapes
+        backwards = np.zeros(data.shapes.shape, bool)
+        for operator, its in zip(self.parts.operators, self.parts.calls(call), strict=True):
+            if isinstance(operator, Flip):
+                backwards = backwards ^ operator.flips(its, data.layout)
+                continue
+            find = crop_windows if isinstance(operator, Crop) else slice_windows
+            window, _ = within(its, Windows(*find(its, size, data.layout)), size)
+            # Seen from the other end, what the window leaves out behind it comes first.
+            start = start + np.where(backwards, size - window.start - window.shape, window.start)
+            size = window.shape
+        out = call.allocate(size, data.dtype, data.layout)
+        call.kernels("copy").copy_window(
+            data.addresses, out.addresses, data.shapes, start, size, data.itemsize, flips=backwards
+        )
+        return out
