@@ -61,8 +61,13 @@ def stacked(batch: Batch) -> Array:
     return gathered(batch).stacked()
 
 
+def packed(values: Array, shapes: Array, dtype: DALIDataType, layout: str = "") -> Batch:
+    """Samples of these shapes whose elements are `values`, one after the other."""
+    row = np.ascontiguousarray(values, numpy_dtype(dtype))
+    sizes = np.asarray(shapes.prod(axis=1), np.int64) * row.itemsize
+    return Batch(row.ctypes.data + np.cumsum(sizes) - sizes, shapes, dtype, layout, (row,))
+
+
 def over_elements(function: Callable[[Array], Array], batch: Batch, dtype: DALIDataType) -> Batch:
     """A new batch of the same shapes, from a function of all elements in one row, whose result becomes `dtype`."""
-    result = np.ascontiguousarray(function(flat(gathered(batch))), numpy_dtype(dtype))
-    sizes = batch.sizes * result.itemsize
-    return Batch(result.ctypes.data + np.cumsum(sizes) - sizes, batch.shapes, dtype, batch.layout, (result,))
+    return packed(function(flat(gathered(batch))), batch.shapes, dtype, batch.layout)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered, packed
 from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.operator import PerSample
@@ -61,19 +62,38 @@ class Choice(Drawing):
             in_sequence=choices.ndim > 1,
         )
         layout = choices.layout[1 - drawn.shape[1] :] if drawn.shape[1] < 2 else ""
-        rows = [self._pick(choices.array(i), indices.array(i)) for i in range(call.count)]
-        result = Batch.of(rows, "", choices.dtype)
+        result = self._picked(call, choices, flat(indices), drawn, counts)
         if layout and len(layout) == result.ndim:
             result.layout = layout
         return result
 
     @staticmethod
-    def _pick(choices: npt.NDArray[np.generic], indices: npt.NDArray[np.int64]) -> npt.NDArray[np.generic]:
+    def _picked(
+        call: Call,
+        choices: Batch,
+        indices: npt.NDArray[np.int64],
+        drawn: npt.NDArray[np.int64],
+        counts: npt.NDArray[np.int64],
+    ) -> Batch:
+        """What the indices of all samples, in one row, choose."""
         if choices.ndim == 0:
-            return np.asarray(indices.astype(choices.dtype))
-        return (
-            np.ascontiguousarray(choices[indices]) if indices.ndim or choices.ndim > 1 else np.asarray(choices[indices])
+            return packed(indices, drawn, choices.dtype)
+        if choices.ndim == 1:
+            starts = np.cumsum(choices.sizes) - choices.sizes
+            return packed(flat(gathered(choices))[np.repeat(starts, counts) + indices], drawn, choices.dtype)
+        out = call.allocate(np.concatenate([drawn, choices.shapes[:, 1:]], axis=1), choices.dtype)
+        from dali_lab.kernels.cpu.copy import copy
+
+        sizes = np.repeat(choices.shapes[:, 1:].prod(axis=1), counts)
+        steps = sizes * choices.itemsize
+        within = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
+        copy(
+            np.repeat(choices.addresses, counts) + indices * steps,
+            np.repeat(out.addresses, counts) + within * steps,
+            sizes,
+            choices.itemsize,
         )
+        return out
 
     def _sizes(self, call: Call, choices: Batch) -> npt.NDArray[np.int64]:
         if choices.ndim == 0:
