@@ -15,8 +15,14 @@ export class GraphFactory extends ABCWidgetFactory<GraphWidget> {
   constructor(
     options: DocumentRegistry.IWidgetFactoryOptions<GraphWidget>,
     private surroundings: () => Surroundings,
+    private textEditor: () => DocumentRegistry.WidgetFactory | undefined,
   ) {
     super(options);
+  }
+
+  /** As for the text editor: both show one model of a file, also where several people write in it. */
+  override get contentProviderId(): string | undefined {
+    return this.textEditor()?.contentProviderId;
   }
 
   protected override createNewWidget(context: DocumentRegistry.Context): GraphWidget {

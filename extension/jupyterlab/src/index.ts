@@ -111,6 +111,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
           : {}),
       },
       surroundings,
+      () => docRegistry.getWidgetFactory('Editor'),
     );
     const tracker = new WidgetTracker<GraphWidget>({ namespace: 'dali-lab' });
     factory.widgetCreated.connect((_, widget) => {

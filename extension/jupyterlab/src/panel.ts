@@ -371,7 +371,8 @@ export class GraphPanel extends Widget {
     if (after === before) return;
     this.text = after;
     this.replaceText(before, after);
-    context.model.dirty = true;
+    // A text that several people write in is saved by the server.
+    if (!context.model.collaborative) context.model.dirty = true;
   }
 
   private replaceText(before: string, after: string): void {
