@@ -23,6 +23,7 @@ JPEG_QUALITY = 88
 _EXACT_BELOW = 48
 _SAMPLED = 1 << 15
 _STRIP = 16
+_LARGE_FILE = 32 << 20
 
 
 @dataclass(frozen=True)
@@ -344,6 +345,8 @@ def encoded_picture(data: Array, size: int) -> Picture | None:
         return None
     flag = cv2.IMREAD_COLOR
     shape = jpeg_size(flat)
+    if shape is None and flat.size > _LARGE_FILE:
+        return None  # only JPEG can be decoded small; the decoder's own node shows this one
     if shape is not None:
         for divisor, reduced in (
             (8, cv2.IMREAD_REDUCED_COLOR_8),
