@@ -75,8 +75,8 @@ CROP = (
             0.5,
             f"Place of the window along the {word}: 0 puts it at the start, 1 at the end.",
             tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
+            minimum=0.0,
+            maximum=1.0,
             step=0.01,
         )
         for axis, word in (("x", "width"), ("y", "height"), ("z", "depth, or the frames"))
@@ -191,10 +191,6 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
         position = call.numbers(name)
-        outside = ~((position >= 0) & (position <= 1))
-        if outside.any():
-            index = int(outside.argmax())
-            raise call.problem(f"{position[index]:g} is not in [0, 1]", argument=name, sample=index)
         anchor = position * (shapes[:, axis] - size[:, axis]).astype(np.float32)
         start[:, axis] = np.trunc(anchor) if truncate else _round(anchor)
     return Windows(start, size)
