@@ -1,6 +1,6 @@
 """Compiles every kernel for every type and architecture: ``python -m tests.gpu.compile_all [--jobs N] [NAME …]``.
 
-The tests try each type with some architecture only; this takes about an hour on one core. It prints what does not
+The tests try each type with some architecture only; this takes some 20 minutes of an idle core. It prints what does not
 compile, spills, or needs more registers than the tests allow, and returns 1 if there is any.
 """
 
