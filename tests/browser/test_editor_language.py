@@ -131,5 +131,4 @@ def test_no_english_is_left(tab: Tab, app: App) -> None:
     page.locator('[data-command="new"]').click()
     page.get_by_test_id("empty-canvas").wait_for()
     left |= english()
-    print(sorted(left))
-    assert not left
+    assert sorted(left) == []

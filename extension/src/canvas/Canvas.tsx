@@ -12,7 +12,7 @@ import {
   type EdgeChange,
   type NodeChange,
 } from '@xyflow/react';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState, type DragEvent } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from 'react';
 import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
@@ -30,7 +30,9 @@ import { NodeCard } from './NodeCard';
 import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
+import { useCanvasPort } from './useCanvasPort';
 import { useFarWatch } from './useFar';
+import { useKeptFocus } from './useKeptFocus';
 import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
 import { t } from '../core/language';
 
@@ -82,101 +84,13 @@ export function Canvas() {
     [edges, dropLink],
   );
 
-  useEffect(() => {
-    editor.canvas = {
-      fit: (ids) => {
-        // A canvas that is hidden has no size, and nothing fits into that.
-        if (!frame.current?.clientWidth || !frame.current.clientHeight) return;
-        void flow.fitView({
-          padding: 0.06,
-          maxZoom: 1,
-          duration: 120,
-          ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}),
-        });
-      },
-      zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
-      centre: () => {
-        const box = frame.current?.getBoundingClientRect();
-        return box
-          ? flow.screenToFlowPosition({ x: box.x + box.width / 2, y: box.y + box.height / 2 })
-          : { x: 0, y: 0 };
-      },
-      pointer: () => {
-        const box = frame.current?.getBoundingClientRect();
-        const at = pointer.current ?? {
-          x: (box?.x ?? 0) + (box?.width ?? 0) / 2,
-          y: (box?.y ?? 0) + (box?.height ?? 0) / 3,
-        };
-        return { place: flow.screenToFlowPosition(at), at };
-      },
-      sizeOf,
-      focusNode: (id) => {
-        const place = placeOf(editor.history.document, id);
-        const size = sizeOf(id);
-        void flow.setCenter(place.x + size.width / 2, place.y + size.height / 2, {
-          zoom: Math.max(0.8, Math.min(1, flow.getZoom())),
-          duration: 120,
-        });
-      },
-      reveal: (id) => {
-        const element = frame.current?.querySelector<HTMLElement>(
-          `.react-flow__node[data-id="${CSS.escape(id)}"]`,
-        );
-        const view = frame.current?.getBoundingClientRect();
-        const box = element?.getBoundingClientRect();
-        const inside =
-          box &&
-          view &&
-          box.left >= view.left &&
-          box.right <= view.right &&
-          box.top >= view.top &&
-          box.bottom <= view.bottom;
-        if (!inside) editor.canvas?.focusNode(id);
-        element?.focus({ preventScroll: true });
-      },
-      focus: () => frame.current?.focus(),
-      release: () => {
-        touched.current = false;
-      },
-    };
-    return () => {
-      editor.canvas = null;
-    };
-  }, [editor, flow, sizeOf]);
-
-  // A node that had the focus may be gone; the keys then go on working on the canvas.
-  const engaged = useRef(false);
-  useEffect(() => {
-    const onPress = (event: Event): void => {
-      const editorElement = frame.current?.closest('.editor');
-      engaged.current = editorElement != null && event.composedPath().includes(editorElement);
-    };
-    window.addEventListener('pointerdown', onPress, true);
-    return () => window.removeEventListener('pointerdown', onPress, true);
-  }, []);
-  useLayoutEffect(() => {
-    // The focus leaves before its element does, so that no key is lost in between.
-    const root = frame.current?.getRootNode() as ShadowRoot | undefined;
-    const held = root?.activeElement?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
-    if (held !== undefined && !document.nodes[held]) frame.current?.focus({ preventScroll: true });
-  }, [document]);
-  useEffect(() => {
-    // React Flow takes the element away a moment later.
-    const timer = setTimeout(() => {
-      const root = frame.current?.getRootNode() as ShadowRoot | undefined;
-      const nowhere =
-        root?.activeElement === null && globalThis.document.activeElement === globalThis.document.body;
-      if (engaged.current && nowhere) frame.current?.focus({ preventScroll: true });
-    }, 40);
-    return () => clearTimeout(timer);
-  }, [nodes]);
+  const touched = useCanvasPort(frame, pointer, sizeOf);
+  useKeptFocus(frame, nodes);
 
   // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
   const opened = useValue(editor.opened);
   const initialized = useNodesInitialized();
   const fitted = useRef(0);
-  /** The person has moved the view since the document was opened. */
-  const touched = useRef(false);
   useEffect(() => {
     if (!initialized || fitted.current === opened || nodes.length === 0) return;
     const show = (): void => {
@@ -185,7 +99,7 @@ export function Canvas() {
     };
     const timer = setTimeout(show, 0);
     return () => clearTimeout(timer);
-  }, [editor, initialized, opened, nodes.length]);
+  }, [editor, initialized, opened, nodes.length, touched]);
 
   const onNodesChange = useCallback(
     (changes: NodeChange<FlowNode>[]) => {

@@ -7,6 +7,7 @@ import type { PictureRef } from '../core/protocol';
 import { useEditor, useResult, useValue } from './context';
 import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
+import { beforeFocus } from '../core/focus';
 import { t } from '../core/language';
 
 interface FiguresProperties {
@@ -64,7 +65,7 @@ function Figures({ under, over, words, output }: FiguresProperties) {
 /** Before and after one node. */
 export function Compare({ id, index }: { id: string; index: number }) {
   const editor = useEditor();
-  const reference = editor.beforeFocus(id);
+  const reference = beforeFocus(editor.history.document, id);
   const after = useFocus({ node: id, output: index });
   const before = useFocus(reference);
   const output = useResult(id)?.outputs[index];

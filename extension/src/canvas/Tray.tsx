@@ -9,6 +9,7 @@ import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
 import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
+import { beforeFocus } from '../core/focus';
 import { msg, t } from '../core/language';
 
 export function Tray() {
@@ -67,7 +68,7 @@ function NodeTray({ id }: { id: string }) {
   const modes = MODES.filter(
     ([each]) => (each !== 'sweep' || capabilities.sweep) && (each !== 'versions' || capabilities.compare),
   );
-  const mode = tray.mode === 'compare' && !editor.beforeFocus(id) ? 'batch' : tray.mode;
+  const mode = tray.mode === 'compare' && !beforeFocus(editor.history.document, id) ? 'batch' : tray.mode;
   return (
     <>
       <div className="tray-head">

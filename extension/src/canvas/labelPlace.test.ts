@@ -22,6 +22,14 @@ describe('the label of a link', () => {
     expect(x + 20 <= node.x || x - 20 >= node.x + node.width).toBe(true);
   });
 
+  it('stands above two nodes between which it has no room', () => {
+    const nodes = [
+      { x: -200, y: -12, width: 330, height: 300 },
+      { x: 160, y: -12, width: 330, height: 300 },
+    ];
+    expect(labelPlace(curve, label, nodes)).toEqual({ x: 150, y: -24 });
+  });
+
   it('stays in the middle where nodes lie over the whole link', () => {
     expect(labelPlace(curve, label, [{ x: -100, y: -50, width: 600, height: 100 }])).toEqual({
       x: 150,

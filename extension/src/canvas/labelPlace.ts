@@ -20,7 +20,10 @@ function pointAt([a, b, c, d]: readonly [Point, Point, Point, Point], share: num
   return { x: at('x'), y: at('y') };
 }
 
-/** The middle of a label on a link: the place nearest to the link's middle where no node lies, else its middle. */
+/** How far from the link a label may stand: where nodes stand close together, it is put above their upper edge. */
+const ASIDE = [0, -24, 24];
+
+/** The middle of a label on a link: on it, or else beside it, where no node lies; its middle where there is no such place. */
 export function labelPlace(
   curve: readonly [Point, Point, Point, Point],
   label: { width: number; height: number },
@@ -34,6 +37,11 @@ export function labelPlace(
         y + label.height / 2 <= node.y ||
         y - label.height / 2 >= node.y + node.height,
     );
-  const places = SHARES.map((share) => pointAt(curve, share));
+  const places = ASIDE.flatMap((aside) =>
+    SHARES.map((share) => {
+      const { x, y } = pointAt(curve, share);
+      return { x, y: y + aside };
+    }),
+  );
   return places.find(isFree) ?? (places[0] as Point);
 }

@@ -224,7 +224,12 @@ export function removeSelection(editor: Editor): void {
         ? t('Delete %1 nodes', ids.length)
         : t('Delete');
   editor.edit(label, (document) => {
-    const targets = links(document).filter(({ target }) => chosen.has(targetKey(target)));
+    const gone = new Set(ids);
+    // A link of a node that goes is what a wire through it is made of.
+    const targets = links(document).filter(
+      ({ source, target }) =>
+        chosen.has(targetKey(target)) && !gone.has(source.node) && !gone.has(target.node),
+    );
     let next = targets.reduce((result, { target }) => commands.disconnect(result, target), document);
     const start = next;
     next = commands.removeNodes(next, ids, (source, target) => {

@@ -3,17 +3,13 @@ import { Catalogue } from './catalogue';
 import type { Point } from './commands';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
-import {
-  checkDocument,
-  emptyDocument,
-  lineage,
-  parseEdge,
-  type GraphDocument,
-  type OutputRef,
-} from './document';
+import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
+import { takeEvent } from './events';
+import { focusTaps, previewRequest } from './focus';
 import { History } from './history';
 import { autoLayout, missingPositions, NODE_SIZE } from './layout';
 import { moveNodes } from './commands';
+import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable } from './observable';
 import { browserPictures, type Pictures } from './pictures';
 import { Previews } from './previews';
@@ -22,7 +18,6 @@ import {
   type Bytes,
   type Hello,
   type Opened,
-  type PreviewRequest,
   type Problem,
   type RunDone,
   type SessionEvent,
@@ -30,7 +25,6 @@ import {
 } from './protocol';
 import type {
   Selection,
-  NoticeAction,
   Notice,
   SessionInfo,
   DialogName,
@@ -72,7 +66,8 @@ export class Editor {
   readonly ready = new Observable(false);
   readonly selection = new Observable<Selection>(NO_SELECTION);
   readonly problems = new Observable<readonly Problem[]>([]);
-  readonly notices = new Observable<readonly Notice[]>([]);
+  private readonly board = new NoticeBoard();
+  readonly notices = this.board.notices;
   readonly dialog = new Observable<DialogName | null>(null);
   readonly quick = new Observable<QuickSearch | null>(null);
   /** The node whose output is being connected by keyboard. */
@@ -112,7 +107,6 @@ export class Editor {
   readonly lastRun = new Observable<RunDone | null>(null);
   canvas: CanvasPort | null = null;
   host: Host = {};
-  private noticeCount = 0;
   private stops: (() => void)[] = [];
   private disposed = false;
 
@@ -120,7 +114,7 @@ export class Editor {
     this.history = new History(emptyDocument());
     this.document = new Observable(this.history.document);
     this.connection = new Connection(transport);
-    this.previews = new Previews(this.connection, () => this.previewRequest(), pictures);
+    this.previews = new Previews(this.connection, () => previewRequest(this), pictures);
     this.sync = new Sync(this.connection, this.history, {
       onMeaning: () => this.previews.ask(),
       onRefused: (error) => this.notify('error', t('The session did not take the change: %1', error.message)),
@@ -222,30 +216,12 @@ export class Editor {
     return [...this.selection.get().nodes].at(-1) ?? null;
   }
 
-  notify(
-    level: Notice['level'],
-    message: string,
-    options: { actions?: NoticeAction[]; at?: Point; detail?: string } = {},
-  ): void {
-    const id = ++this.noticeCount;
-    const notice: Notice = {
-      id,
-      level,
-      message,
-      detail: options.detail,
-      actions: options.actions ?? [],
-      at: options.at,
-    };
-    const others = this.notices
-      .get()
-      .filter((other) => other.message !== message && !(other.at && options.at));
-    this.notices.set([...others.slice(-3), notice]);
-    if (level !== 'error') setTimeout(() => this.dismiss(id), notice.actions.length > 0 ? 12000 : 6000);
+  notify(level: Notice['level'], message: string, options: NoticeOptions = {}): void {
+    this.board.notify(level, message, options);
   }
 
   dismiss(id: number): void {
-    const left = this.notices.get().filter((notice) => notice.id !== id);
-    if (left.length !== this.notices.get().length) this.notices.set(left);
+    this.board.dismiss(id);
   }
 
   report(error: unknown, what: string): void {
@@ -370,7 +346,7 @@ export class Editor {
     }));
   }
 
-  private async loadCatalogue(): Promise<void> {
+  async loadCatalogue(): Promise<void> {
     this.catalogue.set(new Catalogue(await this.connection.call<CatalogueData>('catalogue')));
   }
 
@@ -379,69 +355,7 @@ export class Editor {
       if (event === 'preview.done' && this.unsettled) this.settleWhenStill('');
       return;
     }
-    switch (event) {
-      case 'changed': {
-        const { revision, changes, client } = params as {
-          revision: number;
-          changes: Changes;
-          client: string;
-        };
-        if (client !== this.connection.client) this.sync.remote(changes, revision);
-        break;
-      }
-      case 'document':
-        this.adopt(params as Opened);
-        break;
-      case 'problems':
-        this.problems.set((params as { problems: Problem[] }).problems);
-        break;
-      case 'catalogue':
-        this.loadCatalogue().then(
-          // What was no operator may be one now, or another one.
-          () => {
-            this.previews.ask();
-          },
-          (error: unknown) => {
-            this.report(error, t('The operators could not be listed'));
-          },
-        );
-        break;
-      case 'state': {
-        const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
-        this.info.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
-        break;
-      }
-      case 'notice': {
-        const { level, message, detail } = params as {
-          level: Notice['level'];
-          message: string;
-          detail?: string;
-        };
-        this.notify(level, message, detail === undefined ? {} : { detail });
-        break;
-      }
-      case 'run.progress': {
-        const progress = params as { run: number; done: number; total: number; images_per_second: number };
-        const current = this.run.get();
-        if (current?.run === progress.run) {
-          this.run.set({
-            ...current,
-            done: progress.done,
-            total: progress.total,
-            rate: progress.images_per_second,
-          });
-        }
-        break;
-      }
-      case 'run.done': {
-        const done = params as RunDone;
-        if (this.run.get()?.run !== done.run) break;
-        this.run.set(null);
-        if (done.status === 'done') this.lastRun.set(done);
-        if (done.error) this.notify('error', t('The run ended: %1', done.error.message));
-        break;
-      }
-    }
+    takeEvent(this, { kind: 'event', event, params });
   }
 
   private keepSelection(document: GraphDocument): void {
@@ -461,46 +375,9 @@ export class Editor {
   }
 
   private askFocus(): void {
-    const key = JSON.stringify(this.focusTaps());
+    const key = JSON.stringify(focusTaps(this));
     if (key === this.focusKey) return;
     this.focusKey = key;
     if (key !== '[]') this.previews.ask();
-  }
-
-  /** The outputs that the tray shows large. */
-  focusTaps(): OutputRef[] {
-    const { mode, output } = this.tray.get();
-    const node = this.trayNode;
-    if (node === null || !this.panels.get().tray || mode === 'sweep') return [];
-    if (mode === 'follow')
-      return lineage(this.history.document, node)
-        .slice(-10)
-        .map((id) => ({ node: id, output: 0 }));
-    const taps = [{ node, output }];
-    const before = this.beforeFocus(node);
-    if (mode === 'compare' && before) taps.push(before);
-    return taps;
-  }
-
-  /** What a node is compared with: its first input. */
-  beforeFocus(node: string): OutputRef | null {
-    const reference = this.history.document.nodes[node]?.inputs?.[0];
-    return reference == null ? null : parseEdge(reference);
-  }
-
-  private previewRequest(): Omit<PreviewRequest, 'run'> | null {
-    if (this.info.get().capabilities.preview === false) return null;
-    // Nobody sees the canvas under the gallery; what changed meanwhile is asked for when it is left.
-    if (this.gallery.get()) return null;
-    if (this.connection.state.get().status !== 'connected' || this.info.get().session === null) return null;
-    const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
-    return {
-      revision: this.sync.revision.get(),
-      iteration: this.iteration.get(),
-      samples: this.samples.get(),
-      thumb: Math.round(112 * ratio),
-      focus: this.focusTaps(),
-      focus_size: Math.round(Math.max(256, this.tray.get().size) * ratio),
-    };
   }
 }

@@ -1,0 +1,72 @@
+/** What a session tells on its own: changes by others, problems, notices, the course of a run. */
+import type { Changes } from './changes';
+import type { Editor } from './editor';
+import { t } from './language';
+import type { Opened, Problem, RunDone, SessionEvent } from './protocol';
+import type { Notice, SessionInfo } from './state';
+
+export function takeEvent(editor: Editor, { event, params }: SessionEvent): void {
+  switch (event) {
+    case 'changed': {
+      const { revision, changes, client } = params as {
+        revision: number;
+        changes: Changes;
+        client: string;
+      };
+      if (client !== editor.connection.client) editor.sync.remote(changes, revision);
+      break;
+    }
+    case 'document':
+      editor.adopt(params as Opened);
+      break;
+    case 'problems':
+      editor.problems.set((params as { problems: Problem[] }).problems);
+      break;
+    case 'catalogue':
+      editor.loadCatalogue().then(
+        // What was no operator may be one now, or another one.
+        () => {
+          editor.previews.ask();
+        },
+        (error: unknown) => {
+          editor.report(error, t('The operators could not be listed'));
+        },
+      );
+      break;
+    case 'state': {
+      const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
+      editor.info.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
+      break;
+    }
+    case 'notice': {
+      const { level, message, detail } = params as {
+        level: Notice['level'];
+        message: string;
+        detail?: string;
+      };
+      editor.notify(level, message, detail === undefined ? {} : { detail });
+      break;
+    }
+    case 'run.progress': {
+      const progress = params as { run: number; done: number; total: number; images_per_second: number };
+      const current = editor.run.get();
+      if (current?.run === progress.run) {
+        editor.run.set({
+          ...current,
+          done: progress.done,
+          total: progress.total,
+          rate: progress.images_per_second,
+        });
+      }
+      break;
+    }
+    case 'run.done': {
+      const done = params as RunDone;
+      if (editor.run.get()?.run !== done.run) break;
+      editor.run.set(null);
+      if (done.status === 'done') editor.lastRun.set(done);
+      if (done.error) editor.notify('error', t('The run ended: %1', done.error.message));
+      break;
+    }
+  }
+}

@@ -1,0 +1,49 @@
+/** What a preview is asked for: how many samples, how large, and which outputs are looked at closely. */
+import { lineage, parseEdge, type GraphDocument, type OutputRef } from './document';
+import type { Editor } from './editor';
+import type { PreviewRequest } from './protocol';
+
+/** Size of a thumbnail at a node, in pixels of the page. */
+const THUMBNAIL = 112;
+/** Most nodes that a sample is followed through. */
+const FOLLOWED = 10;
+
+/** What a node is compared with: its first input. */
+export function beforeFocus(document: GraphDocument, node: string): OutputRef | null {
+  const reference = document.nodes[node]?.inputs?.[0];
+  return reference == null ? null : parseEdge(reference);
+}
+
+/** The outputs that the tray shows large. */
+export function focusTaps(editor: Editor): OutputRef[] {
+  const document = editor.history.document;
+  const { mode, output } = editor.tray.get();
+  const node = editor.trayNode;
+  if (node === null || !editor.panels.get().tray || mode === 'sweep') return [];
+  if (mode === 'follow')
+    return lineage(document, node)
+      .slice(-FOLLOWED)
+      .map((id) => ({ node: id, output: 0 }));
+  const taps = [{ node, output }];
+  const before = beforeFocus(document, node);
+  if (mode === 'compare' && before) taps.push(before);
+  return taps;
+}
+
+/** The next preview; null while nobody would see it or none can be made. */
+export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | null {
+  const { session, capabilities } = editor.info.get();
+  if (capabilities.preview === false || session === null) return null;
+  // Nobody sees the canvas under the gallery; what changed meanwhile is asked for when it is left.
+  if (editor.gallery.get()) return null;
+  if (editor.connection.state.get().status !== 'connected') return null;
+  const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
+  return {
+    revision: editor.sync.revision.get(),
+    iteration: editor.iteration.get(),
+    samples: editor.samples.get(),
+    thumb: Math.round(THUMBNAIL * ratio),
+    focus: focusTaps(editor),
+    focus_size: Math.round(Math.max(256, editor.tray.get().size) * ratio),
+  };
+}
