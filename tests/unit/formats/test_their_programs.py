@@ -21,7 +21,7 @@ CASES: list[tuple[str, str, dict[str, Any], list[str]]] = [
     ("classification", "training", {**IMAGENET, "is_training": False}, ["Reader", "images", "images_2"]),
     ("old_style", "Training", {}, ["saturation", "coin", "Reader", "images", "images_2", "images_3", "images_4"]),
     ("many", "gallery", {}, ["encoded", "images", "uniform", "rotate", "warp_affine", "gaussian_blur"]),
-    ("many", "sometimes", {}, ["image", "do_rotate", "uniform", "split", "split_2", "result", "merge"]),
+    ("many", "sometimes", {}, ["image", "do_rotate", "split", "uniform", "split_2", "result", "merge"]),
     ("many", "augmented", {}, []),
     ("many", "spectra", {"nfft": 512, "batch_size": 1, "num_threads": 1, "device_id": None}, []),
     ("many", "block", {}, ["jpegs", "decode", "enhance"]),

@@ -233,15 +233,15 @@ def test_a_failed_batch_leaves_the_pipeline_usable() -> None:
     pipeline = Pipeline(2, 2, None)
     with pipeline:
         source = fn.external_source(
-            source=lambda i: [np.full((4, 4, 3), i, np.uint8)] * 2 if i != 2 else np.zeros((2, 1))
+            source=lambda i: [np.full((4, 4, 3) if i != 2 else (2, 2, 3), i, np.uint8)] * 2, layout="HWC"
         )
-        pipeline.set_outputs(fn.flip(source))
+        pipeline.set_outputs(fn.crop(source, crop=(4, 4)))
     seen: list[Any] = []
     for _ in range(5):
         try:
             seen.append(int(pipeline.run()[0].at(0)[0, 0, 0]))
         except dali_lab.DaliLabError as error:
-            assert "flip" in str(error) and "test_pipeline.py:" in str(error)
+            assert "crop" in str(error) and "test_pipeline.py:" in str(error)
             seen.append("error")
     assert seen == [0, 1, "error", 3, 4]
 

@@ -74,7 +74,7 @@ def test_functions_without_outputs_run() -> None:
     seen: list[int] = []
 
     def define(engine: Any, x: Any) -> Any:
-        assert fn.python_function(x, function=lambda a: seen.append(int(a[0, 0])), num_outputs=0) is None
+        assert fn.python_function(x, function=lambda a: seen.append(int(a[0, 0])), num_outputs=0) == []
         return x
 
     run(dali_lab, define, prefetch_queue_depth=1)
