@@ -40,11 +40,13 @@ class RandomCropGenerator(Operator):
         verify_random_window(values)
 
     def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
-        rows = [array.reshape(-1)[:2].astype(np.int64) for array in shape.arrays()]
+        rows = [array.reshape(-1)[:2] for array in shape.arrays()]
         for index, row in enumerate(rows):
             if row.size < 2:
                 raise call.problem(f"needs height and width, got {row.size} numbers", sample=index)
-        windows = random_windows(call, np.stack(rows)).astype(np.int32)
+            if not ((row >= 1) & (row < 2**31)).all():
+                raise call.problem(f"{row.tolist()} is no height and width from 1 to 2^31 − 1", sample=index)
+        windows = random_windows(call, np.stack(rows).astype(np.int64)).astype(np.int32)
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
         return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(
             np.ascontiguousarray(extent), dtype=INT32
@@ -60,3 +62,5 @@ class RandomCropGenerator(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase(([np.array([5], np.int64)],), words=("height and width",))
+        yield ErrorCase(([np.array([5, 1 << 40], np.int64)],), words=("sample 0", "[5, 1099511627776]"))
+        yield ErrorCase(([np.array([0, 7], np.int64)],), words=("sample 0", "[0, 7]"))
