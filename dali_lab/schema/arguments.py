@@ -211,12 +211,12 @@ class Arg:
 
     def outside(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
         """Which of the values that a node gives are not in the allowed range, or `None` where all are."""
-        inside = np.True_
+        inside = np.ones(values.shape, np.bool_)
         if self.minimum is not None:
-            inside = values > self.minimum if self.exclusive_minimum else values >= self.minimum
+            inside &= values > self.minimum if self.exclusive_minimum else values >= self.minimum
         if self.maximum is not None:
-            inside = inside & (values <= self.maximum)
-        return None if np.all(inside) else ~np.asarray(inside)
+            inside &= values <= self.maximum
+        return None if inside.all() else ~inside
 
     def describe_range(self) -> str:
         """The allowed range in words, or an empty string."""

@@ -28,7 +28,14 @@ def reference(image: np.ndarray, name: str, size: Any, anchor: Any, border: str)
     return extreme(windows, axis=(-2, -1))
 
 
-CASES = [((3, 3), (-1, -1)), ((9, 70), (8, 5)), ((5, 2), (-1, -1)), ((4, 7), (0, 6)), ((1, 1), (-1, -1)), ((2, 6), (1, 0))]
+CASES = [
+    ((3, 3), (-1, -1)),
+    ((9, 70), (8, 5)),
+    ((5, 2), (-1, -1)),
+    ((4, 7), (0, 6)),
+    ((1, 1), (-1, -1)),
+    ((2, 6), (1, 0)),
+]
 
 
 @pytest.mark.parametrize("name", ["dilate", "erode"])
