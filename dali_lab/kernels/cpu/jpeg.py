@@ -9,6 +9,7 @@ twice.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,13 +61,18 @@ _pointer = _byte.as_pointer()
 like_words, like_halves = like(np.int64), like(np.uint32)
 
 
+def _emitted(function: Callable[..., Any]) -> Any:
+    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
+    return intrinsic(function)
+
+
 def _calling(context: Any, builder: Any, arguments: Any) -> Any:
     function, *values = arguments
     kind = ir.FunctionType(_i64, [_i64] * len(values))
     return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
 
 
-@intrinsic
+@_emitted
 def _call1(typingctx: Any, function: Any, one: Any) -> Any:
     """Call a C function of pointers and unsigned integers at an address."""
 
@@ -76,7 +82,7 @@ def _call1(typingctx: Any, function: Any, one: Any) -> Any:
     return nb_types.int64(*[nb_types.int64] * 2), codegen
 
 
-@intrinsic
+@_emitted
 def _call2(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _calling(context, builder, arguments)
@@ -84,7 +90,7 @@ def _call2(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
     return nb_types.int64(*[nb_types.int64] * 3), codegen
 
 
-@intrinsic
+@_emitted
 def _call3(typingctx: Any, function: Any, one: Any, two: Any, three: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return _calling(context, builder, arguments)
@@ -92,7 +98,7 @@ def _call3(typingctx: Any, function: Any, one: Any, two: Any, three: Any) -> Any
     return nb_types.int64(*[nb_types.int64] * 4), codegen
 
 
-@intrinsic
+@_emitted
 def _begin(typingctx: Any, place: Any) -> Any:
     """Note the present state of the thread at an address: 0, and not 0 when :func:`_leave` comes back to it."""
 
@@ -125,7 +131,7 @@ def _leaving(module: Any, name: str, warnings: bool) -> Any:
     return made
 
 
-@intrinsic
+@_emitted
 def _set_handlers(typingctx: Any, manager: Any) -> Any:
     """Let an error manager leave the picture at errors and warnings."""
 
@@ -227,7 +233,7 @@ def _decode(
 def decode(
     functions: Array, structures: Array, addresses: Array, lengths: Array, shapes: Array, windows: Array,
     colors: Array, fast: bool, outs: Array, done: Array, memory: Array,
-) -> bool:  # fmt: skip
+) -> Any:  # fmt: skip
     """Decode JPEG pictures of 8 bits into memory that is ready for them.
 
     Parameters
