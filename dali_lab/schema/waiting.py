@@ -38,6 +38,7 @@ def _names() -> dict[str, str]:
 def _plain(name: str) -> str:
     return name.replace("__", ".").replace("_", "").lower()
 
+
 _EAGER = "operators run in pipelines here; @pipeline_def(debug=True) runs them one by one"
 
 MODULES: dict[str, str] = {
