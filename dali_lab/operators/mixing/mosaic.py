@@ -140,6 +140,8 @@ class Mosaic(Mixing):
         table, counts = box_table(call, others[0])
         starts = np.cumsum(counts) - counts
         labels = others[1] if len(others) > 1 else None
+        if labels is not None and labels.ndim < 1:
+            raise call.problem("takes labels with an axis of boxes, (N,) or (N, 1), got single numbers", sample=0)
         if labels is not None and (labels.sizes != counts).any():
             index = int((labels.sizes != counts).argmax())
             raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
@@ -179,3 +181,4 @@ class Mosaic(Mixing):
         yield ErrorCase((pictures,), {"size": (9, 9), "center_range": (0.8, 0.2)}, words=("center_range", "0.8"))
         yield ErrorCase((pictures, [np.zeros((2, 3), np.float32)] * 3), {"size": (9, 9)}, words=("4 numbers",))
         yield ErrorCase((pictures, boxes, [np.zeros(3, np.int32)] * 3), {"size": (9, 9)}, words=("3 labels", "2 boxes"))
+        yield ErrorCase((pictures, boxes, [np.int32(1)] * 3), {"size": (9, 9)}, words=("labels with an axis",))
