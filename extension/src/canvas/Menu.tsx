@@ -1,6 +1,7 @@
 /** A menu at a place: arrow keys, Escape, and gone on a press elsewhere. It stays inside the editor. */
 import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
+import { useEditor } from './context';
 import { OverlayContext } from './overlay';
 import { Icon } from './icons';
 
@@ -23,6 +24,7 @@ interface Properties {
 }
 
 export function Menu({ anchor, label, items, onClose }: Properties) {
+  const editor = useEditor();
   const overlay = useContext(OverlayContext);
   const menu = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState({ left: 0, top: 0 });
@@ -50,9 +52,13 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
     window.addEventListener('pointerdown', onPress, true);
     return () => {
       window.removeEventListener('pointerdown', onPress, true);
-      (before.current as HTMLElement | null)?.focus();
+      // What was chosen may have removed the node that had the focus.
+      const element = before.current as HTMLElement | null;
+      const node = element?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
+      if (node !== undefined && !editor.history.document.nodes[node]) editor.canvas?.focus();
+      else element?.focus();
     };
-  }, [onClose]);
+  }, [editor, onClose]);
 
   if (!overlay) return null;
   return createPortal(

@@ -27,7 +27,7 @@ describe('the label of a link', () => {
       { x: -200, y: -12, width: 330, height: 300 },
       { x: 160, y: -12, width: 330, height: 300 },
     ];
-    expect(labelPlace(curve, label, nodes)).toEqual({ x: 150, y: -24 });
+    expect(labelPlace(curve, label, nodes)).toEqual({ x: 150, y: -30 });
   });
 
   it('stays in the middle where nodes lie over the whole link', () => {

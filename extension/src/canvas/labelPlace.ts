@@ -21,7 +21,7 @@ function pointAt([a, b, c, d]: readonly [Point, Point, Point, Point], share: num
 }
 
 /** How far from the link a label may stand: where nodes stand close together, it is put above their upper edge. */
-const ASIDE = [0, -24, 24];
+const ASIDE = [0, -30, 30];
 
 /** The middle of a label on a link: on it, or else beside it, where no node lies; its middle where there is no such place. */
 export function labelPlace(
