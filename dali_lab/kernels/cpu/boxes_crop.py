@@ -185,7 +185,8 @@ def windows(
                         room = np.int64(sizes[i, d] - fixed[i, d])
                         place = np.float32(0)
                         if room != 0:
-                            place = np.float32(min(room, 0) + np.int64(below(state, np.uint64(abs(room) + 1))))
+                            first_place = room if room < 0 else np.int64(0)
+                            place = np.float32(first_place + np.int64(below(state, np.uint64(abs(room) + 1))))
                         window[d] = place / sizes[i, d]
                         window[ndim + d] = fixed[i, d] / sizes[i, d] + window[d]
                 else:
