@@ -1,0 +1,168 @@
+"""Several nodes at once, things that are hidden, and what is drawn over pictures: by mouse, each with its undo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import App, Tab
+from tests.browser.test_editor import AXE, edges, on_canvas, select, steady
+from tests.browser.test_panel_app import node_names
+
+
+def centre(locator: Any) -> tuple[float, float]:
+    box = locator.bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def test_a_box_of_nodes_is_deleted_by_mouse_and_comes_back(tab: Tab, app: App) -> None:
+    page = tab.page
+    before = edges(app)
+    select(tab, "resize")
+    on_canvas(tab)
+    # A box over three nodes, drawn with Shift held.
+    boxes = [tab.node(name).bounding_box() for name in ("resize", "rotate", "brightness_contrast")]
+    left = min(box["x"] for box in boxes) - 8
+    top = min(box["y"] for box in boxes) - 12
+    right = max(box["x"] + box["width"] for box in boxes) - 20
+    page.keyboard.down("Shift")
+    page.mouse.move(left, top)
+    page.mouse.down()
+    page.mouse.move(right, top + 60, steps=6)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    for name in ("resize", "rotate", "brightness_contrast"):
+        page.wait_for_selector(f'[data-node-id="{name}"][data-selected="true"]')
+    page.mouse.click(*centre(tab.node("rotate")), button="right")
+    page.get_by_role("menuitem", name="Delete").click()
+    steady(tab, lambda: ("decode", "normalize") in edges(app), "the wire through the deleted nodes is cut")
+    assert not {"resize", "rotate", "brightness_contrast"} & set(node_names(tab))
+    page.keyboard.press("Control+z")
+    steady(tab, lambda: edges(app) == before, "undo does not bring all of them back")
+
+    # On a node of a selection the menu is about all that is selected.
+    select(tab, "rotate", "brightness_contrast")
+    tab.node("rotate").click(button="right", position={"x": 12, "y": 8})
+    page.get_by_role("menuitem", name="Delete").click()
+    steady(tab, lambda: ("resize", "normalize") in edges(app), "only one of two is deleted")
+    page.keyboard.press("Control+z")
+    steady(tab, lambda: edges(app) == before, "undo does not bring both back")
+
+
+def test_f8_opens_the_group_that_hides_the_culprit(tab: Tab, app: App) -> None:
+    page, store = tab.page, app.session.store
+    document = store.document
+    nodes = {**document["nodes"], "rotate": {**document["nodes"]["rotate"], "inputs": []}}
+    group = {"id": "g", "title": "Turning", "nodes": ["resize", "rotate"], "collapsed": True}
+    app.session.replace({**document, "nodes": nodes, "view": {**document["view"], "groups": [group]}})
+    page.locator('[data-group-id="g"]').wait_for()
+    page.locator('[data-command="next-problem"]').wait_for()
+    assert "rotate" not in node_names(tab)
+    on_canvas(tab)
+    page.keyboard.press("F8")
+    page.wait_for_selector('[data-node-id="rotate"][data-selected="true"]')
+    assert not store.document["view"]["groups"][0].get("collapsed")
+    page.keyboard.press("Control+z")
+    page.locator('[data-group-id="g"]').wait_for()
+
+    # A node that is looked for by its name is shown, too.
+    page.keyboard.press("Control+k")
+    page.keyboard.type("resize")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('[data-node-id="resize"][data-selected="true"]')
+
+
+def test_what_crosses_to_the_gpu_is_labelled_beside_the_nodes(tab: Tab, app: App) -> None:
+    page, document = tab.page, app.session.store.document
+    on_gpu = {name: {**document["nodes"][name], "device": "gpu"} for name in ("resize", "rotate")}
+    app.session.replace({**document, "nodes": {**document["nodes"], **on_gpu}})
+    label = page.locator(".link-transfer").first
+    label.wait_for()
+    tab.idle()
+    page.locator('[data-command="fit"]').click()
+    page.wait_for_timeout(300)
+    shown = label.bounding_box()
+    assert "GPU" in label.inner_text()
+    for name in node_names(tab):
+        node = tab.node(name).bounding_box()
+        apart = (
+            shown["x"] + shown["width"] <= node["x"] + 1
+            or shown["x"] >= node["x"] + node["width"] - 1
+            or shown["y"] + shown["height"] <= node["y"] + 1
+            or shown["y"] >= node["y"] + node["height"] - 1
+        )
+        assert apart, f"the label lies over {name}"
+
+
+def test_labels_key_points_and_masks_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:
+    page, document = tab.page, app.session.store.document
+    on_canvas(tab)
+    coin = {"op": "random.coin_flip"}
+    added = {
+        "coin": coin,
+        "points": {"op": "random.uniform", "arguments": {"range": [0.2, 0.8], "shape": [5, 2]}},
+        "moved": {"op": "coord_flip", "inputs": ["points"], "connections": {"flip_x": "coin"}},
+        "flip": {"op": "flip", "inputs": ["decode"], "connections": {"horizontal": "coin"}},
+        "grey": {
+            "op": "color_space_conversion",
+            "inputs": ["decode"],
+            "arguments": {"image_type": "RGB", "output_type": "GRAY"},
+        },
+        "pixel": {"op": "segmentation.random_mask_pixel", "inputs": ["grey"]},
+    }
+    app.session.replace({**document, "nodes": {**document["nodes"], **added}})
+    page.wait_for_selector('img[data-node="flip"]')
+    tab.idle()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("flip")
+    page.locator('[data-choice="node-flip"]').click()
+    page.wait_for_selector('[data-node-id="flip"][data-selected="true"]')
+    tray = page.get_by_test_id("tray")
+    points = tray.locator('[data-overlay="points"]').first
+    points.wait_for()
+    assert points.locator("circle").count() == 5
+    tray.locator('[data-overlay="mask"]').first.wait_for()
+    # The class of a picture is its folder, told beside it.
+    assert "animals" in tray.locator("figure").first.inner_text()
+    page.keyboard.press("Delete")
+    steady(tab, lambda: "flip" not in app.session.store.document["nodes"], "not deleted")
+    page.keyboard.press("Control+z")
+    steady(tab, lambda: "flip" in app.session.store.document["nodes"], "undo does not bring it back")
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core comes with 'jlpm install' in extension/")
+def test_axe_finds_nothing_serious_in_menus_and_the_gallery(tab: Tab) -> None:
+    page = tab.page
+    page.evaluate(AXE.read_text())
+
+    def serious(where: str) -> None:
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        told = [
+            f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:4]]}"
+            for each in found["violations"]
+            if each["impact"] in ("serious", "critical")
+        ]
+        assert not told, where
+
+    for theme in ("light", "dark"):
+        select(tab, "rotate")
+        tab.node("rotate").click(button="right", position={"x": 12, "y": 8})
+        page.get_by_role("menu").wait_for()
+        serious(f"{theme}: menu")
+        page.keyboard.press("Escape")
+        for command in ("history", "commands"):
+            page.locator(f'[data-command="{command}"]').first.click()
+            page.locator(f'[role="dialog"][data-dialog="{command}"]').wait_for()
+            serious(f"{theme}: {command}")
+            page.keyboard.press("Escape")
+        on_canvas(tab)
+        page.keyboard.press("Tab")
+        page.get_by_test_id("quick-search").wait_for()
+        serious(f"{theme}: search")
+        page.keyboard.press("Escape")
+        page.locator('[data-command="theme"]').click()
+    page.locator('[data-command="gallery"]').click()
+    page.locator(".gallery-side").wait_for()
+    page.wait_for_timeout(600)
+    serious("gallery")
