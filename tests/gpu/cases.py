@@ -26,9 +26,11 @@ def place(name: str) -> str:
 
 
 def cases() -> Iterator[tuple[str, str, Case]]:
-    """Name of the operator, name of the case, and the case, for all operators that run on a GPU."""
+    """Name of the operator, name of the case, and the case, for all operators that run on a GPU with its arguments."""
     for name, operator in operators().items():
         for index, case in enumerate(operator.cases()):
+            if operator.on_cpu_only(case.arguments):
+                continue
             yield name, f"{name}-{index}-{describe_case(case)}", case
 
 
