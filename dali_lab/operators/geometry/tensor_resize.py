@@ -134,7 +134,7 @@ class TensorResize(Resizing):
         """Whether the sizes are whole before they are rounded, whatever the samples."""
         sizes = None if "sizes" in self.connected else self.values["sizes"]
         bounded = self.value("mode") in ("not_larger", "not_smaller") or self.value("max_size") is not None
-        return sizes is not None and not bounded and all(size and size == int(size) for size in sizes)
+        return sizes is not None and not bounded and all(size and float(size).is_integer() for size in sizes)
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         return self._plan(call, images)[0]
