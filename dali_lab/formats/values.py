@@ -205,7 +205,16 @@ def decode(raw: Any, arg: Arg | None = None) -> Any:
     try:
         return arg.canonical(value)
     except (DaliLabError, TypeError, ValueError, OverflowError, RecursionError):
+        return _members(value, _kind(arg))  # what this operator refuses is for verification to say
+
+
+def _members(value: Any, kind: type[types._NamedEnum] | None) -> Any:
+    """`value` with names of members as members."""
+    if kind is None:
         return value
+    if isinstance(value, tuple):
+        return tuple(_members(item, kind) for item in value)
+    return kind[value] if isinstance(value, str) and value in kind.__members__ else value
 
 
 def _decode(raw: Any) -> Any:
