@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 Task = Callable[[], None]
 _pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
+_interpreter_ends = threading.Event()
 
 
 class ThreadPool:
@@ -36,6 +37,8 @@ class ThreadPool:
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
         """Queue a task; smaller urgencies run first.
 
+        When the interpreter ends, daemon threads that still run pipelines are left waiting, as it ends them anyway.
+
         Raises
         ------
         RuntimeError
@@ -43,6 +46,8 @@ class ThreadPool:
         """
         with self._ready:
             if self._closed:
+                if _interpreter_ends.is_set() and threading.current_thread().daemon:
+                    return
                 raise RuntimeError("the thread pool is closed")
             heapq.heappush(self._queue, (urgency, next(self._numbers), task))
             self._ready.notify()
@@ -83,6 +88,7 @@ class ThreadPool:
 @atexit.register
 def _close_pools() -> None:
     """End all threads before the interpreter goes: a kernel that returns into a finalized interpreter would crash."""
+    _interpreter_ends.set()
     for pool in list(_pools):
         pool.close()
 
