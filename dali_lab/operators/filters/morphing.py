@@ -95,7 +95,7 @@ class Morphing(Operator):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         pictures = samples.pictures()
-        yield ErrorCase((pictures,), {"mask_size": (0, 3)}, words=("mask_size", "0", "at least 1"))
+        yield ErrorCase((pictures,), {"mask_size": (0, 3)}, words=("mask_size", "0", "1, 65535"))
         yield ErrorCase((pictures,), {"anchor": (3, 0)}, words=("anchor", "[3, 0]", "outside"))
         yield ErrorCase((pictures,), {"border_mode": "mirror"}, words=("border_mode", "'mirror'"))
         yield ErrorCase((samples.pictures(dtype=np.int32),), words=("INT32", "UINT8"))
