@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import convert, imagecodecs_backend, libjpeg, nvimgcodec, opencv, pnm, turbojpeg
+from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain_jpeg, pnm, turbojpeg
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
 from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_shapes, title
 
@@ -107,10 +107,11 @@ def decode(
                 if (
                     whole_jpeg
                     and (small or (region is None and pool is not None))
-                    and _is_plain_jpeg(info, adjust_orientation)
+                    and plain_jpeg.is_plain(info)
+                    and (info.orientation == 1 or not adjust_orientation)
                 ):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
-                    name = _jpeg_color(color, info)
+                    name = plain_jpeg.color_of(color, info)
                     shape = (info.height, info.width, 1 if name == "GRAY" else 3)
                     out = None if pool is None or region is not None else pool(shape, np.dtype(np.uint8))
                     array = turbojpeg.decode(data, name, use_fast_idct, out)
@@ -166,62 +167,6 @@ def read_headers(
     return found
 
 
-def decode_plain(
-    headers: Sequence[ImageInfo | CodecError],
-    addresses: npt.NDArray[np.int64],
-    lengths: npt.NDArray[np.int64],
-    output_type: str,
-    allocate: Callable[[npt.NDArray[np.int64]], Array],
-    *,
-    windows: npt.NDArray[np.int64] | None = None,
-    adjust_orientation: bool = True,
-    use_fast_idct: bool = False,
-) -> bool:
-    """Decode a chunk of upright 8-bit JPEG pictures by one call into one block of memory.
-
-    Parameters
-    ----------
-    headers
-        What :func:`read_headers` says of the pictures.
-    addresses, lengths
-        ``int64[N]``: where their bytes are.
-    output_type
-        ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``.
-    allocate
-        Takes the shapes of the results, ``int64[N, 3]``, and gives their memory as a flat uint8 array.
-    windows
-        For each picture ``(y0, x0, y1, x1)`` within it, ``int64[N, 4]``.
-
-    Returns
-    -------
-    bool
-        `False` where this chunk is none for it, or a picture seems damaged: :func:`decode` takes them all.
-    """
-    if not len(headers) or output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA") or not libjpeg.available():
-        return False
-    shapes = np.empty((len(headers), 3), np.int64)
-    colors = []
-    for index, info in enumerate(headers):
-        if isinstance(info, CodecError) or not _is_plain_jpeg(info, adjust_orientation):
-            return False
-        if info.height * info.width > MAX_PIXELS:
-            return False
-        color = _jpeg_color(output_type, info)
-        colors.append(color)
-        shapes[index] = info.height, info.width, 1 if color == "GRAY" else 3
-    cut = shapes
-    if windows is not None:
-        low, high = windows[:, :2], windows[:, 2:]
-        if not ((low >= 0) & (low < high) & (high <= shapes[:, :2])).all():
-            return False
-        cut = np.concatenate([high - low, shapes[:, 2:]], axis=1)
-    sizes = cut.prod(axis=1)
-    outs = allocate(cut).ctypes.data + np.cumsum(sizes) - sizes
-    return bool(
-        libjpeg.decode(addresses, lengths, shapes, colors, outs, windows=windows, use_fast_idct=use_fast_idct).all()
-    )
-
-
 def decode_one(data: Buffer, **arguments: Any) -> Array:
     """Decode one picture; arguments as for :func:`decode`, with `region` in place of `regions`.
 
@@ -254,21 +199,6 @@ def output_name(output_type: str | int) -> str:
     elif 0 <= int(output_type) < len(convert.OUTPUT_TYPES):
         return convert.OUTPUT_TYPES[int(output_type)]
     raise ValueError(f"unknown output type {output_type!r}: choose one of {', '.join(convert.OUTPUT_TYPES)}")
-
-
-def _jpeg_color(color: str, info: ImageInfo) -> str:
-    if color == "ANY_DATA":
-        return "GRAY" if info.channels == 1 else "RGB"
-    return color
-
-
-def _is_plain_jpeg(info: ImageInfo, adjust_orientation: bool) -> bool:
-    return (
-        info.format == "jpeg"
-        and info.channels in (1, 3)
-        and info.bits == 8
-        and (info.orientation == 1 or not adjust_orientation)
-    )
 
 
 def _refuse_bombs(info: ImageInfo, limit: int) -> None:
@@ -430,7 +360,6 @@ __all__ = [
     "ImageInfo",
     "decode",
     "decode_one",
-    "decode_plain",
     "encode_jpeg",
     "encode_png",
     "jpeg_round_trip",

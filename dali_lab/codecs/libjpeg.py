@@ -40,6 +40,7 @@ def decode(
     outs: Table,
     *,
     windows: Table | None = None,
+    orientations: Table | None = None,
     use_fast_idct: bool = False,
 ) -> npt.NDArray[np.bool_]:
     """Decode JPEG pictures of 8 bits; it must be :func:`available`.
@@ -49,20 +50,23 @@ def decode(
     addresses, lengths
         ``int64[N]``: the files' bytes.
     shapes
-        ``int64[N, 3]``: height, width and channels of the whole pictures.
+        ``int64[N, 3]``: height, width and channels of the whole pictures as stored.
     colors
         ``RGB``, ``BGR`` or ``GRAY`` for each.
     outs
         ``int64[N]``: addresses of C-contiguous memory for the windows.
     windows
-        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture; all of it where not given.
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture as stored; all of it where not given.
+    orientations
+        ``int64[N]``: EXIF orientations by which the windows are turned; not at all where not given.
     use_fast_idct
-        Use the faster, less exact inverse transform.
+        Use the faster, less exact inverse transform; not for pictures that are turned, as NVIDIA DALI.
 
     Returns
     -------
     numpy.ndarray
-        ``bool[N]``: whether the library had nothing to say against the picture down to the end of its window.
+        ``bool[N]``: whether the library had nothing to say against the picture down to the end of its window, or
+        against all of it if it is turned.
     """
     from dali_lab.kernels.cpu import jpeg
     from dali_lab.kernels.cpu.memory import rows
@@ -73,11 +77,13 @@ def decode(
     if windows is None:
         windows = np.zeros((len(shapes), 4), np.int64)
         windows[:, 2:] = shapes[:, :2]
+    if orientations is None:
+        orientations = np.ones(len(shapes), np.int64)
     codes = {"GRAY": jpeg.GRAY, "RGB": jpeg.RGB, "BGR": jpeg.BGR}
     done = np.zeros(len(shapes), np.int64)
     jpeg.decode(
         functions, structures, rows(addresses), rows(lengths), rows(shapes), rows(windows),
-        np.array([codes[color] for color in colors], np.int64), use_fast_idct, rows(outs), done,
+        rows(orientations), np.array([codes[color] for color in colors], np.int64), use_fast_idct, rows(outs), done,
         np.zeros(jpeg.memory_size(int((shapes[:, 1] * shapes[:, 2]).max(initial=0))), np.int64),
     )  # fmt: skip
     return done.astype(np.bool_)
@@ -112,7 +118,7 @@ def _first_usable() -> tuple[Any, Table, Table] | None:
             table = np.array(structure, np.int64)
             memory = np.zeros(jpeg.memory_size(0), np.int64)
             if jpeg.decode(
-                functions, table, nothing, nothing, shape, windows, nothing, False, nothing, nothing, memory
+                functions, table, nothing, nothing, shape, windows, nothing, nothing, False, nothing, nothing, memory
             ):
                 return library, functions, table
     return None

@@ -1,4 +1,4 @@
-"""JPEG pictures of a chunk decoded by libjpeg-turbo from compiled code: whole or in part, without the GIL.
+"""JPEG pictures of a chunk decoded by libjpeg-turbo from compiled code: whole or in part, turned, without the GIL.
 
 The library's functions come as addresses (:mod:`dali_lab.codecs.libjpeg`), its structures as memory with known offsets,
 which are the same in all of its binary interfaces. It reports errors by a function that must not return: here that
@@ -53,12 +53,13 @@ _FAST_TRANSFORM = 1
 # Parts of the memory that a chunk works in.
 _MANAGER, _JUMP, _SCALARS, _ROWS, STATE = 1024, 1536, 2816, 2880, 4096
 _AT_ONCE = 16
+"""Rows that are read, or turned, together."""
 _MARGIN = 16
 """Columns decoded on either side of a window: colours are interpolated across its edge."""
 
 _i32, _i64, _byte = ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _pointer = _byte.as_pointer()
-like_words, like_halves = like(np.int64), like(np.uint32)
+like_words, like_halves, like_bytes = like(np.int64), like(np.uint32), like(np.uint8)
 
 
 def _emitted(function: Callable[..., Any]) -> Any:
@@ -149,7 +150,7 @@ def _set_handlers(typingctx: Any, manager: Any) -> Any:
     return nb_types.void(nb_types.int64), codegen
 
 
-_memcpy = ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))
+_memcpy: Any = ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))
 
 
 @part
@@ -168,8 +169,51 @@ def _create(table: int, state: int, version: int, size: int) -> Any:
 
 
 @part
+def _walk(orientation: int, height: int, width: int, channels: int) -> Any:
+    """Where the first pixel of a stored picture goes, and the bytes to that below it and that beside it."""
+    turned = orientation >= 5
+    down, along = (width, height) if turned else (height, width)
+    to_next_row, to_next_column = along * channels, channels
+    first = 0
+    if orientation == 3 or orientation == 4 or orientation == 7 or orientation == 8:
+        first += (down - 1) * to_next_row
+        to_next_row = -to_next_row
+    if orientation == 2 or orientation == 3 or orientation == 6 or orientation == 7:
+        first += (along - 1) * to_next_column
+        to_next_column = -to_next_column
+    return (first, to_next_column, to_next_row) if turned else (first, to_next_row, to_next_column)
+
+
+@part
+def _put(lines: int, pitch: int, count: int, width: int, channels: int, out: int, below: int, beside: int) -> None:
+    """Copy stored rows to where their pixels go: `below` and `beside` are the bytes between neighbours there."""
+    if beside == channels:
+        for k in range(count):
+            _memcpy(out + k * below, lines + k * pitch, width * channels)
+        return
+    source = array_at(lines, (count * pitch,), like_bytes)
+    # From here on an address may lie above those that follow it: the array begins at the lowest.
+    lowest = min(0, (count - 1) * below) + min(0, (width - 1) * beside)
+    highest = max(0, (count - 1) * below) + max(0, (width - 1) * beside)
+    target = array_at(out + lowest, (highest - lowest + channels,), like_bytes)
+    if abs(below) == channels:
+        for x in range(width):
+            for k in range(count):
+                at, to = k * pitch + x * channels, x * beside + k * below - lowest
+                for c in range(channels):
+                    target[np.uintp(to + c)] = source[np.uintp(at + c)]
+        return
+    for k in range(count):
+        for x in range(width):
+            at, to = k * pitch + x * channels, x * beside + k * below - lowest
+            for c in range(channels):
+                target[np.uintp(to + c)] = source[np.uintp(at + c)]
+
+
+@part
 def _decode(
-    table: int, state: int, data: int, size: int, sizes: int, box: int, color: int, fast: bool, out: int, room: int,
+    table: int, state: int, data: int, size: int, sizes: int, box: int, orientation: int, color: int, fast: bool,
+    out: int, room: int,
 ) -> Any:  # fmt: skip
     """Decode one picture of a known shape; whether that went without error or warning."""
     functions = array_at(table, (_COUNT,), like_words)
@@ -185,7 +229,7 @@ def _decode(
     if halves[_HEIGHT // 4] != shape[0] or halves[_WIDTH // 4] != shape[1]:
         return False
     halves[_COLOR // 4] = color
-    if fast:
+    if fast and orientation == 1:
         halves[_TRANSFORM // 4] = _FAST_TRANSFORM
     _call1(functions[_START], state)
     channels = shape[2]
@@ -207,24 +251,39 @@ def _decode(
             return False
     if top > 0 and _call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
         return False
-    direct = width == right - left
+    first, below, beside = _walk(orientation, bottom - top, right - left, channels)
+    direct = width == right - left and beside == channels
     pitch = width * channels
-    if not direct and pitch * _AT_ONCE > room:
+    if pitch * _AT_ONCE > room:
         return False
-    count = (right - left) * channels
     y: Any = top
+    waiting: Any = 0
     while y < bottom:
-        wanted = min(_AT_ONCE, bottom - y)
+        wanted = min(_AT_ONCE - waiting, bottom - y)
         for k in range(wanted):
-            words[_ROWS // 8 + k] = out + (y - top + k) * count if direct else lines + k * pitch
+            words[_ROWS // 8 + k] = out + first + (y - top + k) * below if direct else lines + (waiting + k) * pitch
         ready = _call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
         if ready == 0 or ready > wanted:
             return False
-        if not direct:
-            for k in range(ready):
-                _memcpy(out + (y - top + k) * count, lines + k * pitch + (left - start) * channels, count)
         y += ready
-    if whole:
+        if direct:
+            continue
+        waiting += ready
+        if waiting == _AT_ONCE or y == bottom:
+            _put(
+                lines + (left - start) * channels, pitch, waiting, right - left, channels,
+                out + first + (y - waiting - top) * below, below, beside,
+            )  # fmt: skip
+            waiting = 0
+    if orientation != 1 and bottom < shape[0]:
+        # Rows that are skipped are looked at if others follow.
+        last = shape[0] - 1
+        if bottom < last and _call2(functions[_SKIP], state, last - bottom) & 0xFFFFFFFF != last - bottom:
+            return False
+        words[_ROWS // 8] = lines
+        if _call3(functions[_READ], state, state + _ROWS, 1) & 0xFFFFFFFF != 1:
+            return False
+    if whole or orientation != 1:
         _call1(functions[_FINISH], state)
     return True
 
@@ -232,7 +291,7 @@ def _decode(
 @kernel
 def decode(
     functions: Array, structures: Array, addresses: Array, lengths: Array, shapes: Array, windows: Array,
-    colors: Array, fast: bool, outs: Array, done: Array, memory: Array,
+    orientations: Array, colors: Array, fast: bool, outs: Array, done: Array, memory: Array,
 ) -> Any:  # fmt: skip
     """Decode JPEG pictures of 8 bits into memory that is ready for them.
 
@@ -245,18 +304,21 @@ def decode(
     addresses, lengths
         ``int64[N]``: the files' bytes.
     shapes
-        ``int64[N, 3]``: height, width and channels of the whole pictures, as their headers say.
+        ``int64[N, 3]``: height, width and channels of the whole pictures as stored, as their headers say.
     windows
-        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` of what is wanted, within the picture and not empty.
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)`` of what is wanted, within the picture as stored and not empty.
+    orientations
+        ``int64[N]``: how to turn each window on its way into `outs`, as EXIF counts, 1 to 8.
     colors
         ``int64[N]``: :data:`GRAY`, :data:`RGB` or :data:`BGR`.
     fast
-        Use the faster, less exact inverse transform.
+        Use the faster, less exact inverse transform, except for pictures that are turned: NVIDIA DALI's decoder for
+        those has none.
     outs
         ``int64[N]``: where each window goes, rows of pixels without gaps.
     done
         ``int64[N]``: set to 1 where the picture was decoded without error or warning. What is below the window is not
-        looked at.
+        looked at, except in pictures that are turned, which NVIDIA DALI decodes as a whole.
     memory
         ``int64``, zeros: :func:`memory_size` of it to work in.
 
@@ -276,7 +338,7 @@ def decode(
             _create(table, state, structures[0], structures[1])
             done[i] = _decode(
                 table, state, addresses[i], lengths[i], shapes.ctypes.data + i * 24, windows.ctypes.data + i * 32,
-                colors[i], fast, outs[i], room,
+                orientations[i], colors[i], fast, outs[i], room,
             )  # fmt: skip
             _call1(functions[_DESTROY], state)
     return usable

@@ -97,50 +97,77 @@ class ImageDecoder(Operator):
         regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
         if call.gpu is not None:
             return self._run_mixed(call, data, headers, regions)
-        output_type = self.value("output_type").name
+        done, result = self._decode_plain(call, data, headers, regions)
+        left = np.flatnonzero(~done)
+        if result is None or len(left) == len(data):
+            result = self._decode_others(call, data, left, headers, regions)
+        elif len(left):
+            others = self._decode_others(call, data, left, headers, regions)
+            addresses, shapes = result.addresses.copy(), result.shapes.copy()
+            addresses[left], shapes[left] = others.addresses, others.shapes
+            result = Batch(addresses, shapes, UINT8, "HWC", result.owners + others.owners)
+        result.sources = data.sources
+        return result
+
+    def _decode_plain(
+        self, call: Call, data: Batch, headers: Sequence[Any], regions: npt.NDArray[np.int64] | None
+    ) -> tuple[npt.NDArray[np.bool_], Batch | None]:
+        """Decode the plain JPEG pictures of a chunk into one block of memory: which those are, and the chunk."""
+        from dali_lab.codecs import image, plain_jpeg
+
+        if self.value("dtype") != UINT8:
+            return np.zeros(len(data), np.bool_), None
+        made: list[Batch] = []
+
+        def allocate(shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+            made.append(call.allocate(shapes, UINT8, "HWC"))
+            return made[0].addresses
+
+        done = plain_jpeg.decode_plain(
+            headers,
+            data.addresses,
+            data.shapes[:, 0],
+            self.value("output_type").name,
+            allocate,
+            windows=regions,
+            adjust_orientation=self.value("adjust_orientation"),
+            use_fast_idct=self.value("use_fast_idct"),
+            max_pixels=image.MAX_PIXELS,
+        )
+        return done, made[0] if made else None
+
+    def _decode_others(
+        self,
+        call: Call,
+        data: Batch,
+        which: npt.NDArray[np.int64],
+        headers: Sequence[Any],
+        regions: npt.NDArray[np.int64] | None,
+    ) -> Batch:
+        """Decode pictures of a chunk, each into memory of its own; `which` are their places."""
+        from dali_lab.codecs import image
+
+        places = which.tolist()
         dtype = self.value("dtype")
-        turn, fast = self.value("adjust_orientation"), self.value("use_fast_idct")
-        if dtype == UINT8:
-            made: list[Batch] = []
-
-            def allocate(shapes: npt.NDArray[np.int64]) -> npt.NDArray[np.uint8]:
-                made.append(call.allocate(shapes, UINT8, "HWC"))
-                return made[0].flat()
-
-            if image.decode_plain(
-                headers,
-                data.addresses,
-                data.shapes[:, 0],
-                output_type,
-                allocate,
-                windows=regions,
-                adjust_orientation=turn,
-                use_fast_idct=fast,
-            ):
-                made[0].sources = data.sources
-                return made[0]
         arrays, failures = image.decode(
-            buffers,
-            regions=regions,
-            output_type=output_type,
+            [data.array(place) for place in places],
+            regions=None if regions is None else regions[which],
+            output_type=self.value("output_type").name,
             dtype=numpy_dtype(dtype),
-            adjust_orientation=turn,
-            use_fast_idct=fast,
+            adjust_orientation=self.value("adjust_orientation"),
+            use_fast_idct=self.value("use_fast_idct"),
             allocate=np.empty,
-            headers=headers,
+            headers=[headers[place] for place in places],
         )
         if failures:
             index, reason = failures[0]
-            raise self._failure(call, data, index, reason)
-        result = Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
-        result.sources = data.sources
-        return result
+            raise self._failure(call, data, places[index], reason)
+        return Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
 
     def _run_mixed(
         self, call: Call, data: Batch, headers: Sequence[Any], regions: npt.NDArray[np.int64] | None
     ) -> Batch:
         """Decode on the GPU what it takes, and the rest on the CPU; data and regions are on the CPU."""
-        from dali_lab.codecs import image
         from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
 
         gpu = call.gpu
@@ -162,20 +189,7 @@ class ImageDecoder(Operator):
             gpu.afterwards(lambda event: decoder.keep(event, images))
         left = np.flatnonzero(addresses == 0)
         if len(left):
-            arrays, failures = image.decode(
-                [data.array(index) for index in left.tolist()],
-                regions=None if regions is None else regions[left],
-                output_type=output_type,
-                dtype=numpy_dtype(dtype),
-                adjust_orientation=turn,
-                use_fast_idct=self.value("use_fast_idct"),
-                allocate=np.empty,
-                headers=[headers[index] for index in left.tolist()],
-            )
-            if failures:
-                index, reason = failures[0]
-                raise self._failure(call, data, int(left[index]), reason)
-            rest = gpu.upload(Batch.of(arrays, "HWC", dtype))  # type: ignore[arg-type]
+            rest = gpu.upload(self._decode_others(call, data, left, headers, regions))
             if len(left) == len(data):
                 rest.sources = data.sources
                 return rest

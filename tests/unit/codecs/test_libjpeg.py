@@ -135,4 +135,4 @@ def test_another_binary_interface_is_refused() -> None:
     for structure in ((80, 1000), (90, 656)):
         memory = np.zeros(jpeg.memory_size(0), np.int64)
         table = np.array(structure, np.int64)
-        assert not jpeg.decode(found[1], table, none, none, shapes, boxes, none, False, none, none, memory)
+        assert not jpeg.decode(found[1], table, none, none, shapes, boxes, none, none, False, none, none, memory)

@@ -1,0 +1,146 @@
+"""The plain JPEG pictures of a chunk, whole or in part and turned as EXIF says, decoded by one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs import libjpeg
+from dali_lab.codecs.header import CodecError, ImageInfo
+from dali_lab.codecs.jpeg_headers import read_orientations
+
+Table = npt.NDArray[np.int64]
+
+
+def is_plain(info: ImageInfo) -> bool:
+    """Whether it is a JPEG picture with 8 bits and one or three channels."""
+    return info.format == "jpeg" and info.channels in (1, 3) and info.bits == 8
+
+
+def color_of(output_type: str, info: ImageInfo) -> str:
+    """``RGB``, ``BGR`` or ``GRAY``: what `output_type`, which may be ``ANY_DATA``, means for a plain picture."""
+    if output_type == "ANY_DATA":
+        return "GRAY" if info.channels == 1 else "RGB"
+    return output_type
+
+
+def decode_plain(
+    headers: Sequence[ImageInfo | CodecError],
+    addresses: Table,
+    lengths: Table,
+    output_type: str,
+    allocate: Callable[[Table], Table],
+    *,
+    windows: Table | None = None,
+    adjust_orientation: bool = True,
+    use_fast_idct: bool = False,
+    max_pixels: int,
+) -> npt.NDArray[np.bool_]:
+    """Decode those pictures of a chunk that are plain JPEG, in the calling thread without the GIL.
+
+    Parameters
+    ----------
+    headers
+        What :func:`~dali_lab.codecs.image.read_headers` says of the pictures.
+    addresses, lengths
+        ``int64[N]``: where their bytes are.
+    output_type
+        ``RGB``, ``BGR``, ``GRAY`` or ``ANY_DATA``; of others nothing is decoded.
+    allocate
+        Takes the shapes of the results, ``int64[N, 3]``, and gives the addresses of their memory, ``int64[N]``. Shapes
+        of pictures that are not plain have zeros. It is not called where none is plain.
+    windows
+        For each picture ``(y0, x0, y1, x1)`` within it as displayed (with `adjust_orientation` false: as stored),
+        ``int64[N, 4]``.
+    adjust_orientation
+        Whether to turn pictures as their EXIF orientation says.
+    use_fast_idct
+        Use libjpeg-turbo's faster, less exact inverse transform, except for pictures that are turned.
+    max_pixels
+        Larger pictures are left out.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``bool[N]``: which pictures are decoded. The others are none for this function, or something is wrong with
+        them: :func:`~dali_lab.codecs.image.decode` takes them or says why not.
+    """
+    done = np.zeros(len(headers), np.bool_)
+    if output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA") or not libjpeg.available():
+        return done
+    stored = np.zeros((len(headers), 3), np.int64)
+    orientations = np.ones(len(headers), np.int64)
+    colors = ["RGB"] * len(headers)
+    for index, info in enumerate(headers):
+        if isinstance(info, CodecError) or not is_plain(info) or info.height * info.width > max_pixels:
+            continue
+        color = color_of(output_type, info)
+        colors[index] = color
+        stored[index] = info.height, info.width, 1 if color == "GRAY" else 3
+        if adjust_orientation:
+            orientations[index] = info.orientation
+    plain = stored[:, 2] > 0
+    turned = np.flatnonzero(orientations > 1)
+    if len(turned):
+        plain[turned] &= read_orientations(addresses[turned], lengths[turned]) == orientations[turned]
+    boxes = _whole(stored, orientations) if windows is None else windows
+    inside = _are_inside(boxes, stored, orientations)
+    which = np.flatnonzero(plain & inside)
+    if not len(which):
+        return done
+    shapes = np.zeros_like(stored)
+    shapes[which, :2] = boxes[which, 2:] - boxes[which, :2]
+    shapes[which, 2] = stored[which, 2]
+    outs = allocate(shapes)
+    done[which] = libjpeg.decode(
+        addresses[which],
+        lengths[which],
+        stored[which],
+        [colors[place] for place in which.tolist()],
+        outs[which],
+        windows=as_stored(boxes[which], stored[which, :2], orientations[which]),
+        orientations=orientations[which],
+        use_fast_idct=use_fast_idct,
+    )
+    return done
+
+
+def as_stored(windows: Table, sizes: Table, orientations: Table) -> Table:
+    """Windows of pictures as displayed, in the pictures as stored.
+
+    Parameters
+    ----------
+    windows
+        ``int64[N, 4]``: ``(y0, x0, y1, x1)``.
+    sizes
+        ``int64[N, 2]``: height and width as stored.
+    orientations
+        ``int64[N]``: as EXIF counts, 1 to 8.
+    """
+    displayed = _displayed(sizes, orientations)
+    rows, columns = windows[:, 0::2], windows[:, 1::2]
+    flipped = np.isin(orientations, (3, 4, 7, 8))[:, None]
+    rows = np.where(flipped, displayed[:, :1] - rows[:, ::-1], rows)
+    flipped = np.isin(orientations, (2, 3, 6, 7))[:, None]
+    columns = np.where(flipped, displayed[:, 1:] - columns[:, ::-1], columns)
+    turned = (orientations > 4)[:, None]
+    rows, columns = np.where(turned, columns, rows), np.where(turned, rows, columns)
+    return np.stack([rows, columns], axis=2).reshape(-1, 4)
+
+
+def _displayed(sizes: Table, orientations: Table) -> Table:
+    return np.where((orientations > 4)[:, None], sizes[:, 1::-1], sizes[:, :2])
+
+
+def _whole(sizes: Table, orientations: Table) -> Table:
+    displayed = _displayed(sizes, orientations)
+    return np.concatenate([np.zeros_like(displayed), displayed], axis=1)
+
+
+def _are_inside(windows: Table, sizes: Table, orientations: Table) -> npt.NDArray[np.bool_]:
+    """Which windows are neither empty nor leave their picture."""
+    low, high = windows[:, :2], windows[:, 2:]
+    good: npt.NDArray[np.bool_] = (low >= 0) & (low < high) & (high <= _displayed(sizes, orientations))
+    return np.asarray(good.all(axis=1))

@@ -1,0 +1,178 @@
+"""Plain JPEG pictures of a chunk, also turned ones: the pixels and the failures of decoding them one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dali_lab.codecs import convert, image, libjpeg
+from dali_lab.codecs.jpeg_headers import read_orientations
+from dali_lab.codecs.plain_jpeg import as_stored, decode_plain
+from tests.unit.codecs import pictures
+
+pytestmark = pytest.mark.skipif(not libjpeg.available(), reason="neither imagecodecs nor Pillow brings libjpeg along")
+
+Array = np.ndarray[Any, Any]
+_AROUND = 32
+
+
+def table_of(files: list[bytes]) -> tuple[Array, Array]:
+    """Addresses and sizes of what somebody else keeps alive."""
+    arrays = [np.frombuffer(data, np.uint8) for data in files]
+    return np.array([a.ctypes.data for a in arrays], np.int64), np.array([a.size for a in arrays], np.int64)
+
+
+def decoded(files: list[bytes], output_type: str = "RGB", **arguments: Any) -> list[Array | None]:
+    """What is decoded, and that nothing is written beside it."""
+    blocks: list[Array] = []
+    shapes: list[Array] = []
+
+    def allocate(table: Array) -> Array:
+        shapes.append(table)
+        blocks.extend(np.full(int(size) + 2 * _AROUND, 7, np.uint8) for size in table.prod(axis=1))
+        return np.array([block.ctypes.data + _AROUND for block in blocks], np.int64)
+
+    headers = image.read_headers(files, *table_of(files))
+    arguments = {"max_pixels": 1 << 20, **arguments}
+    done = decode_plain(headers, *table_of(files), output_type, allocate, **arguments)
+    for block in blocks:
+        assert (block[:_AROUND] == 7).all()
+        assert (block[-_AROUND:] == 7).all()
+    return [
+        blocks[place][_AROUND:-_AROUND].reshape(shapes[0][place]) if good else None
+        for place, good in enumerate(done.tolist())
+    ]
+
+
+def oriented_files(seed: int, count: int = 48) -> list[bytes]:
+    """Colour and grey photographs of all orientations, samplings and small sizes."""
+    rng = np.random.default_rng(seed)
+    files = []
+    for index in range(count):
+        height, width = rng.integers(1, (62, 84)).tolist()
+        pixels = pictures.gray() if index % 5 == 4 else pictures.rgb()
+        options: dict[str, Any] = {} if index % 5 == 4 else {"subsampling": int(rng.integers(0, 3))}
+        options["progressive"] = bool(rng.integers(0, 2))
+        files.append(pictures.oriented(np.ascontiguousarray(pixels[:height, :width]), "JPEG", index % 8 + 1, **options))
+    return files
+
+
+def random_windows(sizes: Array, rng: np.random.Generator) -> Array:
+    low = rng.integers(0, sizes)
+    return np.concatenate([low, rng.integers(low + 1, sizes + 1)], axis=1)
+
+
+@pytest.mark.parametrize("output_type", ["RGB", "BGR", "GRAY", "ANY_DATA"])
+@pytest.mark.parametrize("adjust", [True, False])
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("fast", [False, True])
+def test_pixels_are_those_of_other_decoders(output_type: str, adjust: bool, cut: bool, fast: bool) -> None:
+    files = oriented_files(seed=cut)
+    sizes = np.array([info.displayed_size if adjust else info[:2] for info in map(image.peek, files)])
+    windows = random_windows(sizes, np.random.default_rng(3)) if cut else None
+    arguments: dict[str, Any] = {"adjust_orientation": adjust, "use_fast_idct": fast}
+    expected, failures = image.decode(files, output_type=output_type, regions=windows, **arguments)
+    assert not failures
+    for array, reference in zip(decoded(files, output_type, windows=windows, **arguments), expected, strict=True):
+        assert array is not None
+        np.testing.assert_array_equal(array, reference)
+
+
+def test_only_plain_pictures_are_decoded() -> None:
+    files = pictures.all_files()
+    wanted, _ = image.decode(list(files.values()))
+    for name, array, reference in zip(files, decoded(list(files.values())), wanted, strict=True):
+        assert (array is not None) == (
+            name.startswith("jpeg") and "2000" not in name and name[5:] not in ("cmyk", "ycck")
+        )
+        if array is not None:
+            np.testing.assert_array_equal(array, reference, err_msg=name)
+
+
+def test_what_is_left_out() -> None:
+    turned = pictures.jpegs()["jpeg orientation 6"]
+    plain = pictures.jpegs()["jpeg quality 75"]
+    outside = np.array([[0, 0, pictures.HEIGHT + 1, 5], [0, 0, pictures.WIDTH, pictures.HEIGHT]], np.int64)
+    empty = np.array([[3, 3, 3, 9], [9, 9, 3, 12]], np.int64)
+    assert decoded([]) == []
+    assert decoded([plain, turned], "YCbCr") == [None, None]
+    assert decoded([plain, turned], max_pixels=1000) == [None, None]
+    assert decoded([plain, turned], windows=empty) == [None, None]
+    first, second = decoded([plain, turned], windows=outside)
+    assert first is None
+    assert second is not None
+    assert [array is None for array in decoded([plain[:400], plain, turned[:-400], turned, b"", b"junk"])] == [
+        True, False, True, False, True, True,
+    ]  # fmt: skip
+
+
+def test_turned_pictures_are_read_to_the_end() -> None:
+    """As the decoder that NVIDIA DALI has for them; of others, what is below the window is not looked at."""
+    for orientation in range(1, 9):
+        data = pictures.oriented(pictures.rgb(), "JPEG", orientation, quality=95)
+        sizes = np.array([[pictures.HEIGHT, pictures.WIDTH]])
+        corner = np.array([[1, 2, 9, 8]], np.int64)
+        there = as_displayed(corner, sizes, orientation)
+        whole = data[:-600]
+        (array,) = decoded([whole], windows=there)
+        _, failures = image.decode([whole], regions=there)
+        assert (array is None) == (orientation > 1) == bool(failures)
+
+
+def as_displayed(windows: Array, sizes: Array, orientation: int) -> Array:
+    """The inverse of `as_stored`, by looking where the window's corners go."""
+    marks = np.zeros((*sizes[0], 1), np.uint8)
+    y0, x0, y1, x1 = windows[0].tolist()
+    marks[y0:y1, x0:x1] = 1
+    rows, columns, _ = np.nonzero(convert.upright(marks, orientation))
+    return np.array([[rows.min(), columns.min(), rows.max() + 1, columns.max() + 1]], np.int64)
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_windows_as_stored(orientation: int) -> None:
+    rng = np.random.default_rng(orientation)
+    for _ in range(20):
+        sizes = rng.integers(1, 9, (1, 2))
+        window = random_windows(sizes, rng)
+        there = as_displayed(window, sizes, orientation)
+        np.testing.assert_array_equal(as_stored(there, sizes, np.array([orientation])), window)
+
+
+def test_orientations() -> None:
+    files = [pictures.oriented(pictures.rgb(), "JPEG", orientation) for orientation in range(1, 9)]
+    assert read_orientations(*table_of(files)).tolist() == list(range(1, 9))
+    turned = files[5]
+    at = turned.index(b"Exif\x00\x00")
+    segment = turned[at - 4 : at + 2 + int.from_bytes(turned[at - 2 : at], "big") - 4]
+    strange = [
+        pictures.jpegs()["jpeg 420"],
+        turned[:2] + segment + turned[2:],
+        turned[:2] + b"\x00" + turned[2:],
+        turned.replace(b"MM\x00*", b"MM\x00+"),
+        turned.replace(b"\x01\x12\x00\x03", b"\x01\x12\x00\x04"),
+        turned.replace(b"\x01\x12\x00\x03", b"\x01\x0f\x00\x03"),
+        turned.replace(b"MM\x00*\x00\x00\x00\x08\x00\x01", b"MM\x00*\x00\x00\x00\x08\x00\x63"),
+        pictures.others()["tiff orientation 6"],
+        b"",
+    ]
+    assert read_orientations(*table_of(strange)).tolist() == [0] * len(strange)
+    assert not read_orientations(*table_of([turned[:size] for size in range(turned.index(b"\xff\xda") + 3)])).any()
+
+
+def test_damaged_exif_blocks_are_left_to_the_others() -> None:
+    """Whether a damaged block turns the picture is for the older path to say."""
+    rng = np.random.default_rng(8)
+    good = pictures.oriented(pictures.rgb()[:20, :30], "JPEG", 6)
+    at = good.index(b"Exif")
+    files = []
+    for _ in range(300):
+        broken = bytearray(good)
+        for place in rng.integers(at - 4, at + 40, 2).tolist():
+            broken[place] = int(rng.choice([0, 1, 3, 5, 18, 255]))
+        files.append(bytes(broken))
+    expected, _ = image.decode(files)
+    for array, reference in zip(decoded(files), expected, strict=True):
+        if array is not None:
+            np.testing.assert_array_equal(array, reference)
