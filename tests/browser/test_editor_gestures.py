@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -166,3 +167,74 @@ def test_axe_finds_nothing_serious_in_menus_and_the_gallery(tab: Tab) -> None:
     page.locator(".gallery-side").wait_for()
     page.wait_for_timeout(600)
     serious("gallery")
+
+
+def test_groups_arguments_and_places_in_links_without_a_detour(tab: Tab, app: App) -> None:
+    page, store = tab.page, app.session.store
+    # A new group asks for its title; F2 asks again.
+    select(tab, "resize", "rotate")
+    page.keyboard.press("Control+g")
+    title = page.get_by_role("textbox", name="Title of the group")
+    title.wait_for()
+    page.keyboard.type("Geometry")
+    page.keyboard.press("Enter")
+    steady(tab, lambda: store.document["view"]["groups"][0]["title"] == "Geometry", "the title is not taken")
+    # The frame stays behind its nodes when it is selected.
+    page.locator(".group-title").click()
+    page.wait_for_selector(".group.selected")
+    assert node_on_top(tab, "rotate")
+    page.keyboard.press("F2")
+    title.wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    steady(tab, lambda: not store.document["view"]["groups"], "undo does not take the group away")
+
+    # Enter goes to the arguments, Esc comes back.
+    select(tab, "brightness_contrast")
+    page.keyboard.press("Enter")
+    page.wait_for_selector('.inspector [data-argument="brightness"] :focus')
+    page.keyboard.type("0.5")
+    page.keyboard.press("Enter")
+    arguments = lambda: store.document["nodes"]["brightness_contrast"]["arguments"]  # noqa: E731
+    steady(tab, lambda: arguments()["brightness"] == 0.5, "the keys do not set the argument")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".canvas:focus")
+
+    # Every sample is compared, and a node in a link has room.
+    page.get_by_test_id("tray").locator('[data-mode="compare"]').click()
+    page.get_by_test_id("tray").locator("figure .compare").nth(3).wait_for()
+    boxes = [each.bounding_box() for each in page.locator("figure .compare").all()]
+    assert len({box["x"] for box in boxes}) == len(boxes)
+    edge = page.locator('[data-testid="edge"][data-source="decode:0"]').first
+    page.get_by_test_id("palette-search").fill("hsv")
+    entry = page.locator('[data-testid="palette-entry"][data-op="hsv"]').first
+    entry.drag_to(page.locator(".react-flow__pane").first, target_position=middle(tab, edge), force=True)
+    steady(tab, lambda: ("hsv", "resize") in edges(app), "not put into the link")
+    tab.idle()
+    page.locator('[data-command="fit"]').click()
+    page.wait_for_timeout(300)
+    row = [tab.node(name).bounding_box() for name in ("decode", "hsv", "resize", "rotate")]
+    assert all(one["x"] + one["width"] < other["x"] for one, other in pairwise(row))
+
+
+def node_on_top(tab: Tab, name: str) -> bool:
+    """Whether a press in the middle of a node meets the node."""
+    x, y = centre(tab.node(name))
+    return tab.page.locator(".canvas").evaluate(
+        "(canvas, [x, y, name]) => canvas.getRootNode().elementFromPoint(x, y)"
+        ".closest(`[data-node-id='${name}']`) !== null",
+        [x, y, name],
+    )
+
+
+def middle(tab: Tab, edge: Any) -> dict[str, float]:
+    """The middle of a link, as seen from the corner of the canvas."""
+    x, y = edge.locator("path").first.evaluate(
+        """(path) => {
+          const at = path.getPointAtLength(path.getTotalLength() / 2), matrix = path.getScreenCTM();
+          return [at.x * matrix.a + matrix.e, at.y * matrix.d + matrix.f];
+        }"""
+    )
+    pane = tab.page.locator(".react-flow__pane").first.bounding_box()
+    return {"x": x - pane["x"], "y": y - pane["y"]}

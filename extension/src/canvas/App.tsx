@@ -122,7 +122,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       const onCanvas = target.matches('.canvas, .react-flow__node, .react-flow__edge');
       if ((event.key === 'Tab' || event.key === 'Enter') && !onCanvas) return;
       if ((event.key.startsWith('Arrow') || event.key === 'Home') && !inCanvas) return;
-      if (event.key === 'Escape' && inCanvas && !onCanvas) {
+      if (event.key === 'Escape' && !onCanvas && (inCanvas || target.closest('.inspector'))) {
         editor.canvas?.focus();
         event.preventDefault();
         return;

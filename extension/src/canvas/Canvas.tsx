@@ -22,7 +22,7 @@ import { NODE_SIZE, placeOf } from '../core/layout';
 import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, useValue } from './context';
-import { cornerOf, flowEdges, flowNodes, type FlowNode } from './flow';
+import { cornerOf, flowEdges, fitFrames, flowNodes, type FlowNode } from './flow';
 import { clientPoint, linkAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
@@ -145,10 +145,11 @@ export function Canvas() {
               : node,
           );
         }
-        return next;
+        const grown = changes.some((change) => change.type === 'dimensions' && !change.id.includes(':'));
+        return grown ? fitFrames(editor.history.document, next, sizeOf) : next;
       });
     },
-    [editor],
+    [editor, sizeOf],
   );
 
   const onEdgesChange = useCallback(

@@ -133,11 +133,16 @@ function NodeInspector({ id }: { id: string }) {
     if (attention?.node !== id) return;
     setTab('arguments');
     const timer = setTimeout(() => {
-      const row = body.current?.querySelector(`[data-argument="${CSS.escape(attention.argument)}"]`);
-      row?.scrollIntoView({ block: 'center' });
+      const name = attention.argument;
+      const row = body.current?.querySelector(
+        name === null ? '[data-argument]' : `[data-argument="${CSS.escape(name)}"]`,
+      );
+      row?.scrollIntoView({ block: name === null ? 'nearest' : 'center' });
       row?.querySelector<HTMLElement>('[tabindex="0"], input, select, button')?.focus();
-      row?.classList.add('attention');
-      setTimeout(() => row?.classList.remove('attention'), 1600);
+      if (name !== null) {
+        row?.classList.add('attention');
+        setTimeout(() => row?.classList.remove('attention'), 1600);
+      }
       editor.attention.set(null);
     }, 30);
     return () => clearTimeout(timer);

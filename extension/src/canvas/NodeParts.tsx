@@ -158,13 +158,12 @@ export function Foot({ id }: { id: string }) {
   const [rate, gpuTime] = [rateFigure(run), gpuTimeFigure(run)];
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
-  const shape = output
-    ? `${formatShape(output.shapes, output.batch)} ${formatDtype(output.dtype)} ${output.layout}`
-    : '';
+  const shape = output ? formatShape(output.shapes, output.batch) : '';
+  const type = output ? `${formatDtype(output.dtype)} ${output.layout}`.trim() : '';
   return (
-    <div className="card-foot">
-      <span className="foot-shape" title={shape}>
-        {shape}
+    <div className={`card-foot ${rate || gpuTime ? 'measured' : ''}`}>
+      <span className="foot-output" title={`${shape} ${type}`}>
+        <span className="foot-shape">{shape}</span> <span className="foot-type">{type}</span>
       </span>
       {rate && (
         <span className="foot-rate" title={t('Images per second in the last run')}>

@@ -1,8 +1,9 @@
 /** Notes and groups: what people write around the nodes. Text is text. */
 import { NodeResizer, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useState } from 'react';
-import { setGroup, setNote } from '../core/commands';
+import { setNote } from '../core/commands';
 import { useEditor, useValue } from './context';
+import { GroupTitle } from './GroupTitle';
 import { t } from '../core/language';
 
 export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
@@ -47,39 +48,10 @@ export const GroupNode = memo(function GroupNode({ id, selected }: NodeProps) {
   const editor = useEditor();
   const key = id.slice('group:'.length);
   const group = useValue(editor.document, (document) => document.view.groups.find((each) => each.id === key));
-  const [editing, setEditing] = useState(false);
   if (!group) return null;
   return (
     <div className={`group ${selected ? 'selected' : ''}`} data-testid="group">
-      {editing ? (
-        <input
-          className="nodrag"
-          aria-label={t('Title of the group')}
-          defaultValue={group.title}
-          autoFocus
-          onFocus={(event) => event.target.select()}
-          onKeyDown={(event) => {
-            event.stopPropagation();
-            if (event.key === 'Enter') event.currentTarget.blur();
-            if (event.key === 'Escape') setEditing(false);
-          }}
-          onBlur={(event) => {
-            const title = event.target.value;
-            setEditing(false);
-            editor.edit(t('Title of group'), (document) => setGroup(document, key, { title }));
-          }}
-        />
-      ) : (
-        <span
-          className="group-title"
-          onDoubleClick={(event) => {
-            event.stopPropagation();
-            setEditing(true);
-          }}
-        >
-          {group.title}
-        </span>
-      )}
+      <GroupTitle group={group} className="group-title" />
     </div>
   );
 });

@@ -130,6 +130,7 @@ export function Palette() {
                     liked={liked.includes(operator.name)}
                     disabled={readOnly}
                     onAdd={add}
+                    onLeave={() => setHovered(null)}
                     onHover={(element) => {
                       const box = element.getBoundingClientRect();
                       setHovered({ operator, top: box.top, left: box.right + 8 });
@@ -180,6 +181,17 @@ function HoverCard({
   );
 }
 
+/** An operator's name; where there is no room for the whole, its module is cut first. */
+function OperatorName({ name }: { name: string }) {
+  const at = name.lastIndexOf('.') + 1;
+  return (
+    <span className="entry-name split" title={name}>
+      {at > 0 && <span className="entry-module">{name.slice(0, at)}</span>}
+      <span className="entry-own">{name.slice(at)}</span>
+    </span>
+  );
+}
+
 interface EntryProperties {
   operator: Operator;
   color: string;
@@ -187,10 +199,11 @@ interface EntryProperties {
   disabled: boolean;
   onAdd: (op: string) => void;
   onHover: (element: HTMLElement) => void;
+  onLeave: () => void;
 }
 
 const Entry = memo(
-  function Entry({ operator, color, liked, disabled, onAdd, onHover }: EntryProperties) {
+  function Entry({ operator, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
     return (
       <div
         className="entry"
@@ -203,6 +216,7 @@ const Entry = memo(
         data-op={operator.name}
         draggable={!disabled}
         onDragStart={(event) => {
+          onLeave();
           event.dataTransfer.setData(OPERATOR_TYPE, operator.name);
           event.dataTransfer.effectAllowed = 'copy';
           noteRecent(operator.name);
@@ -216,9 +230,10 @@ const Entry = memo(
           }
         }}
         onPointerEnter={(event) => onHover(event.currentTarget)}
+        onPointerDown={onLeave}
       >
         <FamilyIcon family={operator.family} color={color} size={14} />
-        <span className="entry-name">{operator.name}</span>
+        <OperatorName name={operator.name} />
         <button
           type="button"
           className={`icon-button tiny star ${liked ? 'on' : ''}`}

@@ -1,9 +1,10 @@
 /** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
 import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
-import { memo, useEffect, useMemo, useState } from 'react';
+import { memo, useEffect, useMemo } from 'react';
 import { setGroup } from '../core/commands';
 import { boundary, portOf } from '../core/subgraphs';
 import { useEditor, useValue } from './context';
+import { GroupTitle } from './GroupTitle';
 import { Icon } from './icons';
 import { CardBody } from './NodeParts';
 import { Port } from './Port';
@@ -15,7 +16,6 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
   const document = useValue(editor.document);
   const catalogue = useValue(editor.catalogue);
   const group = document.view.groups.find((each) => each.id === key);
-  const [editing, setEditing] = useState(false);
   const updateInternals = useUpdateNodeInternals();
   const ports = useMemo(
     () => (group && catalogue ? boundary(document, catalogue, group) : { inputs: [], outputs: [] }),
@@ -36,35 +36,7 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
     >
       <div className="card-header">
         <Icon name="copy" />
-        {editing ? (
-          <input
-            className="title-input nodrag"
-            aria-label={t('Title of the group')}
-            defaultValue={group.title}
-            autoFocus
-            onFocus={(event) => event.target.select()}
-            onKeyDown={(event) => {
-              event.stopPropagation();
-              if (event.key === 'Enter') event.currentTarget.blur();
-              if (event.key === 'Escape') setEditing(false);
-            }}
-            onBlur={(event) => {
-              const title = event.target.value;
-              setEditing(false);
-              change(t('Title of group'), { title });
-            }}
-          />
-        ) : (
-          <span
-            className="card-title"
-            onDoubleClick={(event) => {
-              event.stopPropagation();
-              setEditing(true);
-            }}
-          >
-            {group.title}
-          </span>
-        )}
+        <GroupTitle group={group} className="card-title" />
         <span className="chip">{tn('%1 node', '%1 nodes', group.nodes.length)}</span>
         <button
           type="button"

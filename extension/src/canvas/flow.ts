@@ -6,11 +6,14 @@ import type { Point } from '../core/commands';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';
-import { hiddenNodes, portOf } from '../core/subgraphs';
+import { groupKey, hiddenNodes, portOf } from '../core/subgraphs';
 import type { LinkEdgeType } from './LinkEdge';
 import { t } from '../core/language';
 
 export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'subgraph'>;
+
+/** How far React Flow lifts what is selected; a frame stays behind its nodes. */
+const ELEVATED = 1000;
 
 const NO_DATA: Record<string, never> = {};
 
@@ -60,6 +63,21 @@ export function groupBox(
   return { x, y, width: right - x, height: bottom - y };
 }
 
+/** The frames of groups around their members as those are now: cards grow when their pictures come. */
+export function fitFrames(
+  document: GraphDocument,
+  nodes: readonly FlowNode[],
+  sizeOf: (id: string) => Size,
+): FlowNode[] {
+  return nodes.map((node) => {
+    const group = document.view.groups.find(({ id }) => groupKey(id) === node.id);
+    if (node.type !== 'frame' || node.dragging || !group) return node;
+    const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
+    if (node.width === width && node.height === height) return node;
+    return { ...node, position: { x, y }, width, height, measured: { width, height } };
+  });
+}
+
 export function flowNodes(
   document: GraphDocument,
   selection: Selection,
@@ -88,6 +106,7 @@ export function flowNodes(
       continue;
     }
     const { x, y, width, height } = groupBox(document, group.nodes, sizeOf);
+    const selected = isSelected(id, 'frame', selection);
     nodes.push(
       reuse(old.get(id), {
         id,
@@ -96,8 +115,8 @@ export function flowNodes(
         position: { x, y },
         width,
         height,
-        zIndex: -2,
-        selected: isSelected(id, 'frame', selection),
+        zIndex: selected ? -2 - ELEVATED : -2,
+        selected,
       }),
     );
   }

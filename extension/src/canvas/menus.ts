@@ -7,6 +7,7 @@ import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
 import { isMac } from './platform';
+import { groupKey } from '../core/subgraphs';
 import { msg, t } from '../core/language';
 
 const DEVICES: Record<Device, string> = {
@@ -74,6 +75,7 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
       label: group.collapsed ? t('Open the group') : t('Show as one node'),
       run: () => toggleGroup(editor, id),
     },
+    { ...item(editor, 'rename'), disabled: false, run: () => editor.renaming.set(groupKey(id)) },
     { id: 'members', label: t('Select its nodes'), run: () => editor.select(group.nodes) },
     { ...item(editor, 'ungroup', true), disabled: false },
     ...(group.collapsed ? [item(editor, 'delete')] : []),

@@ -17,7 +17,18 @@ import {
   type Value,
 } from './document';
 import type { Editor } from './editor';
-import { align, autoLayout, freePlace, NODE_SIZE, placeOf, type Alignment, type Box } from './layout';
+import {
+  align,
+  autoLayout,
+  freePlace,
+  NODE_SIZE,
+  placeOf,
+  type Alignment,
+  type Box,
+  type Size,
+} from './layout';
+import { makeRoom } from './room';
+import { groupKey } from './subgraphs';
 import { tidy } from './values';
 import { t } from './language';
 
@@ -33,6 +44,11 @@ export interface AddOptions {
   device?: Device;
   keepSelection?: boolean;
 }
+
+const sizesOf =
+  (editor: Editor) =>
+  (id: string): Size =>
+    editor.canvas?.sizeOf(id) ?? NODE_SIZE;
 
 export function boxes(editor: Editor, except: ReadonlySet<string> = new Set()): Box[] {
   const document = editor.history.document;
@@ -97,18 +113,24 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
       place,
     );
     added = result.id;
-    return linkNew(facts, result.document, result.id, options);
+    return linkNew(facts, result.document, result.id, options, sizesOf(editor));
   });
   if (!done) return null;
   if (!options.keepSelection) editor.select([added]);
   return added;
 }
 
-function linkNew(facts: Facts, start: GraphDocument, id: string, options: AddOptions): GraphDocument {
+function linkNew(
+  facts: Facts,
+  start: GraphDocument,
+  id: string,
+  options: AddOptions,
+  sizeOf: (id: string) => Size,
+): GraphDocument {
   let document = start;
   if (options.into) {
     const { source, target } = options.into;
-    return commands.insertInto(document, id, source, target);
+    return makeRoom(commands.insertInto(document, id, source, target), id, options.into, sizeOf);
   }
   if (options.from) {
     const target = targetsOn({ ...facts, document }, options.from, id)[0];
@@ -341,7 +363,10 @@ export function alignSelection(editor: Editor, how: Alignment): void {
 export function groupSelection(editor: Editor): void {
   const ids = [...editor.selection.get().nodes];
   if (ids.length === 0) return;
-  editor.edit(t('Group'), (document) => commands.addGroup(document, ids, t('Group')));
+  if (!editor.edit(t('Group'), (document) => commands.addGroup(document, ids, t('Group')))) return;
+  const group = editor.history.document.view.groups.at(-1);
+  // Its title is asked for at once; who goes on with something else keeps the first one.
+  if (group) editor.renaming.set(groupKey(group.id));
 }
 
 /** Shows a group as one node, or opens it again. */
@@ -384,7 +409,12 @@ export function dropOnLink(
   const operator = facts.catalogue.operator(facts.document.nodes[id]?.op);
   if (!into.ok || !out.ok || (operator?.inputs.length ?? 0) === 0) return false;
   return editor.edit(t('Insert %1', id), (document) =>
-    commands.moveNodes(commands.insertInto(document, id, source, target), positions),
+    makeRoom(
+      commands.moveNodes(commands.insertInto(document, id, source, target), positions),
+      id,
+      link,
+      sizesOf(editor),
+    ),
   );
 }
 

@@ -94,8 +94,15 @@ export class Catalogue {
   private byName: Map<string, Operator>;
   private familyByName: Map<string, Family>;
 
-  constructor(readonly data: CatalogueData) {
-    this.byName = new Map(data.operators.map((operator) => [operator.name, operator]));
+  readonly data: CatalogueData;
+
+  constructor(data: CatalogueData) {
+    // Summaries are shown as plain text, without the marks of code.
+    this.data = {
+      ...data,
+      operators: data.operators.map((each) => ({ ...each, summary: each.summary.replace(/`+/g, '') })),
+    };
+    this.byName = new Map(this.data.operators.map((operator) => [operator.name, operator]));
     this.familyByName = new Map(data.families.map((family) => [family.name, family]));
   }
 

@@ -6,6 +6,7 @@ import * as commands from './commands';
 import { copySelection, duplicateSelection, paste } from './clipboard';
 import { GRID } from './layout';
 import { nextProblem, nudge, walk } from './navigation';
+import { groupKey } from './subgraphs';
 import { msg, t } from './language';
 
 /** Headings in the list of shortcuts. */
@@ -32,6 +33,12 @@ const any = (editor: Editor): boolean => {
   const { nodes, links, item } = editor.selection.get();
   return nodes.size + links.size > 0 || item !== null;
 };
+/** The group that is selected as a whole, as what is to be given a name. */
+function chosenGroup(editor: Editor): string | null {
+  const { item } = editor.selection.get();
+  const group = editor.history.document.view.groups.find(({ id }) => id === item);
+  return group ? groupKey(group.id) : null;
+}
 const writable = (editor: Editor): boolean => !editor.readOnly;
 
 function toggle(panel: keyof Panels): (editor: Editor) => void {
@@ -231,8 +238,23 @@ export const COMMANDS: readonly Command[] = [
     label: msg('Rename'),
     keys: ['F2'],
     section: 'Graph',
+    enabled: (editor) => editor.focusNode !== null || chosenGroup(editor) !== null,
+    run: (editor) => editor.renaming.set(editor.focusNode ?? chosenGroup(editor)),
+  },
+  {
+    id: 'arguments',
+    label: msg('Edit arguments'),
+    caption: msg('To the first argument in the inspector; Esc comes back'),
+    keys: ['Enter'],
+    section: 'Graph',
     enabled: selected,
-    run: (editor) => editor.renaming.set(editor.focusNode),
+    run: (editor) => {
+      const node = editor.focusNode;
+      if (node === null) return;
+      editor.panels.update((panels) => ({ ...panels, inspector: true }));
+      editor.select([node]);
+      editor.attention.set({ node, argument: null });
+    },
   },
   {
     id: 'bypass',

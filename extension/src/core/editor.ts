@@ -81,7 +81,8 @@ export class Editor {
     choose: (path: string) => void;
   } | null>(null);
   /** The argument that somebody was sent to. */
-  readonly attention = new Observable<{ node: string; argument: string } | null>(null);
+  /** The argument that the inspector is to show and to give the keys to; without a name, the first. */
+  readonly attention = new Observable<{ node: string; argument: string | null } | null>(null);
   /** The sample under the pointer, marked at every node. */
   readonly hoverSample = new Observable<number | null>(null);
   readonly theme = new Observable<'light' | 'dark'>('light');
@@ -89,6 +90,7 @@ export class Editor {
   readonly opened = new Observable(0);
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   readonly far = new Observable(false);
+  /** What is being given a name: a node, or a group by its `groupKey`. */
   readonly renaming = new Observable<string | null>(null);
   readonly samples = new Observable(4);
   readonly iteration = new Observable(0);

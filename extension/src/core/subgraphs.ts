@@ -12,6 +12,9 @@ import {
   type Target,
 } from './document';
 
+/** What a group is called where names of nodes stand, too: no node has a colon in its name. */
+export const groupKey = (id: string): string => `group:${id}`;
+
 /** The nodes that stand inside a collapsed group, each with its group's id. */
 export function hiddenNodes(document: GraphDocument): Map<string, string> {
   const hidden = new Map<string, string>();
