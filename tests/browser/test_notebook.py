@@ -8,27 +8,13 @@ from typing import Any
 
 import pytest
 
-from dali_lab.studio.sample_pictures import sample_pictures
 from tests.browser.conftest import Tab
 from tests.browser.lab import Lab, serving
+from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
-DEFINE = """
-import dali_lab
-from dali_lab import fn, pipeline_def
-
-@pipeline_def(batch_size=4, num_threads=1, seed=3)
-def pictures():
-    encoded, label = fn.readers.file(file_root={root!r}, name="reader")
-    image = fn.decoders.image(encoded, name="decode")
-    return fn.resize(image, size=[64, 64], name="resize"), label
-
-pipe = pictures()
-editor = dali_lab.edit(pipe, height=420)
-editor
-"""
 CELLS = [
     DEFINE,
-    'print("size", pipe.graph.nodes["resize"].arguments["size"], list(editor.graph.nodes))',
+    ASK,
     "images, labels = pictures().run()\ndali_lab.show(images, labels=labels)",
     'dali_lab.preview(pictures(), node="decode", samples=2)',
 ]
@@ -42,21 +28,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture
 def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
-    cells = [
-        {
-            "cell_type": "code",
-            "id": f"c{i}",
-            "metadata": {},
-            "execution_count": None,
-            "outputs": [],
-            "source": text.strip(),
-        }
-        for i, text in enumerate(cell.replace("{root!r}", repr(str(sample_pictures()))) for cell in CELLS)
-    ]
-    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    (lab.folder / "story.ipynb").write_text(
-        json.dumps({"cells": cells, "metadata": kernel, "nbformat": 4, "nbformat_minor": 5})
-    )
+    write_notebook(lab.folder / "story.ipynb", CELLS)
     context = browser.new_context(viewport={"width": 1500, "height": 1400})
     context.set_default_timeout(60_000)
     found = lab.open(context, "story.ipynb", workspace="story")
@@ -66,26 +38,15 @@ def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
     assert found.hosts <= {"127.0.0.1"}
 
 
-def run_cell(tab: Tab, index: int) -> Any:
-    cell = tab.page.locator(".jp-CodeCell").nth(index)
-    cell.locator(".jp-InputPrompt").click()
-    tab.page.keyboard.press("Control+Enter")
-    return cell.locator(".jp-OutputArea")
-
-
 def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
-    tab.page.wait_for_selector(".jp-CodeCell")
-    tab.page.locator(r"text=/Python 3.* \| Idle/").first.wait_for()
+    wait_for_kernel(tab)
     shown = run_cell(tab, 0)
     shown.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for(timeout=60_000)
     tab.page.wait_for_selector('img[data-node="resize"]', timeout=60_000)
     tab.idle()
 
     # What is changed in the editor is in the next cell.
-    tab.page.locator('[data-testid="dali-editor"] [data-command="fit"]').first.click()
-    tab.node("resize").click(position={"x": 12, "y": 8})
-    tab.page.keyboard.press("Control+d")
-    tab.idle()
+    duplicate_the_resize(tab)
     text = run_cell(tab, 1)
     text.locator("text=resize_2").wait_for()
     assert "size" in text.inner_text()

@@ -1,0 +1,31 @@
+"""The editor in a cell of Notebook 7, which is another application than JupyterLab over the same parts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.browser.conftest import Tab
+from tests.browser.lab import serving
+from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
+
+NOT_OURS = "reading 'schema'"
+"""An error that Notebook 7.6 reports on every page, also without this extension."""
+
+
+def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -> None:
+    with serving(tmp_path, "notebook") as notebook:
+        write_notebook(notebook.folder / "story.ipynb", [DEFINE, ASK])
+        context = browser.new_context(viewport={"width": 1500, "height": 1400})
+        context.set_default_timeout(60_000)
+        tab = Tab(context.new_page())
+        tab.page.goto(f"{notebook.address}/notebooks/story.ipynb")
+        wait_for_kernel(tab)
+        run_cell(tab, 0).locator('[data-testid="dali-editor"][data-ready="true"]').wait_for()
+        tab.page.wait_for_selector('img[data-node="resize"]')
+        tab.idle()
+        duplicate_the_resize(tab)
+        run_cell(tab, 1).locator("text=resize_2").wait_for()
+        context.close()
+    assert not [problem for problem in tab.problems if NOT_OURS not in problem and "favicon" not in problem]
+    assert tab.hosts <= {"127.0.0.1"}
