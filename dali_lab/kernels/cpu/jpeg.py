@@ -19,7 +19,7 @@ from numba.core import cgutils
 from numba.core.types import ExternalFunction
 from numba.extending import intrinsic
 
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 Array = np.ndarray[Any, Any]
 
@@ -184,6 +184,20 @@ def _walk(orientation: int, height: int, width: int, channels: int) -> Any:
     return (first, to_next_column, to_next_row) if turned else (first, to_next_row, to_next_column)
 
 
+@inner_part
+def _put_line(source: Array, at: int, step: int, target: Array, to: int, pitch: int, count: int, channels: int) -> None:
+    """Copy a line of pixels from places `step` bytes apart to places `pitch` bytes apart."""
+    for _ in range(count):
+        if channels == 3:
+            target[np.uintp(to)] = source[np.uintp(at)]
+            target[np.uintp(to + 1)] = source[np.uintp(at + 1)]
+            target[np.uintp(to + 2)] = source[np.uintp(at + 2)]
+        else:
+            target[np.uintp(to)] = source[np.uintp(at)]
+        at += step
+        to += pitch
+
+
 @part
 def _put(lines: int, pitch: int, count: int, width: int, channels: int, out: int, below: int, beside: int) -> None:
     """Copy stored rows to where their pixels go: `below` and `beside` are the bytes between neighbours there."""
@@ -191,23 +205,25 @@ def _put(lines: int, pitch: int, count: int, width: int, channels: int, out: int
         for k in range(count):
             _memcpy(out + k * below, lines + k * pitch, width * channels)
         return
+    # The first pixel may lie above the others: the array begins at the lowest.
+    first = -min(0, (count - 1) * below) - min(0, (width - 1) * beside)
+    size = abs((count - 1) * below) + abs((width - 1) * beside) + channels
     source = array_at(lines, (count * pitch,), like_bytes)
-    # From here on an address may lie above those that follow it: the array begins at the lowest.
-    lowest = min(0, (count - 1) * below) + min(0, (width - 1) * beside)
-    highest = max(0, (count - 1) * below) + max(0, (width - 1) * beside)
-    target = array_at(out + lowest, (highest - lowest + channels,), like_bytes)
+    target = array_at(out - first, (size,), like_bytes)
+    # Along the rows of the result.
     if abs(below) == channels:
-        for x in range(width):
-            for k in range(count):
-                at, to = k * pitch + x * channels, x * beside + k * below - lowest
-                for c in range(channels):
-                    target[np.uintp(to + c)] = source[np.uintp(at + c)]
-        return
-    for k in range(count):
-        for x in range(width):
-            at, to = k * pitch + x * channels, x * beside + k * below - lowest
-            for c in range(channels):
-                target[np.uintp(to + c)] = source[np.uintp(at + c)]
+        if channels == 3:
+            for x in range(width):
+                _put_line(source, x * 3, pitch, target, first + x * beside, below, count, 3)
+        else:
+            for x in range(width):
+                _put_line(source, x, pitch, target, first + x * beside, below, count, 1)
+    elif channels == 3:
+        for k in range(count):
+            _put_line(source, k * pitch, 3, target, first + k * below, beside, width, 3)
+    else:
+        for k in range(count):
+            _put_line(source, k * pitch, 1, target, first + k * below, beside, width, 1)
 
 
 @part
