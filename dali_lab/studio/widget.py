@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from base64 import b64encode
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -87,7 +88,7 @@ class Editor(anywidget.AnyWidget):
         super().close()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The widget, and a picture of the graph for where no kernel runs."""
+        """The widget, and a picture of the graph as it is now, for where no kernel runs."""
         bundle = super()._repr_mimebundle_(**options)
         if not bundle:
             return bundle
@@ -95,7 +96,11 @@ class Editor(anywidget.AnyWidget):
         try:
             from dali_lab.formats.drawing import svg
 
-            data["image/svg+xml"] = svg(self.graph)
+            picture = svg(self.graph)
+            data["image/svg+xml"] = picture
+            # Notebooks that are not trusted show no SVG by itself, but as an image that cannot run anything.
+            encoded = b64encode(picture.encode()).decode()
+            data["text/html"] = f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
         except DaliLabError:
             pass
         return (data, *rest) if isinstance(bundle, tuple) else data

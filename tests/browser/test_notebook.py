@@ -67,3 +67,11 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     data = saved["cells"][0]["outputs"][0]["data"]
     assert "<svg" in "".join(data["image/svg+xml"])
     assert "application/vnd.jupyter.widget-view+json" in data
+
+    # One that is not trusted shows the picture too.
+    saved["metadata"]["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
+    (lab.folder / "gone.ipynb").write_text(json.dumps(saved))
+    opened = lab.open(tab.page.context, "gone.ipynb", workspace="gone")
+    opened.page.wait_for_function(
+        """() => document.querySelector('.jp-OutputArea-output img[alt="The graph"]')?.naturalWidth > 100"""
+    )

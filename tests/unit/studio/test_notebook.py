@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import time
 from pathlib import Path
@@ -117,6 +118,22 @@ def test_unfinished_graph_gives_no_pipeline(bundle: None) -> None:
         with pytest.raises(DaliLabError, match=r"node 'flip': Connect"):
             _ = editor.pipeline
         assert "flip" in editor.graph.nodes
+    finally:
+        editor.close()
+
+
+def test_pictures_for_where_no_kernel_runs_show_the_graph(bundle: None) -> None:
+    editor = dali_lab.edit(make_pipeline())
+    try:
+        page = Page(editor)
+        flip = page.call("view", "hello", protocol=1, client="view")["document"]["nodes"]["flip"]
+        page.call("view", "edit", base=1, changes={"nodes": {"flip_again": {**flip, "inputs": ["flip"]}}})
+        shown = editor._repr_mimebundle_()
+        data = shown[0] if isinstance(shown, tuple) else shown
+        assert "application/vnd.jupyter.widget-view+json" in data
+        assert "flip_again" in data["image/svg+xml"]
+        (encoded,) = re.findall(r'<img alt="The graph" src="data:image/svg\+xml;base64,([^"]+)">', data["text/html"])
+        assert base64.b64decode(encoded).decode() == data["image/svg+xml"]
     finally:
         editor.close()
 
