@@ -82,7 +82,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   return (
     <div
       className={classes.filter(Boolean).join(' ')}
-      style={{ '--family': color, height: far ? (known.get(id) ?? 240) : undefined } as CSSProperties}
+      style={{ '--family': color, minHeight: far ? (known.get(id) ?? 240) : undefined } as CSSProperties}
       data-node-id={id}
       data-op={node.op}
       data-selected={selected}
