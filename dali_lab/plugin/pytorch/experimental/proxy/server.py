@@ -7,12 +7,13 @@ import os
 import pickle
 import queue
 import secrets
+import socket
 import threading
 import weakref
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from multiprocessing.connection import Client, Connection, Listener
+from multiprocessing.connection import Connection, Listener
 from types import TracebackType
 from typing import Any, Self
 
@@ -139,9 +140,7 @@ class DALIServer:
         self._proxy = Proxy(names, pipeline.num_outputs, self._listener.address, self._key, deterministic)
         self._proxy._submit = self._board.request
         self._pid = os.getpid()
-        self._finalizer = weakref.finalize(
-            self, _close, self._board, self._listener, self._key, self._threads, self._pid
-        )
+        self._finalizer = weakref.finalize(self, _close, self._board, self._listener, self._threads, self._pid)
 
     @property
     def proxy(self) -> Proxy:
@@ -163,7 +162,7 @@ class DALIServer:
 
     def stop_thread(self) -> None:
         """Stop serving; outputs that nobody took are dropped."""
-        _stop(self._board, self._listener, self._key, self._threads)
+        _stop(self._board, self._listener, self._threads)
 
     def _is_thread_running(self) -> bool:
         return self._board.running
@@ -312,15 +311,14 @@ def _serve(board: _Board, pipeline: Pipeline) -> None:
             board.answer(batch, error)
 
 
-def _stop(board: _Board, listener: Listener, key: bytes, threads: list[threading.Thread]) -> None:
+def _stop(board: _Board, listener: Listener, threads: list[threading.Thread]) -> None:
     if not board.running:
         return
     with board.changed:
         board.running = False
         board.changed.notify_all()
     board.requests.put(None)
-    with contextlib.suppress(OSError, EOFError):
-        Client(listener.address, authkey=key).close()  # wakes the thread that accepts, if it has not ended already
+    _wake(listener)
     for thread in threads:
         if thread is not threading.current_thread():
             thread.join(5)
@@ -334,7 +332,19 @@ def _stop(board: _Board, listener: Listener, key: bytes, threads: list[threading
         board.requests.get_nowait()
 
 
-def _close(board: _Board, listener: Listener, key: bytes, threads: list[threading.Thread], pid: int) -> None:
+def _wake(listener: Listener) -> None:
+    """Have the thread that accepts look up, if it has not ended already.
+
+    Nothing is read: a thread that ended over another connection would never answer.
+    """
+    address = listener.address
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with contextlib.suppress(OSError), socket.socket(family) as caller:
+        caller.settimeout(1)
+        caller.connect(address)
+
+
+def _close(board: _Board, listener: Listener, threads: list[threading.Thread], pid: int) -> None:
     if os.getpid() == pid:
-        _stop(board, listener, key, threads)
+        _stop(board, listener, threads)
         listener.close()
