@@ -85,7 +85,7 @@ __device__ void through_tiles(const ThroughTilesSample* table, const ThroughTile
     }
 }
 
-// Colours in CIELAB with 8 bits a channel, in OpenCV's fixed point; see lab_tables in clahe.py.
+// Colours in CIELAB with 8 bits a channel, in OpenCV's fixed point; see lab_tables of the CPU's clahe.py.
 struct LabTables {
     const u16* linear;     // [256], with 3 bits after the point
     const u16* root;       // [3072], the function f of CIELAB with 15

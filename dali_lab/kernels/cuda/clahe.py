@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.clahe import lab_tables
 from dali_lab.kernels.cuda.histogram import CLEAR_COUNTS
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
 from dali_lab.types import INT32, UINT8
@@ -70,7 +71,7 @@ def clahe(
     param = {"across": across, "down": down}
     data = src
     if luma:
-        colours = {"tables": gpu.constant(lab_tables())}
+        colours = {"tables": gpu.constant(_lab_bytes())}
         light = gpu.batch(pixels.reshape(-1, 1), UINT8)
         data = light.addresses
         LIGHTNESS.launch(gpu, (), pixels, {"data": src, "out": data, "total": pixels}, colours)
@@ -94,24 +95,8 @@ def clahe(
 
 
 @functools.lru_cache(maxsize=1)
-def lab_tables() -> Array:
-    """The tables of the conversion from sRGB to CIELAB and back, one after the other, as bytes.
-
-    They are luminance and its root by lightness, ``int32[256, 2]``; linear values, ``uint16[256]``; the function f of
-    CIELAB, ``uint16[3072]``; levels of sRGB, ``uint8[4096]``.
-    """
-    share = np.arange(256) / 255
-    linear = np.rint(255 * 8 * np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4))
-    relative = np.arange(3072) / (255 * 8)
-    small = relative * 841 / 108 + 16 / 116
-    root = np.rint(np.float32(1 << 15) * np.where(relative < 216 / 24389, small, np.cbrt(relative)).astype(np.float32))
-    lightness = np.arange(256) * 100 / 255
-    upper = (lightness + 16) / 116
-    dark = lightness <= 8
-    luminance = np.where(dark, lightness * 27 / 24389, upper**3)
-    light_root = np.where(dark, lightness * 841 / 108 * 27 / 24389 + 16 / 116, upper)
-    by_lightness = np.rint((1 << 14) * np.stack([luminance, light_root], axis=1))
-    back = np.arange(4096) / 4096
-    level = np.rint(255 * np.where(back <= 0.0031308, back * 12.92, 1.055 * back ** (1 / 2.4) - 0.055))
-    parts = (by_lightness.astype(np.int32), linear.astype(np.uint16), root.astype(np.uint16), level.astype(np.uint8))
-    return np.concatenate([part.reshape(-1).view(np.uint8) for part in parts])
+def _lab_bytes() -> Array:
+    """The tables of the conversion one after the other, as the kernels take them."""
+    tables = lab_tables()
+    parts = (tables[name] for name in ("luminance", "linear", "root", "level"))
+    return np.concatenate([part.view(np.uint8) for part in parts])

@@ -74,13 +74,6 @@ class Clahe(Operator):
                 shape = " x ".join(map(str, data.shapes[index]))
                 raise call.problem(f"{message}, got {shape}", sample=index)
         out = call.allocate(data.shapes, UINT8, data.layout)
-        if call.gpu is None:
-            self._by_opencv(call, data, out)
-        else:
-            self._by_kernels(call, data, out)
-        return out
-
-    def _by_kernels(self, call: Call, data: Batch, out: Batch) -> None:
         tiles = (self.value("tiles_x"), self.value("tiles_y"))
         for channels in np.unique(data.shapes[:, 2]).tolist():
             chosen = data.shapes[:, 2] == channels
@@ -88,26 +81,7 @@ class Clahe(Operator):
                 data.addresses[chosen], out.addresses[chosen], data.shapes[chosen, :2], channels, tiles,
                 self.value("clip_limit"), channels == 3 and self.value("luma_only"),
             )  # fmt: skip
-
-    def _by_opencv(self, call: Call, data: Batch, out: Batch) -> None:
-        from dali_lab.codecs.opencv import module
-
-        cv2 = module()
-        clahe = cv2.createCLAHE(self.value("clip_limit"), (self.value("tiles_x"), self.value("tiles_y")))
-        luma_only = self.value("luma_only")
-        sources, targets = data.arrays(), out.arrays()
-        for source, target in zip(sources, targets, strict=True):
-            if call.cancelled():
-                break
-            if source.shape[2] == 1:
-                clahe.apply(source, target)
-            elif luma_only:
-                lab = cv2.cvtColor(source, cv2.COLOR_RGB2LAB)
-                cv2.insertChannel(clahe.apply(cv2.extractChannel(lab, 0)), lab, 0)
-                cv2.cvtColor(lab, cv2.COLOR_LAB2RGB, target)
-            else:
-                for channel in range(3):
-                    cv2.insertChannel(clahe.apply(cv2.extractChannel(source, channel)), target, channel)
+        return out
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
