@@ -161,7 +161,7 @@ class Batch:
     def device(self) -> Device | None:
         """The device whose memory the addresses are; `None` for the CPU."""
         owners = self.owners
-        return owners[0].device if owners and type(owners[0]) is Block else None
+        return owners[0].device if owners and isinstance(owners[0], Block) else None
 
     def axis(self, letter: str) -> int:
         """Index of an axis in the layout, or −1."""

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device import dlpack
 from dali_lab.device.transfer import download
 from dali_lab.errors import OperatorError
 from dali_lab.types import DALIDataType
@@ -41,7 +42,7 @@ def to_array(item: Any) -> Array:
         array = item
     elif hasattr(item, "detach") and hasattr(item, "cpu"):
         array = item.detach().cpu().numpy()
-    elif hasattr(item, "__cuda_array_interface__"):
+    elif hasattr(item, "__cuda_array_interface__") or dlpack.takes(item):
         array = _from_gpu(item)
     elif type(item).__name__ == "PyCapsule":
         array = np.from_dlpack(_Capsule(item))
@@ -63,7 +64,8 @@ def _from_gpu(item: Any) -> Array:
         import cupy
     except ImportError as error:
         raise OperatorError(f"got {type(item).__name__} on a GPU; reading it needs CuPy") from error
-    return np.asarray(cupy.asarray(item).get())
+    known = hasattr(item, "__cuda_array_interface__")
+    return np.asarray((cupy.asarray(item) if known else cupy.from_dlpack(item)).get())
 
 
 def _layout_of(data: Any) -> str:

@@ -68,7 +68,6 @@ class CudaStream(Stream):
 
     @property
     def pointer(self) -> int:
-        """The stream's handle, for other libraries."""
         return int(self.stream.ptr)
 
     def upload(self, address: int, data: Bytes) -> None:
@@ -224,6 +223,10 @@ class CudaDevice(Device):
         with self:
             free, total = self.runtime.memGetInfo()
             return int(free), int(total)
+
+    def has(self, address: int) -> bool:
+        with self:
+            return int(self.runtime.pointerGetAttributes(address).device) == self.index
 
     def arrays(self, batch: Batch) -> list[Any]:
         kind = numpy_dtype(batch.dtype)

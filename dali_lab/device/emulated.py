@@ -31,6 +31,8 @@ TAG = 1 << 56
 _POISON = 0xCB
 _ACROSS, _THREADS = 2, 64
 """A small grid: each thread takes several elements, as those of large pictures do on a GPU."""
+_HANDLES = 1 << 32
+"""Handles of the device's own streams begin here; smaller ones are those of streams of other libraries."""
 
 
 class RaceError(DeviceError):
@@ -79,6 +81,10 @@ class EmulatedStream(Stream):
 
     def __repr__(self) -> str:
         return f"<stream {self.name}>"
+
+    @property
+    def pointer(self) -> int:
+        return _HANDLES + list(self.device._streams.values()).index(self)
 
     def upload(self, address: int, data: Bytes) -> None:
         self._put("an upload", lambda: self.device.host(address, data.nbytes).__setitem__(..., data), writes=[address])
@@ -269,6 +275,8 @@ class EmulatedDevice(Device):
             return self._streams[name]
 
     def external(self, pointer: int) -> EmulatedStream:
+        if pointer >= _HANDLES:
+            return list(self._streams.values())[pointer - _HANDLES]
         stream = self.stream(f"external {pointer:#x}")
         with self.lock:
             if not stream.foreign:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device import dlpack
 from dali_lab.device.launcher import Launcher
+from dali_lab.device.memory import Borrowed
 from dali_lab.device.transfer import UPLOAD
 from dali_lab.errors import OperatorError
 from dali_lab.types import to_dali_type
@@ -21,18 +24,45 @@ Interface = Mapping[str, Any]
 _LEGACY_STREAM = 1
 
 
-def device_batch(data: Any, device: Device, cuda_stream: Any = None) -> Batch | None:
-    """A batch in memory of a device, copied from arrays that are there already, in the order of their streams.
+@dataclass(frozen=True)
+class _Array:
+    """An array of another library.
+
+    Attributes
+    ----------
+    item
+        What keeps its memory alive.
+    interface
+        Its shape, type and address.
+    producer
+        Handle of the stream on which it is made; `None` if it is complete, or if the upload stream waits for it.
+    changes
+        Its owner may change it as soon as the call returns, and names no stream on which it would.
+    """
+
+    item: Any
+    interface: Interface
+    producer: int | None
+    changes: bool
+
+
+def device_batch(data: Any, device: Device, cuda_stream: Any = None, *, copy: bool = True) -> Batch | None:
+    """A batch in memory of a device, from arrays that are there already, in the order of their streams.
 
     Parameters
     ----------
     data
         An array whose first dimension counts the samples, a list of arrays, or a list of tensors of this package.
+        Arrays have ``__cuda_array_interface__``, speak DLPack, or are DLPack capsules.
     device
         Where it is wanted.
     cuda_stream
         The stream on which the data was made, as a handle or an object of CuPy or PyTorch; by default the one that the
-        arrays name, or else PyTorch's current one. It goes on after the copy, so that the arrays may be changed.
+        arrays name, or else PyTorch's current one. It goes on after the copy, so that the arrays may be changed. Arrays
+        that name none (DLPack) have been copied when this returns.
+    copy
+        Copy the data; else its memory is used, which must stay as it is until the batch was used. What lies in memory
+        of another device is copied all the same.
 
     Returns
     -------
@@ -48,15 +78,45 @@ def device_batch(data: Any, device: Device, cuda_stream: Any = None) -> Batch | 
     if isinstance(inner, Batch) and not hasattr(data, "_index"):
         return inner if inner.device is device else None
     listed = isinstance(data, (list, tuple))
-    items = list(data) if listed else [data]
-    found = [_interface(item) for item in items]
-    if not items or any(interface is None or not _contiguous(interface) for interface in found):
+    arrays: list[_Array] = []
+    for item in data if listed else [data]:
+        array = _array(item, device, cuda_stream)
+        if array is None or not _contiguous(array.interface):
+            return None
+        arrays.append(array)
+    if not arrays:
         return None
-    interfaces = [interface for interface in found if interface is not None]
-    addresses, shapes, kind = _table(interfaces, listed)
-    producers = {_producer(item, known, cuda_stream) for item, known in zip(items, interfaces, strict=True)}
-    streams = [device.external(pointer) for pointer in producers if pointer is not None]
-    return _copied(device, addresses, shapes, kind, streams)
+    addresses, shapes, kind = _table([array.interface for array in arrays], listed)
+    producers = [device.external(handle) for handle in {a.producer for a in arrays} if handle is not None]
+    table = np.array(shapes, np.int64).reshape(len(shapes), -1 if shapes and shapes[0] else 0)
+    if not copy and _usable(device, arrays, kind.itemsize):
+        ordered = [device.stream(UPLOAD)] if any(isinstance(a.item, dlpack.DeviceArray) for a in arrays) else []
+        items = [array.item for array in arrays]
+        owner = Borrowed(device.arena, int(addresses.min(initial=0)), 0, items, [*producers, *ordered])
+        return Batch(addresses, table, to_dali_type(kind), owners=(owner,))
+    return _copied(device, addresses, table, kind, producers, wait=any(array.changes for array in arrays))
+
+
+def _array(item: Any, device: Device, cuda_stream: Any) -> _Array | None:
+    """An array in device memory; `None` for anything else."""
+    interface = _interface(item)
+    given = None if cuda_stream is None else _handle(cuda_stream)
+    if interface is not None:
+        producer = given if cuda_stream is not None else _producer(item, interface)
+        return _Array(item, interface, producer, changes=False)
+    if isinstance(item, np.ndarray) or not dlpack.takes(item):
+        return None
+    stream = device.stream(UPLOAD)
+    with stream.lock:
+        array = dlpack.taken(item, stream.pointer)
+    return _Array(array, array.interface, given, changes=given is None)
+
+
+def _usable(device: Device, arrays: Sequence[_Array], itemsize: int) -> bool:
+    """Whether kernels of a device can work on the memory itself: it is the device's, and elements are aligned."""
+    filled = [array.interface for array in arrays if 0 not in array.interface["shape"]]
+    places = [int(interface["data"][0]) for interface in filled]
+    return all(place % itemsize == 0 and device.has(place) for place in places)
 
 
 def _interface(item: Any) -> Interface | None:
@@ -110,10 +170,8 @@ def _table(interfaces: Sequence[Interface], listed: bool) -> tuple[np.ndarray[An
     return starts[0] + step * np.arange(count, dtype=np.int64), [tuple(sample)] * count, kind
 
 
-def _producer(item: Any, interface: Interface, cuda_stream: Any) -> int | None:
+def _producer(item: Any, interface: Interface) -> int | None:
     """The handle of the stream on which an array was made; `None` if it is complete."""
-    if cuda_stream is not None:
-        return _handle(cuda_stream)
     if interface.get("version", 0) >= 3:
         return _handle(interface.get("stream"))
     torch = sys.modules.get("torch")
@@ -133,15 +191,19 @@ def _handle(stream: Any) -> int | None:
 
 
 def _copied(
-    device: Device, addresses: np.ndarray[Any, Any], shapes: list[Any], kind: np.dtype[Any], producers: list[Stream]
+    device: Device,
+    addresses: np.ndarray[Any, Any],
+    shapes: np.ndarray[Any, Any],
+    kind: np.dtype[Any],
+    producers: list[Stream],
+    wait: bool,
 ) -> Batch:
     stream = device.stream(UPLOAD)
     stream.ahead = True
-    table = np.array(shapes, np.int64).reshape(len(shapes), -1 if shapes and shapes[0] else 0)
     with Launcher(stream) as gpu:
         for producer in producers:
             stream.wait(producer.record())
-        out = gpu.batch(table, to_dali_type(kind))
+        out = gpu.batch(shapes, to_dali_type(kind))
         sizes = (out.sizes * out.itemsize).tolist()
         pieces: list[list[int]] = []
         for target, source, nbytes in zip(out.addresses.tolist(), addresses.tolist(), sizes, strict=True):
@@ -154,4 +216,6 @@ def _copied(
         done = gpu.issue()
         for producer in producers:
             producer.wait(done)
+    if wait:
+        done.synchronize()
     return out

@@ -74,6 +74,11 @@ class Stream(ABC):
         self.descriptors: list[Block] = []
         self._marks: dict[int, Event] = {}
 
+    @property
+    @abstractmethod
+    def pointer(self) -> int:
+        """The stream's handle, for other libraries."""
+
     @abstractmethod
     def upload(self, address: int, data: Bytes) -> None:
         """Copy pinned host memory to the device; it must stay unchanged until this has run."""
@@ -171,6 +176,10 @@ class Device(ABC):
     @abstractmethod
     def memory(self) -> tuple[int, int]:
         """Bytes free and in total."""
+
+    def has(self, address: int) -> bool:
+        """Whether memory that another library has is this device's own, and not another one's."""
+        return True
 
     @abstractmethod
     def arrays(self, batch: Batch) -> list[Any]:

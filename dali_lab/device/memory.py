@@ -5,7 +5,8 @@ from __future__ import annotations
 import bisect
 import threading
 from collections import deque
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from dali_lab.device.interface import OutOfDeviceMemory
 
@@ -52,6 +53,41 @@ class Block:
             arena._returned.append((self.address, self.nbytes, self._users))
 
 
+class Borrowed(Block):
+    """Device memory of another library; what it belongs to is kept until all work that uses it has run.
+
+    Parameters
+    ----------
+    arena
+        Of the device.
+    address, nbytes
+        Where it is and how large.
+    owner
+        What keeps the memory alive.
+    producers
+        Streams whose work until now may still write it.
+    """
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, arena: Arena, address: int, nbytes: int, owner: Any, producers: Iterable[Stream]) -> None:
+        self._owner = owner
+        self._users = {}
+        for stream in producers:
+            with stream.lock:
+                self._users[stream] = stream.issued
+                stream.mark()
+        self.address = address
+        self.nbytes = nbytes
+        self.device = arena.device
+        self._arena = arena
+
+    def __del__(self) -> None:
+        arena = getattr(self, "_arena", None)
+        if arena is not None:
+            arena._lent.append((self._owner, self._users))
+
+
 class _Range:
     """Free memory, and the streams whose earlier work may still use it, each with the number of its mark."""
 
@@ -93,6 +129,8 @@ class Arena:
         # What references drop, at any moment and in any thread, is put back when memory is next asked for.
         self._returned: deque[tuple[int, int, dict[Stream, int]]] = deque()
         self._unissued: list[tuple[int, int, dict[Stream, int]]] = []
+        self._lent: deque[tuple[Any, dict[Stream, int]]] = deque()
+        self._unfinished: list[tuple[Any, list[Event]]] = []
         self._lock = lock or threading.RLock()
 
     def allocate(self, nbytes: int, stream: Stream, *, fresh: bool = False) -> Block:
@@ -137,6 +175,9 @@ class Arena:
         given = 0
         with self._lock:
             self._drain()
+            for event in [event for _, events in self._unfinished for event in events]:
+                event.synchronize()
+            self._let_go()
             for found in list(self._free):
                 issued = all(number < user.issued for user, number in found.users.items())
                 if issued and self._slabs.get(found.address) == found.nbytes:
@@ -242,6 +283,17 @@ class Arena:
         self._unissued = []
         while self._returned:
             self._put_back(*self._returned.popleft())
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Drop what memory of other libraries belongs to, where all work that uses it has run."""
+        for _ in range(len(self._lent)):
+            owner, users = self._lent.popleft()
+            if any(number >= user.issued and not user.foreign for user, number in users.items()):
+                self._lent.append((owner, users))
+                continue
+            self._unfinished.append((owner, [self.event_of(user, number) for user, number in users.items()]))
+        self._unfinished = [row for row in self._unfinished if not all(event.done() for event in row[1])]
 
     def _put_back(self, address: int, size: int, users: dict[Stream, int]) -> None:
         if not self.slab and any(number >= user.issued for user, number in users.items()):

@@ -1,24 +1,72 @@
 """Compiles every kernel for every type and architecture: ``python -m tests.gpu.compile_all [--jobs N] [NAME …]``.
 
-The tests try each type with some architecture only; this takes some 20 minutes of an idle core. It prints what does not
-compile, spills, or needs more registers than the tests allow, and returns 1 if there is any.
+The tests try each type with some architecture only; this takes some ten minutes of an idle core. Types of one kernel
+are compiled together, as entry points behind one text, so that it is read once; what comes of each is told apart in the
+compiler's words, and is kept in the folder of compiled kernels by text, architecture and version: a run that was
+interrupted goes on, and a run after a change compiles what has changed. ``--fresh`` compiles all of it.
+
+It prints what does not compile, spills, or needs more registers than the tests allow, and returns 1 if there is any;
+with ``--keep`` the outcome is written to ``tests/benchmarks/results/compile.md``.
 """
 
+# ruff: noqa: T201 (what it prints is what it is for)
 from __future__ import annotations
 
 import argparse
+import datetime
 import itertools
+import json
+import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from dali_lab.kernels.cuda import nvrtc
+from dali_lab.kernels.cuda import cache, nvrtc
 from dali_lab.kernels.cuda.host import CompileError
 from dali_lab.kernels.cuda.kernel import Kernel, Variant, all_kernels
 from tests.gpu.test_compile import ARCHITECTURES, REGISTERS
 
-Job = tuple[str, tuple[str | int | bool, ...], str]
+RESULT = Path(__file__).parents[1] / "benchmarks" / "results" / "compile.md"
+TOGETHER = 16
+OPTIONS = ("--ptxas-options=-v",)
+
+Job = tuple[str, tuple[tuple[str | int | bool, ...], ...], str]
+"""A kernel's name, some of its types, and an architecture."""
+
+_ENTRY = re.compile(r"Compiling entry function 'entry(\d+)'(.*?)Used (\d+) registers", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a variant.
+
+    Attributes
+    ----------
+    label
+        The variant and the architecture.
+    registers, spilt, stack
+        Registers of a thread, bytes that did not fit into them, and bytes of arrays that are in memory.
+    error
+        What the compiler said, if it does not compile.
+    """
+
+    label: str
+    registers: int = 0
+    spilt: int = 0
+    stack: int = 0
+    error: str = ""
+
+    @property
+    def complaint(self) -> str:
+        """What is wrong; empty if nothing is."""
+        if self.error:
+            return f"{self.label}: {self.error}"
+        if self.spilt or self.registers > REGISTERS or not self.registers:
+            return f"{self.label}: {self.registers} registers, {self.spilt} bytes spilt"
+        return ""
 
 
 def variants(kernel: Kernel) -> Iterator[Variant]:
@@ -27,24 +75,59 @@ def variants(kernel: Kernel) -> Iterator[Variant]:
         yield kernel.variant(*types)
 
 
-def jobs(names: list[str], architectures: list[str]) -> list[Job]:
-    """Kernel, types and architecture of all that is to be compiled."""
+def jobs(names: Sequence[str], architectures: Sequence[str]) -> list[Job]:
+    """All that is to be compiled, in pieces that are compiled together."""
     chosen = [kernel for kernel in all_kernels() if not names or kernel.name in names]
-    return [(k.name, v.types, a) for k in chosen for v in variants(k) for a in architectures]
+    found: list[Job] = []
+    for kernel in chosen:
+        types = [variant.types for variant in variants(kernel)]
+        pieces = [tuple(types[start : start + TOGETHER]) for start in range(0, len(types), TOGETHER)]
+        found += [(kernel.name, piece, architecture) for piece in pieces for architecture in architectures]
+    return found
 
 
-def compile_one(job: Job) -> tuple[str, int]:
-    """What is wrong with a job, or an empty string; and the registers it needs."""
+def compile_job(job: Job, fresh: bool = False) -> tuple[list[Outcome], bool]:
+    """What comes of each variant of a job, and whether that was known before."""
     name, types, architecture = job
     kernel = next(kernel for kernel in all_kernels() if kernel.name == name)
-    variant = kernel.variant(*types)
+    chosen = [kernel.variant(*each) for each in types]
+    text = "\n".join([chosen[0].source, *(variant.entry(f"entry{k}") for k, variant in enumerate(chosen)), ""])
+    place = cache.place(".outcomes", text, architecture, nvrtc.version(), *nvrtc.OPTIONS, *OPTIONS)
+    if place.exists() and not fresh:
+        return [Outcome(**kept) for kept in json.loads(place.read_text())], True
     try:
-        made = nvrtc.compile_text(variant.device_source(), architecture, variant.label, ("--ptxas-options=-v",))
+        made = nvrtc.compile_text(text, architecture, name, OPTIONS)
     except CompileError as error:
-        return f"{variant.label} {architecture}: {error}", 0
-    if made.spills or made.registers > REGISTERS:
-        return f"{variant.label} {architecture}: {made.registers} registers, {made.spills} bytes spilt", made.registers
-    return "", made.registers
+        if len(chosen) > 1:  # which of them it is
+            alone = [compile_job((name, (each,), architecture), fresh) for each in types]
+            return [outcome for found, _ in alone for outcome in found], False
+        outcomes = [Outcome(f"{chosen[0].label} {architecture}", error=str(error))]
+    else:
+        found = {int(number): (words, int(registers)) for number, words, registers in _ENTRY.findall(made.log)}
+        outcomes = [
+            Outcome(
+                f"{variant.label} {architecture}",
+                found[k][1],
+                sum(map(int, re.findall(r"(\d+) bytes spill", found[k][0]))),
+                sum(map(int, re.findall(r"(\d+) bytes stack", found[k][0]))),
+            )
+            for k, variant in enumerate(chosen)
+        ]
+    cache.store(place, json.dumps([asdict(outcome) for outcome in outcomes]).encode())
+    return outcomes, False
+
+
+def report(outcomes: Sequence[Outcome], architectures: Sequence[str], known: int, minutes: float) -> str:
+    """The outcome in a few sentences."""
+    wrong = [outcome for outcome in outcomes if outcome.complaint]
+    most = max(outcomes, key=lambda outcome: outcome.registers)
+    stacks = sum(outcome.stack > 0 for outcome in outcomes)
+    found = f"{len(outcomes)} compilations for {', '.join(architectures)} by NVRTC {nvrtc.version()}"
+    again = f", {known} of them known from a run before, with the same text" if known else ""
+    return (
+        f"{found}{again}, in {minutes:.1f} minutes. {len(wrong)} failed, spilt or needed more than {REGISTERS}"
+        f" registers. Most registers: {most.registers} ({most.label}); {stacks} keep an array in memory."
+    )
 
 
 def main() -> int:
@@ -53,25 +136,32 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="kernels; all if none is given")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--architectures", nargs="*", default=ARCHITECTURES)
+    parser.add_argument("--fresh", action="store_true", help="take no outcome of a run before")
+    parser.add_argument("--keep", action="store_true", help=f"write the outcome to {RESULT.name}")
     arguments = parser.parse_args()
-    wanted = jobs(arguments.names, list(arguments.architectures))
-    began, cpu = time.perf_counter(), time.process_time()
+    architectures = list(arguments.architectures)
+    wanted = jobs(arguments.names, architectures)
+    began = time.perf_counter()
+    outcomes: list[Outcome] = []
+    known = 0
     with ProcessPoolExecutor(arguments.jobs) as pool:
-        found = pool.map(compile_one, wanted, chunksize=8) if arguments.jobs > 1 else map(compile_one, wanted)
-        most, wrong = 0, 0
-        for number, (complaint, registers) in enumerate(found, 1):
-            most = max(most, registers)
-            if complaint:
-                wrong += 1
-                print(complaint, flush=True)  # noqa: T201
-            if number % 250 == 0:
-                print(f"{number} of {len(wanted)}", file=sys.stderr, flush=True)  # noqa: T201
-    minutes = (time.perf_counter() - began) / 60
-    print(  # noqa: T201
-        f"NVRTC {nvrtc.version()}: {len(wanted)} compiled in {minutes:.1f} min ({(time.process_time() - cpu) / 60:.1f}"
-        f" min of CPU in this process), at most {most} registers, {wrong} with something wrong"
-    )
-    return int(wrong > 0)
+        each = itertools.repeat(arguments.fresh)
+        made = pool.map(compile_job, wanted, each) if arguments.jobs > 1 else map(compile_job, wanted, each)
+        for number, (found, before) in enumerate(made, 1):
+            outcomes += found
+            known += len(found) * before
+            for complaint in filter(None, (outcome.complaint for outcome in found)):
+                print(complaint, flush=True)
+            if number % 50 == 0:
+                print(f"{number} of {len(wanted)}", file=sys.stderr, flush=True)
+    words = report(outcomes, architectures, known, (time.perf_counter() - began) / 60)
+    print(words)
+    if arguments.keep:
+        today = datetime.datetime.now(datetime.UTC).date()
+        RESULT.write_text(
+            f"# Every kernel for every GPU\n\n{today}: {words}\n\n`python -m tests.gpu.compile_all --keep`\n"
+        )
+    return int(any(outcome.complaint for outcome in outcomes))
 
 
 if __name__ == "__main__":

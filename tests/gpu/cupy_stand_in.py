@@ -71,6 +71,10 @@ class Runtime:
     def free(self, address: int) -> None:
         del self.memory[address]
 
+    def pointerGetAttributes(self, address: int) -> SimpleNamespace:
+        assert type(address) is int
+        return SimpleNamespace(device=0, devicePointer=address, hostPointer=0, type=2)
+
     def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         assert all(type(value) is int for value in (target, source, size, kind, stream))
         ctypes.memmove(target, source, size)

@@ -93,7 +93,8 @@ def _span(device: cuda.CudaDevice) -> tuple[int, int]:
     return min(start for start, _ in places), max(end for _, end in places)
 
 
-def test_arrays_of_other_libraries_and_functions_of_the_user(device: cuda.CudaDevice) -> None:
+@pytest.mark.parametrize("no_copy", [False, True])
+def test_arrays_of_other_libraries_and_functions_of_the_user(device: cuda.CudaDevice, no_copy: bool) -> None:
     values = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 
     interface = {
@@ -112,7 +113,7 @@ def test_arrays_of_other_libraries_and_functions_of_the_user(device: cuda.CudaDe
     user_kernels.register("double", function=double)
     pipeline = Pipeline(2, 1, 0, gpu="require")
     with pipeline:
-        data = fn.external_source(source=lambda: theirs, device="gpu")
+        data = fn.external_source(source=lambda: theirs, device="gpu", no_copy=no_copy)
         twice = fn.experimental.cuda_kernel(data, kernel="double")
         pipeline.set_outputs(twice, fn.cast(data, dtype=types.INT32))
     twice_made, cast = pipeline.run()

@@ -112,11 +112,14 @@ class Variant:
             ]
         )
 
+    def entry(self, name: str = "entry") -> str:
+        """Its entry point on a GPU, in C++; several of one kernel can stand behind one :attr:`source`."""
+        title = self.kernel.title
+        return f'extern "C" __global__ void {name}(const {title}Sample* table, {title}Param param) {{ {self._call} }}'
+
     def device_source(self) -> str:
         """The text for NVRTC."""
-        title = self.kernel.title
-        entry = f'extern "C" __global__ void entry(const {title}Sample* table, {title}Param param) {{ {self._call} }}'
-        return f"{self.source}\n{entry}\n"
+        return f"{self.source}\n{self.entry()}\n"
 
     def host_source(self) -> str:
         """The text for a C++ compiler, with a loop over blocks and threads as the entry point."""

@@ -187,7 +187,7 @@ class ExternalSource(Operator):
         }
         if self.target is not None:
             stream = self.values["cuda_stream"] if cuda_stream is None else cuda_stream
-            batch = device_batch(data, self.target, stream)
+            batch = device_batch(data, self.target, stream, copy=not self.values["no_copy"])
             if batch is not None:
                 return checked_batch(batch, **wanted)
         return incoming_batch(data, **wanted, copy=not self.values["no_copy"])
