@@ -21,8 +21,9 @@ from dali_lab.studio.cache import Cache
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.overlays import Overlay, corners_first, overlays_of, shapes_entry
-from dali_lab.studio.pictures import Picture, Summary, picture, positions, summary
+from dali_lab.studio.pictures import Picture, picture
 from dali_lab.studio.results import Evaluation, NodeResult, Token
+from dali_lab.studio.summaries import Summary, positions, summary
 from dali_lab.studio.validation import Checked
 
 Json = dict[str, Any]

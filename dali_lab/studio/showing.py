@@ -13,7 +13,8 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError
 from dali_lab.pipeline import Pipeline
-from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes, summary
+from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes
+from dali_lab.studio.summaries import summary
 
 Array = npt.NDArray[Any]
 _SMALL = "font-size:12px;opacity:.75"

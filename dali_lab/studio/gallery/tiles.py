@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.header import CodecError, peek
 from dali_lab.errors import DaliLabError
 from dali_lab.formats.files import write_bytes
 from dali_lab.gallery.entries import GRAPH_FILE, BrokenEntry, Entry, Gallery
@@ -170,14 +171,12 @@ def write_tile(folder: Path, name: str, before: Picture | None, after: Picture) 
 
 
 def _read(path: Path) -> Picture | None:
-    from dali_lab.studio.pictures import jpeg_size
-
     try:
         data = path.read_bytes()
-    except OSError:
+        info = peek(data)
+    except (OSError, CodecError):
         return None
-    size = jpeg_size(np.frombuffer(data, np.uint8))
-    return None if size is None else Picture(data, "image/jpeg", size[1], size[0])
+    return Picture(data, "image/jpeg", info.width, info.height)
 
 
 def _frame(view: View, index: int = 0) -> Frame:

@@ -8,19 +8,8 @@ import pytest
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema.samples import picture as sample
-from dali_lab.studio.pictures import (
-    Picture,
-    Scale,
-    display_scale,
-    encoded_picture,
-    encoded_text,
-    fitted,
-    histogram,
-    picture,
-    positions,
-    summary,
-    value_range,
-)
+from dali_lab.studio.pictures import Picture, Scale, encoded_picture, fitted, picture
+from dali_lab.studio.summaries import display_scale, encoded_text, histogram, positions, summary, value_range
 from dali_lab.types import FLOAT, INT64, UINT8, UINT16
 
 WHOLE = Scale(0, 255)
