@@ -71,7 +71,7 @@ def decode(
         decoded into it, where no conversion follows; other results are in new memory all the same. Pooled memory
         pays: fresh pages for a picture can cost half of what decoding it does.
     headers
-        What :func:`read_headers` found, if it was asked before.
+        What :func:`~dali_lab.codecs.header.peek` says of each, or why it says nothing, if it was asked before.
 
     Returns
     -------
@@ -135,36 +135,6 @@ def decode(
         _decode_batched(later, arrays, failures, wanted, dtype, adjust_orientation, use_fast_idct)
         failures.sort()
     return arrays, failures
-
-
-def read_headers(
-    buffers: Sequence[Buffer], addresses: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]
-) -> list[ImageInfo | CodecError]:
-    """What :func:`peek` says of each picture of a chunk, or why it says nothing.
-
-    Parameters
-    ----------
-    buffers
-        Encoded pictures.
-    addresses, lengths
-        The same as ``int64[N]`` addresses and sizes in bytes.
-    """
-    rows: list[Any] = [(0, 0, 0, 0)] * len(buffers)
-    if len(buffers):
-        from dali_lab.codecs.jpeg_headers import read_plain
-
-        rows = read_plain(addresses, lengths).tolist()
-    found: list[ImageInfo | CodecError] = []
-    for data, (height, width, channels, plain) in zip(buffers, rows, strict=True):
-        if plain:
-            color = "gray" if channels == 1 else "ycc"
-            found.append(ImageInfo(height, width, channels, "uint8", "jpeg", 1, 8, color))
-            continue
-        try:
-            found.append(peek(data))
-        except CodecError as error:
-            found.append(error)
-    return found
 
 
 def decode_one(data: Buffer, **arguments: Any) -> Array:
@@ -366,5 +336,4 @@ __all__ = [
     "output_name",
     "peek",
     "peek_shapes",
-    "read_headers",
 ]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import libjpeg
-from dali_lab.codecs.header import CodecError, ImageInfo
+from dali_lab.codecs.header import ImageInfo
+from dali_lab.codecs.headers import Headers, displayed
 from dali_lab.codecs.jpeg_headers import read_orientations
 
 Table = npt.NDArray[np.int64]
@@ -27,7 +28,7 @@ def color_of(output_type: str, info: ImageInfo) -> str:
 
 
 def decode_plain(
-    headers: Sequence[ImageInfo | CodecError],
+    headers: Headers,
     addresses: Table,
     lengths: Table,
     output_type: str,
@@ -43,7 +44,7 @@ def decode_plain(
     Parameters
     ----------
     headers
-        What :func:`~dali_lab.codecs.image.read_headers` says of the pictures.
+        What :func:`~dali_lab.codecs.headers.read_headers` says of the pictures.
     addresses, lengths
         ``int64[N]``: where their bytes are.
     output_type
@@ -70,41 +71,39 @@ def decode_plain(
     done = np.zeros(len(headers), np.bool_)
     if output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA") or not libjpeg.available():
         return done
-    stored = np.zeros((len(headers), 3), np.int64)
-    orientations = np.ones(len(headers), np.int64)
-    colors = ["RGB"] * len(headers)
-    for index, info in enumerate(headers):
-        if isinstance(info, CodecError) or not is_plain(info) or info.height * info.width > max_pixels:
-            continue
-        color = color_of(output_type, info)
-        colors[index] = color
-        stored[index] = info.height, info.width, 1 if color == "GRAY" else 3
-        if adjust_orientation:
-            orientations[index] = info.orientation
-    plain = stored[:, 2] > 0
-    turned = np.flatnonzero(orientations > 1)
+    sizes = headers.sizes
+    orientations = headers.orientations if adjust_orientation else np.ones(len(headers), np.int64)
+    plain = (headers.channels > 0) & (sizes[:, 0] * sizes[:, 1] <= max_pixels)
+    turned = np.flatnonzero(plain & (orientations > 1))
     if len(turned):
         plain[turned] &= read_orientations(addresses[turned], lengths[turned]) == orientations[turned]
-    boxes = _whole(stored, orientations) if windows is None else windows
-    inside = _are_inside(boxes, stored, orientations)
-    which = np.flatnonzero(plain & inside)
+    boxes = _whole(sizes, orientations) if windows is None else windows
+    chosen = plain if windows is None else plain & _are_inside(windows, sizes, orientations)
+    which = np.flatnonzero(chosen)
     if not len(which):
         return done
-    shapes = np.zeros_like(stored)
-    shapes[which, :2] = boxes[which, 2:] - boxes[which, :2]
-    shapes[which, 2] = stored[which, 2]
+    channels = headers.channels if output_type == "ANY_DATA" else np.full(len(sizes), 1 if output_type == "GRAY" else 3)
+    shapes = np.concatenate([boxes[:, 2:] - boxes[:, :2], channels[:, None]], axis=1)
+    shapes[~chosen] = 0
     outs = allocate(shapes)
+    stored = np.concatenate([sizes, channels[:, None]], axis=1)
     done[which] = libjpeg.decode(
         addresses[which],
         lengths[which],
         stored[which],
-        [colors[place] for place in which.tolist()],
+        _colors(output_type, channels[which]),
         outs[which],
-        windows=as_stored(boxes[which], stored[which, :2], orientations[which]),
+        windows=as_stored(boxes[which], sizes[which], orientations[which]),
         orientations=orientations[which],
         use_fast_idct=use_fast_idct,
     )
     return done
+
+
+def _colors(output_type: str, channels: Table) -> list[str]:
+    if output_type != "ANY_DATA":
+        return [output_type] * len(channels)
+    return ["GRAY" if count == 1 else "RGB" for count in channels.tolist()]
 
 
 def as_stored(windows: Table, sizes: Table, orientations: Table) -> Table:
@@ -119,28 +118,26 @@ def as_stored(windows: Table, sizes: Table, orientations: Table) -> Table:
     orientations
         ``int64[N]``: as EXIF counts, 1 to 8.
     """
-    displayed = _displayed(sizes, orientations)
+    if (orientations == 1).all():
+        return windows
+    extents = displayed(sizes, orientations)
     rows, columns = windows[:, 0::2], windows[:, 1::2]
     flipped = np.isin(orientations, (3, 4, 7, 8))[:, None]
-    rows = np.where(flipped, displayed[:, :1] - rows[:, ::-1], rows)
+    rows = np.where(flipped, extents[:, :1] - rows[:, ::-1], rows)
     flipped = np.isin(orientations, (2, 3, 6, 7))[:, None]
-    columns = np.where(flipped, displayed[:, 1:] - columns[:, ::-1], columns)
+    columns = np.where(flipped, extents[:, 1:] - columns[:, ::-1], columns)
     turned = (orientations > 4)[:, None]
     rows, columns = np.where(turned, columns, rows), np.where(turned, rows, columns)
     return np.stack([rows, columns], axis=2).reshape(-1, 4)
 
 
-def _displayed(sizes: Table, orientations: Table) -> Table:
-    return np.where((orientations > 4)[:, None], sizes[:, 1::-1], sizes[:, :2])
-
-
 def _whole(sizes: Table, orientations: Table) -> Table:
-    displayed = _displayed(sizes, orientations)
-    return np.concatenate([np.zeros_like(displayed), displayed], axis=1)
+    extents = displayed(sizes, orientations)
+    return np.concatenate([np.zeros_like(extents), extents], axis=1)
 
 
 def _are_inside(windows: Table, sizes: Table, orientations: Table) -> npt.NDArray[np.bool_]:
     """Which windows are neither empty nor leave their picture."""
     low, high = windows[:, :2], windows[:, 2:]
-    good: npt.NDArray[np.bool_] = (low >= 0) & (low < high) & (high <= _displayed(sizes, orientations))
+    good: npt.NDArray[np.bool_] = (low >= 0) & (low < high) & (high <= displayed(sizes, orientations))
     return np.asarray(good.all(axis=1))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.codecs.headers import Headers, read_headers
 from dali_lab.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import ANY_DATA, BOOL, GRAY, RGB, UINT8, numpy_dtype
@@ -85,15 +86,12 @@ class ImageDecoder(Operator):
     needs_sizes = False
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        from dali_lab.codecs import image
-
         data = inputs[0]
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         if self.value("dtype") == BOOL:
             raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
-        buffers: Sequence[Any] = data.arrays()
-        headers = image.read_headers(buffers, data.addresses, data.shapes[:, 0])
+        headers = read_headers(data.addresses, data.shapes[:, 0], data.array)
         regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
         if call.gpu is not None:
             return self._run_mixed(call, data, headers, regions)
@@ -110,7 +108,7 @@ class ImageDecoder(Operator):
         return result
 
     def _decode_plain(
-        self, call: Call, data: Batch, headers: Sequence[Any], regions: npt.NDArray[np.int64] | None
+        self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None
     ) -> tuple[npt.NDArray[np.bool_], Batch | None]:
         """Decode the plain JPEG pictures of a chunk into one block of memory: which those are, and the chunk."""
         from dali_lab.codecs import image, plain_jpeg
@@ -141,7 +139,7 @@ class ImageDecoder(Operator):
         call: Call,
         data: Batch,
         which: npt.NDArray[np.int64],
-        headers: Sequence[Any],
+        headers: Headers,
         regions: npt.NDArray[np.int64] | None,
     ) -> Batch:
         """Decode pictures of a chunk, each into memory of its own; `which` are their places."""
@@ -164,9 +162,7 @@ class ImageDecoder(Operator):
             raise self._failure(call, data, places[index], reason)
         return Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
 
-    def _run_mixed(
-        self, call: Call, data: Batch, headers: Sequence[Any], regions: npt.NDArray[np.int64] | None
-    ) -> Batch:
+    def _run_mixed(self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None) -> Batch:
         """Decode on the GPU what it takes, and the rest on the CPU; data and regions are on the CPU."""
         from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
 
@@ -199,15 +195,12 @@ class ImageDecoder(Operator):
         out.sources = data.sources
         return out
 
-    def _sizes(self, call: Call, headers: Sequence[Any]) -> npt.NDArray[np.int64]:
+    def _sizes(self, call: Call, headers: Headers) -> npt.NDArray[np.int64]:
         """Height and width of each picture as displayed, ``int64[N, 2]``."""
-        sizes = np.empty((len(headers), 2), np.int64)
-        turn = self.value("adjust_orientation")
-        for index, info in enumerate(headers):
+        for index, info in headers.others.items():
             if isinstance(info, Exception):
                 raise call.problem(f"cannot decode the picture: {info}", sample=index) from info
-            sizes[index] = info.displayed_size if turn else (info.height, info.width)
-        return sizes
+        return headers.displayed_sizes() if self.value("adjust_orientation") else headers.sizes
 
     @staticmethod
     def _failure(call: Call, data: Batch, index: int, reason: str) -> SampleError:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs import image
+from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.jpeg_headers import read_plain
 from dali_lab.schema.samples import picture
 
@@ -54,7 +55,7 @@ def test_cut_anywhere() -> None:
 def test_read_headers_agrees_with_peek() -> None:
     plain = jpeg(30, 41)
     files = [plain, b"junk", plain[:2] + b"\x00" + plain[2:], bytes(cv2.imencode(".png", picture(5, 6))[1])]
-    found = image.read_headers(files, *table_of(files))
+    found = read_headers(*table_of(files), files.__getitem__)
     for info, data in zip(found, files, strict=True):
         if isinstance(info, image.CodecError):
             with pytest.raises(image.CodecError, match=str(info)[:12]):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs import convert, image, libjpeg
+from dali_lab.codecs.headers import read_headers
 from dali_lab.codecs.jpeg_headers import read_orientations
 from dali_lab.codecs.plain_jpeg import as_stored, decode_plain
 from tests.unit.codecs import pictures
@@ -34,7 +35,7 @@ def decoded(files: list[bytes], output_type: str = "RGB", **arguments: Any) -> l
         blocks.extend(np.full(int(size) + 2 * _AROUND, 7, np.uint8) for size in table.prod(axis=1))
         return np.array([block.ctypes.data + _AROUND for block in blocks], np.int64)
 
-    headers = image.read_headers(files, *table_of(files))
+    headers = read_headers(*table_of(files), files.__getitem__)
     arguments = {"max_pixels": 1 << 20, **arguments}
     done = decode_plain(headers, *table_of(files), output_type, allocate, **arguments)
     for block in blocks:

@@ -1,0 +1,92 @@
+"""What the headers of a chunk's pictures say, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek
+
+Table = npt.NDArray[np.int64]
+
+
+class Headers:
+    """Headers of the pictures of a chunk; an object for a picture is made only where somebody asks for it.
+
+    Attributes
+    ----------
+    sizes
+        ``int64[N, 2]``: height and width as stored, zeros where a header could not be read.
+    channels
+        ``int64[N]``: 1 or 3 for JPEG pictures with 8 bits and as many channels, 0 for all others.
+    orientations
+        ``int64[N]``: as EXIF counts, 1 to 8.
+    others
+        What :func:`~dali_lab.codecs.header.peek` says of pictures that are not the most usual ones, or why it says
+        nothing.
+    """
+
+    def __init__(self, table: Table, others: dict[int, ImageInfo | CodecError]) -> None:
+        """`table` is that of :func:`~dali_lab.codecs.jpeg_headers.read_plain`; `others` are the pictures it lacks."""
+        plain = table[:, 3:]
+        self.sizes = table[:, :2] * plain
+        self.channels = table[:, 2] * plain[:, 0]
+        self.orientations = np.ones(len(table), np.int64)
+        self.others = others
+        for index, info in others.items():
+            if isinstance(info, CodecError):
+                continue
+            self.sizes[index] = info.height, info.width
+            self.orientations[index] = info.orientation
+            if info.format == "jpeg" and info.channels in (1, 3) and info.bits == 8:
+                self.channels[index] = info.channels
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, index: int) -> ImageInfo | CodecError:
+        other = self.others.get(index)
+        if other is not None:
+            return other
+        height, width = self.sizes[index].tolist()
+        channels = int(self.channels[index])
+        return ImageInfo(height, width, channels, "uint8", "jpeg", 1, 8, "gray" if channels == 1 else "ycc")
+
+    def __iter__(self) -> Iterator[ImageInfo | CodecError]:
+        return (self[index] for index in range(len(self)))
+
+    def displayed_sizes(self) -> Table:
+        """Height and width of each picture once its orientation is applied, ``int64[N, 2]``."""
+        return displayed(self.sizes, self.orientations)
+
+
+def displayed(sizes: Table, orientations: Table) -> Table:
+    """Heights and widths, ``int64[N, 2]``, of stored pictures once their orientations are applied."""
+    across = orientations > 4
+    return np.where(across[:, None], sizes[:, ::-1], sizes) if across.any() else sizes
+
+
+def read_headers(addresses: Table, lengths: Table, buffer: Callable[[int], Buffer]) -> Headers:
+    """Read the headers of a chunk, those of usual JPEG pictures without the GIL.
+
+    Parameters
+    ----------
+    addresses, lengths
+        ``int64[N]``: where the encoded pictures are, and their sizes in bytes.
+    buffer
+        Gives the bytes of one of them.
+    """
+    if not len(addresses):
+        return Headers(np.zeros((0, 4), np.int64), {})
+    from dali_lab.codecs.jpeg_headers import read_plain
+
+    table = read_plain(addresses, lengths)
+    others: dict[int, ImageInfo | CodecError] = {}
+    for index in np.flatnonzero(table[:, 3] == 0).tolist():
+        try:
+            others[index] = peek(buffer(index))
+        except CodecError as error:
+            others[index] = error
+    return Headers(table, others)
