@@ -130,6 +130,11 @@ class Crop(Windowed):
         places = PerSample([np.float32(v) for v in (0, 0.37, 1)])
         yield Case((pictures,), {"crop": sizes, "crop_pos_x": places})
         yield Case((pictures,), {"crop": (10, 10), "crop_pos_y": places})
+        # Widths at which positions lie about half-way between two pixels.
+        for place in (0.35, 0.7, 0.9, 0.29):
+            halves = samples.pictures(((3, 6), (3, 11), (3, 51)))
+            yield Case((halves,), {"crop": (2, 1), "crop_pos_x": place})
+            yield Case((halves,), {"crop": (2, 1), "crop_pos_x": place, "rounding": "truncate"})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -103,6 +103,13 @@ class Slice(Windowed):
         yield Case((samples.planar(), whole, [np.array((4, 5), np.int32)] * 3))
         yield Case((samples.pictures()[0],), {"start": 2, "shape": 4, "axis_names": "HW"})
         yield Case((pictures,), {"start": 2, "shape": 4, "axes": (0, 1)})
+        # Widths at which products lie about half-way between two pixels.
+        halves = samples.pictures(((3, 10), (3, 30), (3, 45)))
+        for share in (0.35, 0.45, 0.65, 0.7):
+            for relative in ("rel_start", "rel_end", "rel_shape"):
+                yield Case((halves,), {relative: (share,), "axes": (1,)})
+            yield Case((halves,), {"rel_start": (share / 2,), "rel_shape": (share / 2,), "axes": (1,)})
+            yield Case((halves,), {"start": (1,), "rel_shape": (share / 2,), "axes": (1,)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -191,7 +191,7 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
         size[:, axis] = np.where(wanted > 0, wanted, shapes[:, axis])
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
         position = call.numbers(name)
-        anchor = position * (shapes[:, axis] - size[:, axis]).astype(np.float32)
+        anchor = position.astype(np.float64) * (shapes[:, axis] - size[:, axis])
         start[:, axis] = np.trunc(anchor) if truncate else _round(anchor)
     return Windows(start, size)
 
@@ -320,13 +320,14 @@ def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | N
     length = max(_length(call, name) for name in names)
     axes = slice_axes(call, layout, shapes.shape[1], length)
     length = axes.shape[1]
-    extents = np.take_along_axis(shapes, axes, axis=1).astype(np.float64)
+    extents = np.take_along_axis(shapes, axes, axis=1)
 
     def table(absolute: str, relative: str) -> npt.NDArray[Any] | None:
         if operator.has(absolute):
             return call.vectors(absolute, length, np.int64).astype(np.float64)
         if operator.has(relative):
-            return call.vectors(relative, length).astype(np.float64) * extents
+            # In float32, as in NVIDIA DALI; positional inputs are scaled in float64. Halves fall to different sides.
+            return (call.vectors(relative, length) * extents.astype(np.float32)).astype(np.float64)
         return None
 
     first = table("start", "rel_start")
@@ -334,6 +335,8 @@ def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | N
     size = table("shape", "rel_shape")
     if size is not None:
         last = size if first is None else first + size
+        if operator.has("rel_start") and operator.has("rel_shape"):
+            last = sum(call.vectors(name, length).astype(np.float64) for name in ("rel_start", "rel_shape")) * extents
     return first, last
 
 
