@@ -24,6 +24,7 @@ from dali_lab.executor.runner import Runner
 from dali_lab.executor.seeds import graph_seeds
 from dali_lab.executor.settings import Settings, make_settings
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.switches import complete
 from dali_lab.graph.tracing import build_graph, dali_names, user_line
 from dali_lab.graph.verification import verify
 
@@ -243,7 +244,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             return
         if define_graph is not None:
             self._trace(define_graph)
-        graph = self.graph
+        graph = complete(self.graph)
         if self._settings.batch_size is None:
             raise ArgumentError("must be given", argument="batch_size", origin=user_line())
         verify(graph)

@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
-from dali_lab.graph.meaning import meaningful_arguments, meaningful_settings
+from dali_lab.graph.meaning import compared_arguments, meaningful_settings
+from dali_lab.graph.switches import own_switches
 
 Kind = Literal[
     "node added",
@@ -18,6 +19,7 @@ Kind = Literal[
     "input",
     "argument",
     "connection",
+    "switch",
     "outputs",
     "setting",
     "renamed",
@@ -58,13 +60,13 @@ class Change:
             case "outputs":
                 return f"~ outputs: {before} → {after}"
         place = f"{self.node}: " if self.node is not None else ""
-        label = {"operator": "operator", "device": "device", "setting": f"pipeline {self.name}"}.get(
-            self.kind, str(self.name)
-        )
+        label = self.kind if self.kind in ("operator", "device", "switch") else str(self.name)
+        label = f"pipeline {label}" if self.kind == "setting" else label
         return f"~ {place}{label}: {before} → {after}"
 
 
 _UNSET = object()
+_SWITCH_WORDS: Mapping[str | None, str] = {None: "in use", "bypass": "bypassed", "disabled": "disabled"}
 
 
 def difference(before: Graph, after: Graph) -> list[Change]:
@@ -87,6 +89,11 @@ def difference(before: Graph, after: Graph) -> list[Change]:
     for name, node in after.nodes.items():
         if name in before.nodes:
             changes += _node_changes(before.nodes[name], node)
+    switches = own_switches(before), own_switches(after)
+    for name in after.nodes:
+        old, new = (_SWITCH_WORDS[found.get(name)] for found in switches)
+        if old != new and (name in before.nodes or name in switches[1]):
+            changes.append(Change("switch", name, None, old, new))
     if before.outputs != after.outputs:
         changes.append(Change("outputs", None, None, before.outputs, after.outputs))
     changes += _mapping_changes("setting", None, *map(meaningful_settings, (before.pipeline, after.pipeline)))
@@ -109,7 +116,7 @@ def _node_changes(before: Node, after: Node) -> Iterator[Change]:
         if old != new:
             yield Change("input", after.id, f"input {index}", old, new)
     if not same_values(before.arguments, after.arguments):
-        yield from _mapping_changes("argument", after.id, *map(meaningful_arguments, (before, after)))
+        yield from _mapping_changes("argument", after.id, *map(compared_arguments, (before, after)))
     yield from _mapping_changes("connection", after.id, before.connections, after.connections)
 
 
@@ -171,7 +178,8 @@ def _with_names(graph: Graph, names: Mapping[str, str]) -> Graph:
             inputs=tuple(map(now, node.inputs)),
             connections={key: now(edge) for key, edge in node.connections.items()},
         )
-    return graph.replaced(nodes=nodes, outputs=tuple(map(now, graph.outputs)))
+    places = {names.get(name, name): {switch: True} for name, switch in own_switches(graph).items()}
+    return graph.replaced(nodes=nodes, outputs=tuple(map(now, graph.outputs)), view={"nodes": places})
 
 
 def _described(node: Node) -> str:

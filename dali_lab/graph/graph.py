@@ -100,9 +100,9 @@ class Node:
         """Whether the arguments mean the same, given explicitly or by default."""
         if same_values(self.arguments, other.arguments):
             return True
-        from dali_lab.graph.meaning import meaningful_arguments
+        from dali_lab.graph.meaning import compared_arguments
 
-        return same_values(meaningful_arguments(self), meaningful_arguments(other))
+        return same_values(compared_arguments(self), compared_arguments(other))
 
     def __hash__(self) -> int:
         return hash((self.id, self.op, self.device, self.inputs))
@@ -124,7 +124,8 @@ class Graph:
         Arguments of :class:`dali_lab.Pipeline` that travel with the graph: ``batch_size``, ``num_threads``,
         ``device_id``, ``seed``, ``prefetch_queue_depth`` and others.
     view
-        Positions, notes and groups for the editor; no part of the meaning, and no part of equality.
+        Positions, notes and groups for the editor: no part of the meaning, and no part of equality. It says too which
+        nodes are switched off (:mod:`dali_lab.graph.switches`), and that is.
     """
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -141,7 +142,17 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        return dict(self.nodes) == dict(other.nodes) and self.outputs == other.outputs and self._same_settings(other)
+        return (
+            dict(self.nodes) == dict(other.nodes)
+            and self.outputs == other.outputs
+            and self._same_settings(other)
+            and self._same_switches(other)
+        )
+
+    def _same_switches(self, other: Graph) -> bool:
+        from dali_lab.graph.switches import own_switches
+
+        return own_switches(self) == own_switches(other)
 
     def _same_settings(self, other: Graph) -> bool:
         if same_values(self.pipeline, other.pipeline):

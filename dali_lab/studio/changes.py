@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.graph.switches import switches
 from dali_lab.studio.documents import DocumentError, check_node, check_outputs
 
 Json = dict[str, Any]
@@ -54,11 +55,8 @@ def changes_meaning(changes: Json, before: Json) -> bool:
     """Whether results may differ after `changes`."""
     if any(part in changes for part in ("nodes", "patches", "order", "outputs", "pipeline")):
         return True
-    positions = before["view"]["nodes"]
-    for name, entry in ((changes.get("view") or {}).get("nodes") or {}).items():
-        if bool((entry or {}).get("bypass")) != bool(positions.get(name, {}).get("bypass")):
-            return True
-    return False
+    places = (changes.get("view") or {}).get("nodes") or {}
+    return switches({"nodes": {**before["view"]["nodes"], **places}}) != switches(before["view"])
 
 
 def _patched(node: Json, patch: Json) -> Json:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from dali_lab.errors import DaliLabError, FormatError, GraphError
@@ -15,6 +15,7 @@ from dali_lab.formats import json_file
 from dali_lab.formats.json_file import FORMAT, VERSION
 from dali_lab.formats.values import PythonReference, encode
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.switches import Switched, Wires, switches
 from dali_lab.schema.registry import find_operator, has_operator
 
 Json = dict[str, Any]
@@ -149,59 +150,44 @@ def sentence(text: str) -> str:
     return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
 
 
-def without_bypassed(document: Json) -> tuple[Json, dict[str, str]]:
-    """The document with bypassed nodes taken out, and the nodes that are off, each with the node that is the cause.
-
-    A bypassed node with an input hands its first input on; one without is off, and so is all that needs it.
-    """
+def without_off(document: Json) -> tuple[Json, Switched]:
+    """The document as it works, without nodes that are off or bypassed, and what its switches make of it."""
     nodes: Json = document["nodes"]
-    bypassed = {name for name, entry in document["view"]["nodes"].items() if entry.get("bypass") and name in nodes}
-    if not bypassed:
-        return document, {}
+    found = switches(document["view"])
+    wires = {name: _wires(node) for name, node in nodes.items()} if found else {}
+    switched = Switched(wires, found)
+    if not switched:
+        return document, switched
 
     def resolved(reference: str | None) -> str | None:
-        seen = set()
-        while reference is not None:
-            edge = _edge(reference)
-            if edge.node not in bypassed:
-                return reference
-            if edge.node in seen or edge.output:
-                return None
-            seen.add(edge.node)
-            inputs = nodes[edge.node].get("inputs") or [None]
-            reference = inputs[0]
-        return None
+        edge = None if reference is None else edge_of(reference)
+        now = None if edge is None else switched.resolved(edge)
+        return reference if now is None or now == edge else json_file.edge_text(now)
 
-    off: dict[str, str] = {}
-    kept: Json = {}
-    for name, node in nodes.items():
-        if name in bypassed:
-            continue
-        before = [*node.get("inputs", ()), *node.get("connections", {}).values()]
-        inputs = [resolved(reference) for reference in node.get("inputs", ())]
-        connections = {key: resolved(reference) for key, reference in node.get("connections", {}).items()}
-        for reference, now in zip(before, [*inputs, *connections.values()], strict=True):
-            if reference is not None and now is None:
-                off.setdefault(name, _edge(reference).node)
-        kept[name] = {**node, "inputs": inputs, "connections": {k: v for k, v in connections.items() if v is not None}}
-    grew = bool(off)
-    while grew:
-        grew = False
-        for name, node in kept.items():
-            if name in off:
-                continue
-            needs = (_edge(r).node for r in [*node["inputs"], *node["connections"].values()] if r is not None)
-            cause = next((other for other in needs if other in off), None)
-            if cause is not None:
-                off[name] = cause
-                grew = True
-    left = {name: node for name, node in kept.items() if name not in off}
-    outputs = [reference for reference in map(resolved, document["outputs"]) if reference is not None]
-    outputs = [reference for reference in outputs if _edge(reference).node in left]
-    return {**document, "nodes": left, "outputs": outputs}, off
+    kept = {
+        name: {
+            **node,
+            "inputs": [resolved(reference) for reference in node.get("inputs", ())],
+            "connections": {key: resolved(reference) for key, reference in node.get("connections", {}).items()},
+        }
+        for name, node in nodes.items()
+        if switched.keeps(name)
+    }
+    outputs = [resolved(reference) for reference in document["outputs"] if switched.cause(edge_of(reference)) is None]
+    return {**document, "nodes": kept, "outputs": outputs}, switched
 
 
-def _edge(reference: str) -> Edge:
+def _wires(node: Json) -> Wires:
+    """What a node of a document takes."""
+
+    def edge(reference: str | None) -> Edge | None:
+        return None if reference is None else edge_of(reference)
+
+    connections = {key: edge(reference) for key, reference in node.get("connections", {}).items()}
+    return Wires([edge(reference) for reference in node.get("inputs", ())], connections)
+
+
+def edge_of(reference: str) -> Edge:
     """The edge that a text names; a text that names none is a node that does not exist."""
     try:
         return Edge.parse(reference)
@@ -219,13 +205,13 @@ class Draft:
         All its nodes whose inputs are complete.
     unfinished
         For the others, what they lack: ``(message, input index)``.
-    off
-        Nodes that are off since a node they need is bypassed, with that node.
+    switched
+        What the switches of its nodes make of it; the graph is without nodes that are off.
     """
 
     graph: Graph
-    unfinished: dict[str, tuple[str, int | None]] = field(default_factory=dict)
-    off: dict[str, str] = field(default_factory=dict)
+    unfinished: dict[str, tuple[str, int | None]]
+    switched: Switched
 
 
 def live_objects(graph: Graph) -> dict[str, Any]:
@@ -259,7 +245,7 @@ def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
     objects
         Python objects that it names, as :func:`live_objects` gives them.
     """
-    effective, off = without_bypassed(document)
+    effective, switched = without_off(document)
     nodes: dict[str, Node] = {}
     unfinished: dict[str, tuple[str, int | None]] = {}
     for name, entry in effective["nodes"].items():
@@ -274,9 +260,22 @@ def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
             nodes[name] = node
         else:
             unfinished[name] = lack
-    outputs = [edge for edge in map(_edge, effective["outputs"]) if edge.node in nodes]
+    outputs = [edge for edge in map(edge_of, effective["outputs"]) if edge.node in nodes]
     settings = {key: value for key, value in effective["pipeline"].items() if not isinstance(value, dict)}
-    return Draft(Graph(nodes, tuple(outputs), settings, effective["view"]), unfinished, off)
+    return Draft(Graph(nodes, tuple(outputs), settings, effective["view"]), unfinished, switched)
+
+
+def whole(document: Json, objects: Mapping[str, Any] | None = None) -> Graph:
+    """The graph of a document with nodes that are switched off in it, as a pipeline keeps it.
+
+    Raises
+    ------
+    FormatError
+        If a node cannot be read.
+    """
+    nodes = {name: _connected_first(entry) for name, entry in document["nodes"].items()}
+    graph = json_file.from_document({**document, "nodes": nodes})
+    return graph.replaced(nodes={name: _with_objects(node, objects or {}) for name, node in graph.nodes.items()})
 
 
 def _connected_first(entry: Json) -> Json:

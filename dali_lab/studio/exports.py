@@ -125,10 +125,13 @@ def exportable(document: Json) -> tuple[Graph, list[str]]:
     found = draft(document)
     checked = check(document)
     left_out = [name for name in (*found.graph.nodes, *found.unfinished) if name not in checked.runnable.nodes]
-    warnings = [_left_out(name, checked.blocked.get(name), checked.waiting.get(name)) for name in left_out]
+    warnings = [sentence(problem.message) for problem in checked.missing]
+    warnings += [_left_out(name, checked.blocked.get(name), checked.waiting.get(name)) for name in left_out]
     graph = checked.runnable
     if not graph.nodes:
         raise DocumentError(warnings[0] if warnings else "There is nothing to export yet.")
+    if not graph.outputs and checked.missing:
+        raise DocumentError("No output is left. " + " ".join(warnings))
     if not graph.outputs:
         used = {edge.node for node in graph.nodes.values() for edge in node.edges()}
         ends = tuple(name for name in graph.nodes if name not in used)

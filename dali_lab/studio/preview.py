@@ -263,7 +263,7 @@ class _Teller:
         self._order = checked.runnable.order()
         self._told: set[str] = set()
         self._unchanged: dict[str, float | None] = {}
-        present = {*checked.draft.graph.nodes, *checked.draft.unfinished, *checked.draft.off}
+        present = {*checked.draft.graph.nodes, *checked.draft.unfinished, *checked.draft.switched.off}
         for name in list(delivered.nodes):
             if name not in present:
                 del delivered.nodes[name]
@@ -334,9 +334,11 @@ class _Teller:
             else:
                 entries[name] = {"error": {"message": sentence(problem.message), "argument": problem.argument}}
         for name, cause in {**checked.waiting, **evaluation.waiting}.items():
-            off = name in checked.draft.off
-            text = f"Off: '{cause}' is bypassed and has nothing to pass on." if off else f"Waits for '{cause}'."
-            entries.setdefault(name, {"skipped": {"message": text, "node": cause}})
+            entries.setdefault(name, {"skipped": {"message": f"Waits for '{cause}'.", "node": cause}})
+        switched = checked.draft.switched
+        for name, cause in switched.off.items():
+            text = f"Off: {switched.reason(cause)}." if name != cause else "Disabled."
+            entries[name] = {"skipped": {"message": text, "node": cause, "off": True}}
         for name, entry in entries.items():
             signature = ("not computed", repr(entry))
             if self._delivered.nodes.get(name) == signature:

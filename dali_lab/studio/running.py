@@ -8,7 +8,7 @@ from typing import Any
 
 from dali_lab.executor.engine import Cancelled
 from dali_lab.pipeline import Pipeline
-from dali_lab.studio.documents import DocumentError
+from dali_lab.studio.documents import DocumentError, sentence
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds, picture_entries
 from dali_lab.studio.results import Token
@@ -119,7 +119,8 @@ def run_events(checked: Checked, seed: int, params: Json, token: Token, tell: Te
             result = measure(pipeline, batches, watch)
         finally:
             pipeline.close()
-        tell("run.done", {"run": run, "status": "done", **result})
+        missing = {"missing": [sentence(problem.message) for problem in checked.missing]} if checked.missing else {}
+        tell("run.done", {"run": run, "status": "done", **result, **missing})
     except Cancelled:
         tell("run.done", {"run": run, "status": "cancelled", **empty})
     except Exception as error:  # told to the client, which would wait for the end otherwise

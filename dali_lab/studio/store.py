@@ -11,6 +11,7 @@ from typing import Any
 
 from dali_lab.formats import json_file
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.changes import applied, changes_meaning
 from dali_lab.studio.documents import DocumentError, checked, empty_document
 from dali_lab.studio.files import SUFFIX, Recovery, Stamp, document_of, read_document, save_document, title_of
@@ -73,7 +74,7 @@ class Store:
         self.revision = 1
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
-        self._checked: tuple[Json, frozenset[str], Checked] | None = None
+        self._checked: tuple[Json, dict[str, Switch], Checked] | None = None
 
     @property
     def seed(self) -> int:
@@ -104,13 +105,13 @@ class Store:
     def checked(self) -> Checked:
         """What is wrong with the document, and what can run; remembered until the meaning changes."""
         document = self.document
-        bypassed = frozenset(name for name, entry in document["view"]["nodes"].items() if entry.get("bypass"))
+        switched = switches(document["view"])
         if self._checked is not None:
-            before, passed, found = self._checked
-            if bypassed == passed and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
+            before, then, found = self._checked
+            if switched == then and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
                 return found
         found = check(document, self.objects)
-        self._checked = document, bypassed, found
+        self._checked = document, switched, found
         return found
 
     def forget_checks(self) -> None:

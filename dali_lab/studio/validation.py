@@ -10,7 +10,7 @@ from dali_lab.errors import GraphError
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem, problems
-from dali_lab.studio.documents import Draft, draft, sentence
+from dali_lab.studio.documents import Draft, draft, edge_of, sentence
 
 Json = dict[str, Any]
 
@@ -31,6 +31,8 @@ class Checked:
         Nodes that cannot since another one cannot, with that one.
     problems
         Everything that is wrong.
+    missing
+        Of these, the outputs of the pipeline that are off since a node is switched off.
     """
 
     draft: Draft
@@ -38,6 +40,7 @@ class Checked:
     blocked: dict[str, Problem] = field(default_factory=dict)
     waiting: dict[str, str] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    missing: list[Problem] = field(default_factory=list)
 
     @property
     def complete(self) -> bool:
@@ -51,7 +54,8 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
     graph = found.graph
     blocked: dict[str, Problem] = {}
     listed: list[Problem] = []
-    absent = {**found.unfinished, **found.off}
+    off = found.switched.off
+    absent = {**found.unfinished, **off}
     for name, (message, index) in found.unfinished.items():
         problem = Problem(message, name, None, index, "warning")
         listed.append(problem)
@@ -63,14 +67,27 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
         if problem.node is not None and problem.severity == "error":
             blocked.setdefault(problem.node, problem)
     listed += _nameless(graph)
-    waiting = dict(found.off)
+    missing = _missing_outputs(document, found)
+    listed += missing
+    waiting = {name: cause for name, cause in off.items() if name != cause}
     for name in _in_circles(graph, listed):
         blocked.setdefault(name, Problem("This node is part of a circle.", name))
     good = _runnable(graph, blocked, waiting)
     outputs = tuple(edge for edge in graph.outputs if edge.node in good)
-    if not graph.outputs and graph.nodes:
+    if not graph.outputs and not missing and graph.nodes:
         listed.append(Problem("Nothing is marked as an output of the pipeline.", severity="info"))
-    return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed)
+    return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing)
+
+
+def _missing_outputs(document: Json, found: Draft) -> list[Problem]:
+    """The outputs that are off, with the node that is the cause; numbers count from 1, as on the canvas."""
+    missing = []
+    for number, reference in enumerate(document["outputs"], 1):
+        cause = found.switched.cause(edge_of(reference))
+        if cause is not None:
+            message = f"Output {number} ({reference}) is left out: {found.switched.reason(cause)}"
+            missing.append(Problem(message, cause, severity="warning"))
+    return missing
 
 
 def _nameless(graph: Graph) -> list[Problem]:

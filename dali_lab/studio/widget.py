@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from dali_lab.errors import DaliLabError
+from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.application import sample_starts
-from dali_lab.studio.documents import DocumentError, live_objects
+from dali_lab.studio.documents import DocumentError, live_objects, whole
 from dali_lab.studio.session import Session
 from dali_lab.studio.store import UNTITLED
 
@@ -78,7 +78,7 @@ class Editor(anywidget.AnyWidget):
         found = self.session.store.checked()
         for problem in found.problems:
             if problem.severity != "info":
-                where = f"node '{problem.node}': " if problem.node else ""
+                where = f"node '{problem.node}': " if problem.node and problem not in found.missing else ""
                 raise DaliLabError(f"{where}{problem.message}")
         return Pipeline.from_graph(found.draft.graph, seed=self.session.store.seed)
 
@@ -168,9 +168,14 @@ def _follower(reference: weakref.ref[Pipeline]) -> Any:
         if pipeline is None:
             return
         found = session.store.checked()
-        if found.complete and not any(problem.severity != "info" for problem in found.problems):
-            # One that runs already goes on as it was built.
-            if pipeline._runner is None:
-                pipeline._graph = found.draft.graph
+        wrong = any(problem.severity != "info" and problem not in found.missing for problem in found.problems)
+        # One that runs already goes on as it was built.
+        if wrong or not (found.complete or found.missing) or pipeline._runner is not None:
+            return
+        try:
+            store = session.store
+            pipeline._graph = whole(store.document, store.objects) if found.draft.switched else found.draft.graph
+        except FormatError:
+            return
 
     return follow

@@ -249,6 +249,7 @@ export class PageSession implements Transport {
     const made = new Map<string, Made | null>();
     const keys = new Map<string, string>();
     const unchanged: Record<string, number> = {};
+    const off = new Map<string, string>();
     for (const id of this.sorted()) {
       if (this.current !== run) return;
       const node = this.document.nodes[id];
@@ -257,6 +258,17 @@ export class PageSession implements Transport {
         catalogue.operators.find(({ name }) => name === node.op)?.inputs.filter(({ variadic }) => !variadic)
           .length ?? 0;
       const inputs = [...(node.inputs ?? []), ...Object.values(node.connections ?? {})];
+      const sources = inputs.map((reference) => parseEdge(reference ?? '').node);
+      const cause = this.document.view.nodes[id]?.disabled
+        ? id
+        : sources.map((source) => off.get(source)).find((each) => each !== undefined);
+      if (cause !== undefined) {
+        off.set(id, cause);
+        const message = cause === id ? 'Disabled.' : `Off: '${cause}' is disabled.`;
+        const skipped = { message, node: cause, off: true };
+        this.event('preview.node', { run, node: id, time_ms: null, outputs: [], skipped });
+        continue;
+      }
       const waits = Array.from({ length: needed }, (_, index) => node.inputs?.[index]).some(
         (reference) => reference == null,
       );

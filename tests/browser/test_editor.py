@@ -82,6 +82,35 @@ def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
     assert set(node_names(tab)) == set(document.document["nodes"]) and len(node_names(tab)) == 7
 
 
+def test_disabled_nodes_are_grey_and_take_along_what_needs_them(tab: Tab, app: App) -> None:
+    page = tab.page
+    before = tab.wait_for_pixels("normalize", bool)
+    select(tab, "rotate")
+    page.keyboard.press("d")
+    for name in ("rotate", "normalize"):
+        card = page.locator(f'[data-node-id="{name}"][data-state="off"]')
+        card.wait_for()
+        assert card.locator("img").count() == 0, f"{name} has pictures"
+    assert page.locator('[data-node-id="rotate"] .chip.off').inner_text().strip() == "disabled"
+    assert page.locator('[data-node-id="normalize"] .card-note').inner_text() == "Off: 'rotate' is disabled."
+    assert page.locator('[data-node-id="resize"][data-state="ok"] img').count() > 0
+    assert page.locator('[data-command="next-problem"]').inner_text().strip() == "1 warning"
+    assert app.session.store.document["view"]["nodes"]["rotate"]["disabled"] is True
+
+    page.locator('[data-command="run"]').first.click()
+    page.get_by_text("is left out: 'rotate' is disabled.").first.wait_for()
+    on_canvas(tab)
+    page.keyboard.press("Control+z")
+    tab.wait_for_pixels("normalize", lambda pixels: pixels == before)
+
+    # The same by the menu of the node.
+    tab.node("rotate").click(position={"x": 12, "y": 8}, button="right")
+    page.get_by_role("menuitemcheckbox", name="Disable").click()
+    page.locator('[data-node-id="normalize"][data-state="off"]').wait_for()
+    page.keyboard.press("Control+z")
+    page.locator('[data-node-id="normalize"][data-state="ok"]').wait_for()
+
+
 def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     page, store = tab.page, app.session.store
     view = lambda: store.document["view"]  # noqa: E731

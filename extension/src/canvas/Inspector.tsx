@@ -105,7 +105,7 @@ function Several({ count }: { count: number }) {
       </div>
       <h3>{t('Together')}</h3>
       <div className="button-grid">
-        {['arrange', 'group', 'bypass', 'duplicate', 'delete'].map((id) => (
+        {['arrange', 'group', 'bypass', 'disable', 'duplicate', 'delete'].map((id) => (
           <button type="button" className="button" key={id} onClick={() => execute(editor, id)}>
             {t(command(id)?.label ?? id)}
           </button>
@@ -256,6 +256,15 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
           onClick={() => toggleView(editor, 'bypass', [id])}
         >
           <Icon name="bypass" size={14} /> {t('Bypass')}
+        </button>
+        <button
+          type="button"
+          className={`button toggle ${view?.disabled ? 'on' : ''}`}
+          aria-pressed={view?.disabled ?? false}
+          title={t('Compute neither this node nor what needs it (D)')}
+          onClick={() => toggleView(editor, 'disabled', [id])}
+        >
+          <Icon name="disable" size={14} /> {t('Disable')}
         </button>
       </div>
       {plain.map((argument) => (

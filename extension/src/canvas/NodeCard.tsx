@@ -3,11 +3,11 @@ import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
-import { bareEdge, formatEdge, type GraphNode } from '../core/document';
+import { bareEdge, formatEdge, switchOf, type GraphNode } from '../core/document';
 import { outputTransfer } from '../core/placement';
 import { useEditor, useNode, useNodeState, useNodeView, useOperator, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
-import { FamilyIcon } from './icons';
+import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 import { t } from '../core/language';
@@ -76,7 +76,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
     dragging ? 'dragging' : '',
     far ? 'far' : '',
     collapsed ? 'collapsed' : '',
-    view?.bypass ? 'bypassed' : '',
+    { bypass: 'bypassed', disabled: 'disabled', none: '' }[switchOf(view) ?? 'none'],
     state === 'error' ? 'failed' : '',
   ];
   return (
@@ -159,12 +159,17 @@ interface HeadingProperties {
 }
 
 function Heading({ id, node, operator, color, far }: HeadingProperties) {
-  const bypassed = useNodeView(id)?.bypass ?? false;
+  const off = switchOf(useNodeView(id));
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
       {far ? <span className="card-title">{id}</span> : <Title id={id} op={node.op} />}
-      {bypassed && !far && <span className="chip">{t('bypassed')}</span>}
+      {off === 'bypass' && !far && <span className="chip">{t('bypassed')}</span>}
+      {off === 'disabled' && (
+        <span className="chip off" title={t('Disabled')}>
+          <Icon name="disable" size={far ? 14 : 12} /> {!far && t('disabled')}
+        </span>
+      )}
     </>
   );
 }

@@ -212,7 +212,9 @@ export function CardMessage({ id }: { id: string }) {
   );
   const message = result?.error?.message ?? problem?.message;
   const argument = result?.error?.argument ?? problem?.argument;
-  if (!message) return result?.skipped ? <div className="card-note">{result.skipped.message}</div> : null;
+  // The mark of a disabled node says all there is.
+  const note = result?.skipped?.off && result.skipped.node === id ? null : result?.skipped;
+  if (!message) return note ? <div className="card-note">{note.message}</div> : null;
   return (
     <div className="card-error" data-testid="node-error">
       <span>{message}</span>

@@ -32,7 +32,7 @@ export function useResult(node: string): NodeResult | undefined {
   return useSyncExternalStore(subscribe, () => previews.result(node));
 }
 
-export type NodeState = 'ok' | 'error' | 'stale' | 'skipped' | 'empty';
+export type NodeState = 'ok' | 'error' | 'stale' | 'skipped' | 'off' | 'empty';
 
 /** How a node is doing, in one word: it changes far less often than the result. */
 export function useNodeState(node: string): NodeState {
@@ -50,7 +50,7 @@ export function useNodeState(node: string): NodeState {
     const result = editor.previews.result(node);
     if (result?.error) return 'error';
     if (editor.problems.get().some((each) => each.node === node && each.severity === 'error')) return 'error';
-    if (result?.skipped) return 'skipped';
+    if (result?.skipped) return result.skipped.off ? 'off' : 'skipped';
     if (result?.stale) return 'stale';
     return result && result.outputs.length > 0 ? 'ok' : 'empty';
   });

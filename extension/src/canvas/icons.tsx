@@ -71,6 +71,7 @@ const PATHS: Record<string, ReactNode> = {
   'panel-bottom': <path d="M1.5 2.5h13v11h-13zM1.5 9.5h13" />,
   plus: <path d="M8 3v10M3 8h10" />,
   bypass: <path d="M1.5 10h2.5c1.5 0 2-5 4-5s2.5 5 4 5h2.5M12.5 8l2 2-2 2" />,
+  disable: <path d="M8 14.5a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13M3.5 3.5l9 9" />,
   download: <path d="M8 2v8M5 7.200 8 10l3-2.8M3 10.5v3h10v-3" />,
   gallery: <path d="M1.5 2.5h13v11h-13zM1.5 11l3.5-3.5 3 3 2-2 4.5 4M10.5 6.5a1 1 0 1 0 0-2 1 1 0 0 0 0 2" />,
   check: <path d="m3 8.5 3.5 3.5L13 4.5" />,

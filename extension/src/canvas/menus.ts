@@ -50,6 +50,7 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     item(editor, 'replace'),
     item(editor, 'connect'),
     { ...item(editor, 'bypass'), checked: document.view.nodes[id]?.bypass ?? false },
+    { ...item(editor, 'disable'), checked: document.view.nodes[id]?.disabled ?? false },
     { ...item(editor, 'collapse'), checked: document.view.nodes[id]?.collapsed ?? false },
     ...outputs,
     ...devices.map((device, index): MenuItem => ({
@@ -86,6 +87,7 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
 export function selectionMenu(editor: Editor): MenuItem[] {
   return [
     item(editor, 'bypass'),
+    item(editor, 'disable'),
     item(editor, 'collapse'),
     item(editor, 'group'),
     item(editor, 'arrange', true),

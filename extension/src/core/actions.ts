@@ -328,7 +328,7 @@ export function toggleOutput(editor: Editor, source: OutputRef): void {
 
 export function toggleView(
   editor: Editor,
-  key: 'bypass' | 'collapsed',
+  key: 'bypass' | 'disabled' | 'collapsed',
   ids = [...editor.selection.get().nodes],
 ): void {
   const { item } = editor.selection.get();
@@ -336,7 +336,11 @@ export function toggleView(
   if (ids.length === 0) return;
   const document = editor.history.document;
   const on = !ids.every((id) => document.view.nodes[id]?.[key]);
-  const words = key === 'bypass' ? [t('Bypass'), t('Use again')] : [t('Collapse'), t('Expand')];
+  const words = {
+    bypass: [t('Bypass'), t('Use again')],
+    disabled: [t('Disable'), t('Enable')],
+    collapsed: [t('Collapse'), t('Expand')],
+  }[key];
   editor.edit((on ? words[0] : words[1]) as string, (start) => commands.setView(start, ids, { [key]: on }));
 }
 

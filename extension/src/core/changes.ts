@@ -1,4 +1,5 @@
 /** Changes: the difference of two documents, argument by argument. The unit of undo and of what goes to the session. */
+import { switchOf } from './document';
 import type { EdgeRef, GraphDocument, GraphNode, Group, Note, NodeView, Value } from './document';
 
 /** What becomes of the entries of an object; entries that are not named stay. */
@@ -196,6 +197,6 @@ export function isEmpty(changes: object): boolean {
 export function changesMeaning(changes: Changes, before: GraphDocument): boolean {
   if (changes.nodes || changes.patches || changes.order || changes.outputs || changes.pipeline) return true;
   return Object.entries(changes.view?.nodes ?? {}).some(
-    ([id, view]) => Boolean(view?.bypass) !== Boolean(before.view.nodes[id]?.bypass),
+    ([id, view]) => switchOf(view) !== switchOf(before.view.nodes[id]),
   );
 }

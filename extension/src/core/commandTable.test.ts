@@ -11,6 +11,7 @@ const EDITS = new Set([
   'duplicate',
   'delete',
   'bypass',
+  'disable',
   'collapse',
   'output',
   'group',

@@ -266,6 +266,15 @@ export const COMMANDS: readonly Command[] = [
     run: (editor) => actions.toggleView(editor, 'bypass'),
   },
   {
+    id: 'disable',
+    label: msg('Disable'),
+    caption: msg('Leave the node in place, but compute neither it nor what needs it'),
+    keys: ['D'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => actions.toggleView(editor, 'disabled'),
+  },
+  {
     id: 'collapse',
     label: msg('Collapse'),
     keys: ['H'],

@@ -139,9 +139,9 @@ export function removeNodes(
       const first: EdgeRef | null | undefined = output === 0 ? document.nodes[node]?.inputs?.[0] : null;
       current = bridge ? (first ?? null) : null;
     }
-    if (current === null || current === reference) return current;
     // A loop of removed nodes leads nowhere.
-    if (gone.has(parseEdge(current).node)) return null;
+    if (current === null || gone.has(parseEdge(current).node)) return null;
+    if (current === reference) return current;
     return bridge?.(parseEdge(current), target) ? current : null;
   };
   const nodes: Record<string, GraphNode> = {};

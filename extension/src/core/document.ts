@@ -21,7 +21,13 @@ export interface NodeView {
   y?: number;
   collapsed?: boolean;
   bypass?: boolean;
+  disabled?: boolean;
   [unknown: string]: unknown;
+}
+
+/** How a node is switched off, if it is; disabled counts more than bypassed. */
+export function switchOf(view: NodeView | null | undefined): 'bypass' | 'disabled' | null {
+  return view?.disabled ? 'disabled' : view?.bypass ? 'bypass' : null;
 }
 
 export interface Note {

@@ -65,6 +65,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       if (editor.run.get()?.run !== done.run) break;
       editor.run.set(null);
       if (done.status === 'done') editor.lastRun.set(done);
+      if (done.missing) editor.notify('warning', done.missing.join(' '));
       if (done.error) editor.notify('error', t('The run ended: %1', done.error.message));
       break;
     }

@@ -49,9 +49,18 @@ function perform(document: GraphDocument, [kind, a, b, value]: Edit): GraphDocum
     case 14:
       return commands.setPipeline(document, 'seed', value);
     default:
-      return commands.setView(document, ids.length > 0 ? [pick(a)] : [], { bypass: a % 2 === 0 });
+      return commands.setView(document, ids.length > 0 ? [pick(a)] : [], {
+        [b % 2 === 0 ? 'bypass' : 'disabled']: a % 2 === 0,
+      });
   }
 }
+
+const LOOP: Edit[] = [
+  [0, 0, 0, 0],
+  [3, 0, 0, 0],
+  [9, 0, 0, 0],
+  [5, 1, 0, 0],
+];
 
 describe('History', () => {
   it('undoes any sequence of edits to the start, and redoes it to the end', () => {
@@ -116,7 +125,8 @@ describe('History', () => {
           expect(formatEdge(parseEdge(reference ?? ''))).toBe(reference);
         }
       }),
-      { numRuns: 500 },
+      // A node that feeds itself and is an output, deleted.
+      { numRuns: 500, examples: [[LOOP]] },
     );
   });
 

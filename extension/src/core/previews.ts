@@ -10,6 +10,7 @@ import type {
   NodeFailure,
   OutputPreview,
   PictureRef,
+  Skipped,
   PreviewRequest,
   ShapesOverlay,
 } from './protocol';
@@ -29,7 +30,7 @@ export interface NodeResult {
   time: number | null;
   cached: boolean;
   error: NodeFailure | null;
-  skipped: { message: string; node?: string | null } | null;
+  skipped: Skipped | null;
   /** The graph has changed since. */
   stale: boolean;
 }
@@ -210,8 +211,9 @@ export class Previews {
       ...output,
       images: (output.images ?? []).map((image) => this.picture(image, buffers)),
     }));
-    // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong.
-    const kept = outputs.length === 0 && (event.error ?? event.skipped) ? (old?.outputs ?? []) : outputs;
+    // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong. One that is off has none.
+    const left = event.error ?? (event.skipped?.off ? null : event.skipped);
+    const kept = outputs.length === 0 && left ? (old?.outputs ?? []) : outputs;
     if (old && kept !== old.outputs) this.releaseOutputs(old.outputs);
     this.put(event.node, {
       outputs: kept,

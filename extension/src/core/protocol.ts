@@ -154,6 +154,13 @@ export interface NodeFailure {
   line?: string | null;
 }
 
+/** Why a node was not computed: it waits for another one, or is off. */
+export interface Skipped {
+  message: string;
+  node?: string | null;
+  off?: boolean;
+}
+
 export interface NodeEvent {
   run: number;
   node: string;
@@ -161,7 +168,7 @@ export interface NodeEvent {
   cached?: boolean;
   outputs?: OutputPreview[];
   error?: NodeFailure | null;
-  skipped?: { message: string; node?: string | null } | null;
+  skipped?: Skipped | null;
 }
 
 /** Boxes or points over the pictures of an output, from 0 to 1. */
@@ -218,6 +225,8 @@ export interface RunDone {
   seconds: number;
   images_per_second: number;
   nodes: Record<string, NodeRun>;
+  /** Outputs of the pipeline that are off, in sentences. */
+  missing?: string[];
   gpu?: {
     /** Bytes; `table` says how large each result is and how long it is kept. */
     memory: { in_use: number; held: number; peak: number; free: number; total: number; table: string };

@@ -334,6 +334,9 @@ def test_names_that_cannot_be_imported_leave_a_function_to_write(name: str) -> N
 
 def test_bypassed_nodes_are_left_out() -> None:
     graph = example().replaced(view={"nodes": {"my flip": {"bypass": True}, "chance": {"bypass": True}}})
+    with pytest.raises(FormatError, match=r"output 1 \('max@gpu'\) is off: 'chance' is bypassed and has nothing"):
+        python_code.dumps(graph)
+    graph = graph.replaced(outputs=graph.outputs[:1])
     code = python_code.dumps(graph, main="none")
     assert "my_flip" not in code
     assert "chance" not in code

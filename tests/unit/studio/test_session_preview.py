@@ -271,6 +271,30 @@ def test_bypass_passes_the_first_input_on(open_session: Open, folder: Path) -> N
     assert "bypassed" in result["decode"]["skipped"]["message"]
 
 
+def test_disabled_nodes_and_what_needs_them_are_off(open_session: Open, folder: Path) -> None:
+    start = document(folder, flip=FLIP, twice={**FLIP, "inputs": ["flip"]})
+    client = Client(open_session({**start, "outputs": ["decode", "twice"]}))
+    client.preview()
+    client.call("edit", base=1, changes={"view": {"nodes": {"flip": {"disabled": True}}}})
+    result = client.preview()
+    assert result["flip"]["skipped"] == {"message": "Disabled.", "node": "flip", "off": True}
+    assert result["twice"]["skipped"] == {"message": "Off: 'flip' is disabled.", "node": "flip", "off": True}
+    assert not result["flip"]["outputs"] and not result["twice"]["outputs"]
+    said = "Output 2 (twice) is left out: 'flip' is disabled."
+    (problem,) = client.call("validate")["problems"]
+    assert (problem["severity"], problem["node"], problem["message"]) == ("warning", "flip", said)
+    exported = client.call("export", to="python")
+    assert exported["warnings"] == [said]
+    assert "return images" in exported["text"] or "return decode" in exported["text"]
+    client.call("run", run=900, batches=1)
+    assert client.event("run.done")["missing"] == [said]
+    client.call("edit", base=2, changes={"outputs": ["twice"]})
+    refused = client.error("export", to="python")["message"]
+    assert refused == f"No output is left. {said.replace('2', '1')}"
+    client.call("edit", base=3, changes={"view": {"nodes": {"flip": {}}}})
+    assert client.preview()["twice"]["outputs"]
+
+
 def test_float_and_planar_pictures_are_shown(open_session: Open, folder: Path) -> None:
     normalize = {
         "op": "crop_mirror_normalize", "inputs": ["decode"],

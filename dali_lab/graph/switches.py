@@ -1,0 +1,154 @@
+"""Nodes that a person has switched off: what a graph is without them.
+
+A bypassed node hands its first input on in place of its first output. A disabled node gives nothing, so that it is off
+with all that needs it; a bypassed one that has nothing to hand on is off in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from dali_lab.errors import GraphError
+from dali_lab.graph.graph import Edge, Graph
+
+Switch = Literal["bypass", "disabled"]
+
+
+class Wires(NamedTuple):
+    """What a node takes: its inputs, `None` where nothing is connected yet, and its argument inputs."""
+
+    inputs: Sequence[Edge | None]
+    connections: Mapping[str, Edge | None]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([*self.inputs, *self.connections.values()])
+
+
+def switches(view: Mapping[str, Any]) -> dict[str, Switch]:
+    """The nodes that a view (of a graph or of a document) switches off; disabled counts more than bypassed."""
+    places = view.get("nodes")
+    found: dict[str, Switch] = {}
+    for name, place in places.items() if isinstance(places, Mapping) else ():
+        if isinstance(place, Mapping):
+            if place.get("disabled") is True:
+                found[name] = "disabled"
+            elif place.get("bypass") is True:
+                found[name] = "bypass"
+    return found
+
+
+def own_switches(graph: Graph) -> dict[str, Switch]:
+    """The nodes of a graph that are switched off; a view may tell of nodes that are gone."""
+    found = switches(graph.view)
+    return {name: switch for name, switch in found.items() if name in graph.nodes}
+
+
+class Switched:
+    """What the switches of some nodes make of a graph.
+
+    Attributes
+    ----------
+    off
+        The nodes that give nothing, each with the node whose switch is the cause; a disabled one is its own.
+    """
+
+    def __init__(self, wires: Mapping[str, Wires], found: Mapping[str, Switch]) -> None:
+        self._wires = wires
+        self._switches = {name: switch for name, switch in found.items() if name in wires}
+        self.off = {name: name for name, switch in self._switches.items() if switch == "disabled"}
+        left = [name for name in wires if name not in self._switches]
+        grew = bool(self._switches)
+        while grew:
+            grew = False
+            for name in left:
+                if name in self.off:
+                    continue
+                cause = next((cause for edge in wires[name] if edge is not None and (cause := self.cause(edge))), None)
+                if cause is not None:
+                    self.off[name] = cause
+                    grew = True
+
+    def __bool__(self) -> bool:
+        return bool(self._switches)
+
+    def keeps(self, name: str) -> bool:
+        """Whether a node works."""
+        return name not in self._switches and name not in self.off
+
+    def resolved(self, edge: Edge) -> Edge | None:
+        """The edge that stands for another one; `None` where it is off."""
+        found = self._followed(edge)
+        return found if isinstance(found, Edge) else None
+
+    def cause(self, edge: Edge) -> str | None:
+        """The node whose switch is why an edge is off; `None` where it is not."""
+        found = self._followed(edge)
+        return None if isinstance(found, Edge) else found
+
+    def reason(self, cause: str) -> str:
+        """Why such a node gives nothing, in words."""
+        if self._switches.get(cause) == "bypass":
+            return f"'{cause}' is bypassed and has nothing to hand on"
+        return f"'{cause}' is disabled"
+
+    def _followed(self, edge: Edge) -> Edge | str:
+        seen = set()
+        while edge.node not in self.off:
+            if edge.node not in self._switches:
+                return edge
+            inputs = self._wires[edge.node].inputs
+            first = inputs[0] if inputs else None
+            if edge.node in seen or edge.output or first is None:
+                return edge.node
+            seen.add(edge.node)
+            edge = Edge(first.node, first.output, edge.device)
+        return self.off[edge.node]
+
+
+def switched(graph: Graph) -> Switched:
+    """What the switches in a graph's view make of it."""
+    found = switches(graph.view)
+    wires = {
+        name: Wires([edge if edge.node else None for edge in node.inputs], node.connections)
+        for name, node in (graph.nodes.items() if found else ())
+    }
+    return Switched(wires, found)
+
+
+def missing_outputs(graph: Graph) -> list[str]:
+    """The outputs that are off, in sentences that name the node whose switch is the cause."""
+    found = switched(graph)
+    return [
+        f"output {index} ('{edge}') is off: {found.reason(cause)}"
+        for index, edge in enumerate(graph.outputs)
+        if (cause := found.cause(edge)) is not None
+    ]
+
+
+def without_off(graph: Graph) -> Graph:
+    """The graph as it works: without the nodes that are off or bypassed, and without the outputs that are off."""
+    found = switched(graph)
+    if not found:
+        return graph
+    nodes = {}
+    for name, node in graph.nodes.items():
+        if found.keeps(name):
+            inputs = tuple(found.resolved(edge) or edge for edge in node.inputs)
+            connections = {key: found.resolved(edge) or edge for key, edge in node.connections.items()}
+            nodes[name] = node.replaced(inputs=inputs, connections=connections)
+    outputs = tuple(edge for edge in map(found.resolved, graph.outputs) if edge is not None)
+    return graph.replaced(nodes=nodes, outputs=outputs)
+
+
+def complete(graph: Graph) -> Graph:
+    """The graph as it works, with all its outputs: a program that takes two must not be handed one.
+
+    Raises
+    ------
+    GraphError
+        If outputs are off; the message names them, and the node that is disabled.
+    """
+    if missing := missing_outputs(graph):
+        raise GraphError("; ".join(missing) + "; switch the node on again, or remove the output")
+    return without_off(graph)
