@@ -18,7 +18,14 @@ from dali_lab.formats.dali_arguments import Unwritable
 from dali_lab.formats.dali_messages import messages
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.files import PathLike, read_bytes, write_bytes
-from dali_lab.graph.dali_names import Names, count_outputs, operator_names, output_name, schema_name
+from dali_lab.graph.dali_names import (
+    Names,
+    count_outputs,
+    distinct_names,
+    operator_names,
+    output_name,
+    schema_name,
+)
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.meaning import DEFAULT_SETTINGS, meaningful_settings
 from dali_lab.schema.arguments import Arg
@@ -143,7 +150,7 @@ def _without_unknown(graph: Graph) -> Graph:
 class _Writer:
     def __init__(self, graph: Graph, names: Names) -> None:
         self.graph = graph
-        self.names = names
+        self.names = distinct_names(graph, names)
         self.kept: dict[str, dict[str, Any]] = {}
         self.groups: dict[str, list[str]] = {}
 

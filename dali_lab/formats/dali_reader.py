@@ -102,6 +102,7 @@ class Reader:
         taken: dict[str, None] = {}
         kept = self.rest.get("names")
         kept = kept if isinstance(kept, dict) else {}
+        grouped = self._members()
         for number, operator in enumerate(self.message.op):
             if not operator.name:
                 raise FormatError(f"the operator number {number} has no name")
@@ -109,7 +110,9 @@ class Reader:
                 continue
             wanted = operator.inst_name or (re.sub(r"\[\d+\]$", "", operator.output[0].name) if operator.output else "")
             wanted = wanted or operator.name
-            if isinstance(own := kept.get(wanted), str) and own:
+            if wanted in grouped:
+                pass  # it becomes part of a node with a name of its own
+            elif isinstance(own := kept.get(wanted), str) and own:
                 wanted = own
             elif self.friendly and re.fullmatch(r"__+\w+_\d+(\[\d+\])?", wanted):
                 wanted = self._friendly_name(operator)
@@ -122,6 +125,12 @@ class Reader:
             # Copies that older versions put before outputs; here every batch is as it should be.
             if operator.name == "MakeContiguous" and len(operator.input) == 1 and len(operator.output) == 1:
                 self.edges[operator.output[0].name] = self._edge(operator.input[0].name)
+
+    def _members(self) -> set[str]:
+        """The operators that were one external source with several outputs."""
+        groups = self.rest.get("groups")
+        lists = groups.values() if isinstance(groups, dict) else ()
+        return {member for each in lists if isinstance(each, list) for member in each if isinstance(member, str)}
 
     def _friendly_name(self, operator: Any) -> str:
         if operator.name == "_ArithmeticGenericOp":

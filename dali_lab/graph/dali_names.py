@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 
 from dali_lab.graph.graph import Edge, Graph, Node
@@ -27,13 +28,29 @@ def made_up_name(op: str, number: int) -> str:
 def operator_names(node: Node, names: Names) -> list[str]:
     """The names of a node's operators: an external source with `num_outputs` is one for each, all others are one."""
     name = names.get(node.id, node.id)
-    if node.op != "external_source" or node.arguments.get("num_outputs") is None:
+    if not _is_several(node):
         return [name]
     base, _, number = name.rpartition("_")
     count = int(node.arguments["num_outputs"])
     if node.id in names and number.isdigit():
         return [f"{base}_{int(number) + index}" for index in range(count)]
     return [f"{name}_{index}" for index in range(count)]
+
+
+def distinct_names(graph: Graph, names: Names) -> Names:
+    """The names, with others for external sources of several outputs whose operators would be called like a node."""
+    result = dict(names)
+    for node in filter(_is_several, graph.nodes.values()):
+        taken = {result.get(other, other) for other in graph.nodes if other != node.id}
+        tries = (f"{node.id}_output{number}_0" for number in itertools.chain([""], itertools.count(2)))
+        while not taken.isdisjoint(operator_names(node, result)):
+            result[node.id] = next(tries)
+    return result
+
+
+def _is_several(node: Node) -> bool:
+    """Whether a node is an external source that is several operators in NVIDIA DALI."""
+    return node.op == "external_source" and node.arguments.get("num_outputs") is not None
 
 
 def count_outputs(graph: Graph, node: Node) -> int:
@@ -50,6 +67,6 @@ def output_name(graph: Graph, edge: Edge, names: Names) -> str:
     if node is None:
         return edge.node
     operators = operator_names(node, names)
-    if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
+    if _is_several(node):
         return operators[edge.output] if edge.output < len(operators) else f"{operators[0]}[{edge.output}]"
     return f"{operators[0]}[{edge.output}]" if count_outputs(graph, node) > 1 else operators[0]

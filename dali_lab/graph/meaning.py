@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from dali_lab.errors import DaliLabError
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.registry import find_operator, has_operator
@@ -56,6 +58,25 @@ def meaningful_arguments(node: Node) -> dict[str, Any]:
     return plain
 
 
+def compared_arguments(node: Node) -> dict[str, Any]:
+    """The arguments by which nodes are compared: those that say something, numbers in the precision they are used in.
+
+    Numbers of declared floating point arguments are single precision in both engines and in serialized pipelines, so
+    two that round to the same say the same.
+    """
+    table = find_operator(node.op).argument_table if has_operator(node.op) else {}
+    floats = {name for name, arg in table.items() if arg.type == "float"}
+    arguments = meaningful_arguments(node)
+    return {name: _single(value) if name in floats else value for name, value in arguments.items()}
+
+
+def _single(value: Any) -> Any:
+    if type(value) is float:
+        with np.errstate(over="ignore"):
+            return float(np.float32(value))
+    return tuple(map(_single, value)) if isinstance(value, (list, tuple)) else value
+
+
 def is_default(arg: Arg | None, value: Any) -> bool:
     """Whether giving an argument this value is the same as not giving it."""
     from dali_lab.graph.graph import same_values
@@ -67,7 +88,8 @@ def is_default(arg: Arg | None, value: Any) -> bool:
     if arg.default is REQUIRED or arg.default is None or arg.name in TOLD_APART:
         return False
     try:
-        return same_values(arg.canonical(arg.default), value)
+        default = arg.canonical(arg.default)
+        return same_values(*map(_single, (default, value))) if arg.type == "float" else same_values(default, value)
     except (DaliLabError, ValueError, TypeError):
         return False
 

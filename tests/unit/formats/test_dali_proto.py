@@ -19,6 +19,7 @@ from dali_lab.formats import dali_proto, json_file
 from dali_lab.formats.dali_arguments import shortest
 from dali_lab.formats.dali_messages import messages
 from dali_lab.formats.values import PythonReference
+from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.verification import problems
 from dali_lab.studio.documents import checked
@@ -304,6 +305,44 @@ def test_what_nvidia_dali_does_not_hold_travels_along() -> None:
     assert back["pair"].arguments["source"].name == f"{__name__}:pairs"
     assert back["pair"].arguments["layout"] == ("HWC", "")
     assert back.view["nodes"] == view["nodes"]
+
+
+def test_outputs_of_a_source_are_not_taken_for_nodes_with_such_names() -> None:
+    nodes = {
+        "images": Node(
+            "images", "external_source", arguments={"source": PythonReference("feeding:pairs"), "num_outputs": 3}
+        ),
+        "images_2": Node("images_2", "flip", inputs=(Edge("images"),)),
+        "images_output_1": Node("images_output_1", "flip", inputs=(Edge("images_2"),)),
+    }
+    graph = Graph(nodes, (Edge("images_output_1"), Edge("images", 2)), {"batch_size": 1, "num_threads": 1})
+    data = dali_proto.dumps(graph)
+    assert dali_proto.loads(data) == graph
+    names = [operator.inst_name for operator in messages().PipelineDef.FromString(data).op]
+    assert len(set(names)) == 5
+
+
+def test_a_source_with_several_outputs_comes_back_from_a_serialized_pipeline() -> None:
+    pipeline = dali_lab.Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipeline:
+        images, labels = dali_lab.fn.external_source(source=pairs, num_outputs=2)
+        images = dali_lab.fn.flip(images)
+        pipeline.set_outputs(images, labels)
+    back = dali_proto.loads(pipeline.serialize())
+    assert list(back.nodes) == list(pipeline.graph.nodes)
+    assert back.outputs == pipeline.graph.outputs
+
+
+def test_numbers_that_are_one_in_single_precision_say_the_same() -> None:
+    def graph(**arguments: Any) -> Graph:
+        node = Node("y", "crop_mirror_normalize", "cpu", (Edge("x"),), arguments)
+        return Graph({"x": Node("x", "external_source"), "y": node}, (Edge("y"),), {"batch_size": 1, "num_threads": 2})
+
+    written = graph(std=(0.229 * 255, 0.224 * 255, 0.225 * 255), mean=(1 / 3,), scale=1.0 + 1e-12)
+    back = dali_proto.loads(dali_proto.dumps(written))
+    assert back == written and not difference(written, back)
+    assert graph(scale=2.0) != graph(scale=2.0 + 1e-6)
+    assert graph(scale=1e300) == graph(scale=float("inf"))
 
 
 def test_settings_survive() -> None:
