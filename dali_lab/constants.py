@@ -8,6 +8,13 @@ import numpy as np
 
 from dali_lab import types
 from dali_lab.data_node import DataNode
+from dali_lab.graph.naming import suggesting
+
+
+def implied_constant(value: Any, **kwargs: Any) -> DataNode:
+    """:func:`constant_node` for a value that stands where a node is expected; the variable names what takes it."""
+    with suggesting(""):
+        return constant_node(value, **kwargs)
 
 
 def constant_node(

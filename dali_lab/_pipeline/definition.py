@@ -26,7 +26,7 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
     TypeError
         If an output is neither a node nor a constant.
     """
-    from dali_lab.constants import constant_node
+    from dali_lab.constants import implied_constant
     from dali_lab.types import ScalarConstant
 
     if len(outputs) == 1 and isinstance(outputs[0], (tuple, list)) and _has_node(outputs[0]):
@@ -40,10 +40,10 @@ def as_outputs(outputs: Sequence[Any]) -> tuple[DataNode, ...]:
                 f"output {index} is a nested {type(item).__name__} of nodes; return one flat tuple (is a * missing?)"
             )
         elif isinstance(item, ScalarConstant):
-            result.append(constant_node(item.value, dtype=item.dtype, shape=()))
+            result.append(implied_constant(item.value, dtype=item.dtype, shape=()))
         else:
             try:
-                result.append(constant_node(item))
+                result.append(implied_constant(item))
             except (TypeError, ValueError) as error:
                 raise TypeError(
                     f"output {index} must be a DataNode or a constant, got {type(item).__name__}"

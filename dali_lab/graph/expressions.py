@@ -32,7 +32,7 @@ def operation(name: str, *operands: Any) -> DataNode:
     GraphError
         If no operand is a node.
     """
-    from dali_lab.constants import constant_node
+    from dali_lab.constants import implied_constant
     from dali_lab.graph.tracing import call_operator, user_line
     from dali_lab.operators.math.arithmetic import LETTERS, constant_dtype
 
@@ -54,7 +54,7 @@ def operation(name: str, *operands: Any) -> DataNode:
         constant = _scalar(operand)
         if constant is None:
             try:
-                nodes.append(constant_node(operand))
+                nodes.append(implied_constant(operand))
             except DaliLabError as error:
                 error.origin = user_line()
                 raise

@@ -38,12 +38,23 @@ _STORES = frozenset({"STORE_FAST", "STORE_NAME", "STORE_GLOBAL", "STORE_DEREF", 
 def suggested_name(frame: FrameType | None) -> str:
     """The name for the node that the call running in `frame` makes, or an empty text."""
     asked = _suggestion.get()
-    if asked is not None or frame is None:
-        return asked or ""
+    return asked or "" if asked is not None or frame is None else node_name(_waiting(frame))
+
+
+def suggested_names(frame: FrameType | None, count: int) -> tuple[str, ...]:
+    """Names for the nodes of a call whose `count` results go to a variable each; empty if they go elsewhere."""
+    if _suggestion.get() is not None or frame is None:
+        return ()
+    variables = _waiting(frame)
+    return tuple(node_name((variable,)) for variable in variables) if len(variables) == count else ()
+
+
+def _waiting(frame: FrameType) -> tuple[str, ...]:
+    """The variables that take the result of the call that a frame waits for."""
     offsets, targets = _targets(frame.f_code)
     # A frame that waits for a call may point behind the instruction, at its inline caches.
     place = bisect.bisect_right(offsets, frame.f_lasti) - 1
-    return node_name(targets[place]) if place >= 0 else ""
+    return targets[place] if place >= 0 else ()
 
 
 def node_name(variables: tuple[str, ...]) -> str:

@@ -24,7 +24,7 @@ from dali_lab.errors import (
 )
 from dali_lab.graph.dali_names import made_up_name
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
-from dali_lab.graph.naming import suggested_name, suggesting
+from dali_lab.graph.naming import suggested_name, suggested_names, suggesting
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.types import ScalarConstant
@@ -98,11 +98,14 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
     if len(sets) == 1:
         return call_operator(name, sets[0], kwargs)
     together = object()
-    results = [call_operator(name, sets[0], kwargs, together)]
     others = {key: value for key, value in kwargs.items() if key != "name"}
-    # A name belongs to the first; the others have it with a number.
-    with suggesting(kwargs["name"]) if kwargs.get("name") else contextlib.nullcontext():
-        results += [call_operator(name, each, others, together) for each in sets[1:]]
+    variables = suggested_names(_user_frame(), len(sets))
+    results = []
+    for index, each in enumerate(sets):
+        # A name that is given belongs to the first; the others have it with a number.
+        called = kwargs.get("name") or (variables[index] if variables else None)
+        with suggesting(called) if called else contextlib.nullcontext():
+            results.append(call_operator(name, each, others if index else kwargs, together))
     if isinstance(results[0], list):
         return [list(column) for column in zip(*results, strict=True)]
     return results
@@ -173,7 +176,7 @@ def check_input_count(operator: type[Operator], count: int) -> None:
 def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     if isinstance(item, DataNode):
         return item
-    from dali_lab.constants import constant_node
+    from dali_lab.constants import implied_constant
     from dali_lab.pipeline import Pipeline
 
     pipeline = Pipeline.current()
@@ -190,14 +193,14 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
             f"input {index} ({name}) must be a DataNode, got {item!r} ({type(item).__name__})", operator=operator.name
         )
     if isinstance(item, ScalarConstant):
-        return constant_node(item.value, dtype=item.dtype, shape=())
-    return constant_node(item)
+        return implied_constant(item.value, dtype=item.dtype, shape=())
+    return implied_constant(item)
 
 
 def _sort_arguments(
     operator: type[Operator], kwargs: Mapping[str, Any], pipeline: Pipeline | None
 ) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
-    from dali_lab.constants import constant_node
+    from dali_lab.constants import implied_constant
 
     arguments: dict[str, Any] = {}
     connections: dict[str, DataNode] = {}
@@ -232,7 +235,7 @@ def _sort_arguments(
             value = value if adopted is None else adopted
         if arg.tensor and hasattr(value, "__array__") and np.ndim(value) > (1 if arg.vector else 0):
             # An array that is no list of the argument's numbers stands for a node of a constant.
-            value = constant_node(value)
+            value = implied_constant(value)
         if isinstance(value, DataNode):
             if not arg.tensor:
                 raise ArgumentTypeError("must be a constant, not a DataNode", operator=operator.name, argument=key)

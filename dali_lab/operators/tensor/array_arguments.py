@@ -10,11 +10,11 @@ import numpy as np
 
 def with_arrays_as_nodes(kwargs: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The arguments, with arrays of one or more dimensions among `names` turned into nodes of constants."""
-    from dali_lab.constants import constant_node
+    from dali_lab.constants import implied_constant
 
     result = dict(kwargs)
     for name in names:
         value = result.get(name)
         if value is not None and hasattr(value, "__array__") and np.ndim(value) > 0:
-            result[name] = constant_node(value)
+            result[name] = implied_constant(value)
     return result
