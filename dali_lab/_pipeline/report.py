@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from dali_lab import types
 from dali_lab.errors import GraphError, nearest
-from dali_lab.executor.device_memory import memory_table
 from dali_lab.types import DALIDataType
 
 if TYPE_CHECKING:
@@ -233,7 +232,7 @@ class PipelineReport:
             table[name] = {"seconds": engine.seconds.get(name, 0.0), "samples": engine.samples.get(name, 0)}
             if step.gpu:
                 engine.collect_device_times()
-                sizes = [size for edge, (size, _) in engine.device_memory.items() if edge.node == name]
+                sizes = [size for edge, (size, _) in engine.device_memory.sizes.items() if edge.node == name]
                 table[name].update(gpu_seconds=engine.device_seconds.get(name, 0.0), gpu_memory=sum(sizes))
             if engine.memory is None:
                 continue
@@ -250,7 +249,8 @@ class PipelineReport:
         -------
         dict or None
             Bytes: ``in_use`` by batches, ``held`` for them, ``peak`` in use, ``free`` and ``total`` of the device; and
-            ``table``, a text with the size of each result and how long it is kept; and ``transfers``, for each result
+            ``table``, a text with the size of each result, whether it was seen or follows from what operators declare,
+            and how long it is kept; and ``transfers``, for each result
             that is copied between CPU and GPU ``(result, "gpu" or "cpu", bytes of the largest batch)``.
         """
         engine = self._built().engine
@@ -258,7 +258,7 @@ class PipelineReport:
             return None
         arena = engine.device.arena
         free, total = engine.device.memory()
-        table = str(memory_table(engine.plan, engine.device_memory))
+        table = str(engine.device_memory.table())
         return {
             "in_use": arena.in_use,
             "held": arena.held,

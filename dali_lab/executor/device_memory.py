@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import OutOfDeviceMemory
+from dali_lab.executor.foresight import Kind, foresee
 from dali_lab.executor.plan import Plan, bare
 from dali_lab.graph.graph import Edge
-
-if TYPE_CHECKING:
-    from dali_lab.device.memory import Arena
+from dali_lab.types import numpy_dtype
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,8 @@ class Row:
         Bytes of its largest sample.
     first, last
         Steps of the plan between which it is kept, counted from 0.
+    seen
+        A batch has shown it; otherwise it follows from what operators declare.
     """
 
     edge: Edge
@@ -36,6 +40,7 @@ class Row:
     largest: int
     first: int
     last: int
+    seen: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,15 +60,17 @@ class MemoryTable:
 
     def __str__(self) -> str:
         width = max((len(str(row.edge)) for row in self.rows), default=4)
-        lines = [f"{'result':<{width}}  {'a batch':>10}  {'its largest sample':>18}  kept for steps"]
+        lines = [f"{'result':<{width}}  {'a batch':>10}  {'its largest sample':>18}  {'known':>8}  kept for steps"]
         for row in self.rows:
-            sizes = f"{_mib(row.nbytes):>10}  {_mib(row.largest):>18}"
+            sizes = f"{_mib(row.nbytes):>10}  {_mib(row.largest):>18}  {'seen' if row.seen else 'declared':>8}"
             lines.append(f"{row.edge!s:<{width}}  {sizes}  {row.first} to {row.last}")
         lines.append(f"at most {_mib(self.peak)} at a time for one batch")
         return "\n".join(lines)
 
 
-def memory_table(plan: Plan, sizes: Mapping[Edge, tuple[int, int]]) -> MemoryTable:
+def memory_table(
+    plan: Plan, sizes: Mapping[Edge, tuple[int, int]], declared: Mapping[Edge, tuple[int, int]] | None = None
+) -> MemoryTable:
     """The table for a plan.
 
     Parameters
@@ -71,7 +78,9 @@ def memory_table(plan: Plan, sizes: Mapping[Edge, tuple[int, int]]) -> MemoryTab
     plan
         With a device.
     sizes
-        Bytes of the largest batch and of the largest sample of each result so far; results not in it are left out.
+        Bytes of the largest batch and of the largest sample of each result so far.
+    declared
+        The same of results that no batch has shown; results in neither are left out.
     """
     steps = plan.steps()
     places = {step.node.id: place for place, step in enumerate(steps)}
@@ -79,10 +88,10 @@ def memory_table(plan: Plan, sizes: Mapping[Edge, tuple[int, int]]) -> MemoryTab
     for edge in plan.outputs:
         last[edge] = len(steps)
     rows = []
-    for edge, (nbytes, largest) in sizes.items():
+    for edge, (nbytes, largest) in {**(declared or {}), **sizes}.items():
         place = places.get(edge.node)
         if place is not None and steps[place].gpu:
-            rows.append(Row(edge, nbytes, largest, place, max(place, last.get(edge, place))))
+            rows.append(Row(edge, nbytes, largest, place, max(place, last.get(edge, place)), edge in sizes))
     rows.sort(key=lambda row: (row.first, row.edge.output))
     peak = max(
         (sum(row.nbytes for row in rows if row.first <= place <= row.last) for place in range(len(steps) + 1)),
@@ -91,14 +100,75 @@ def memory_table(plan: Plan, sizes: Mapping[Edge, tuple[int, int]]) -> MemoryTab
     return MemoryTable(tuple(rows), peak)
 
 
-def reserve(plan: Plan, sizes: Mapping[Edge, tuple[int, int]], arena: Arena) -> None:
-    """Take what two batches need, one that is used and one that is made, once the first has shown its sizes.
+class MemoryPlan:
+    """What the batches of a plan need on its device: from what operators declare, corrected by the batches seen.
 
-    So later batches of that size take nothing from the device, which would make it wait. Where there is not so much,
-    nothing is taken.
+    Parameters
+    ----------
+    plan
+        With a device.
+    batch_size
+        Most samples of a batch; 0 plans nothing ahead.
+
+    Attributes
+    ----------
+    sizes
+        Bytes of the largest batch and of the largest sample of each result so far.
     """
-    with contextlib.suppress(OutOfDeviceMemory):
-        arena.reserve(2 * memory_table(plan, sizes).peak)
+
+    def __init__(self, plan: Plan, batch_size: int) -> None:
+        self.plan = plan
+        self.batch_size = batch_size
+        self.sizes: dict[Edge, tuple[int, int]] = {}
+        self._kinds: dict[Edge, Kind] = {}
+        self._reserved = 0
+        self._grown = True
+        self._lock = threading.Lock()
+
+    def note(self, edge: Edge, batch: Batch) -> None:
+        """Note how large a result is."""
+        most = int(batch.sizes.max(initial=0)) * batch.itemsize
+        with self._lock:
+            total, largest = self.sizes.get(edge, (0, 0))
+            if total >= batch.nbytes and largest >= most:
+                return
+            self.sizes[edge] = (max(total, batch.nbytes), max(largest, most))
+            self._grown = True
+        self.note_kind(edge, batch)
+
+    def note_kind(self, edge: Edge, batch: Batch) -> None:
+        """Note shape and type of a batch, also of one that the device is given."""
+        kind = Kind.of(batch)
+        with self._lock:
+            known = self._kinds.get(edge)
+            self._kinds[edge] = kind if known is None else known.joined(kind)
+
+    def table(self) -> MemoryTable:
+        """All that is known by now."""
+        with self._lock:
+            sizes, kinds = dict(self.sizes), dict(self._kinds)
+        declared = {}
+        if self.batch_size and any(step.gpu and Edge(step.node.id, 0) not in sizes for step in self.plan.steps()):
+            for edge, kind in foresee(self.plan, kinds).items():
+                nbytes = int(np.prod(kind.shape, dtype=np.int64)) * numpy_dtype(kind.dtype).itemsize
+                declared[edge] = (nbytes * self.batch_size, nbytes)
+        return memory_table(self.plan, sizes, declared)
+
+    def reserve(self) -> None:
+        """Take what two batches need, one that is used and one that is made.
+
+        So batches of that size take nothing from the device, which would make it wait. It is called before the first
+        batch, and again when batches have shown that they need more. Where there is not so much, nothing is taken.
+        """
+        device = self.plan.device
+        if device is None or not self.batch_size or not self._grown:
+            return
+        self._grown = False
+        peak = self.table().peak
+        if peak > self._reserved:
+            self._reserved = peak
+            with contextlib.suppress(OutOfDeviceMemory):
+                device.arena.reserve(2 * peak)
 
 
 def _mib(nbytes: int) -> str:

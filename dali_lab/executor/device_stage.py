@@ -10,7 +10,6 @@ from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import TRANSFER, UPLOAD, to_device, to_host
 from dali_lab.errors import OperatorError
-from dali_lab.executor.device_memory import memory_table
 from dali_lab.executor.plan import COMPUTE, DECODE, bare
 from dali_lab.executor.steps import explain, run_step
 from dali_lab.graph.graph import Edge
@@ -134,7 +133,7 @@ class _DeviceStage:
         for output, batch in enumerate(results):
             edge = Edge(step.node.id, output)
             self.local[edge] = batch
-            engine.count_device_memory(edge, batch)
+            engine.device_memory.note(edge, batch)
             if engine.memory is not None:
                 run.count_memory(edge, batch)
         if engine.progress is not None:
@@ -146,6 +145,7 @@ class _DeviceStage:
             batch = self.run.values[edge]
             if batch.device is None:
                 self.engine.count_transfer(edge, "gpu", batch)
+            self.engine.device_memory.note_kind(edge, batch)
             self.local[edge] = to_device(batch, self.gpu)
         return self.local[edge]
 
@@ -174,7 +174,7 @@ def _make_room(engine: Engine) -> None:
 def out_of_memory(engine: Engine, error: OutOfDeviceMemory) -> OperatorError:
     """What to tell people: what did not fit, what the plan needs, and what they can do."""
     assert engine.device is not None
-    table = memory_table(engine.plan, engine.device_memory)
+    table = engine.device_memory.table()
     free, total = engine.device.memory()
     arena = engine.device.arena
     known = f"\n{table}" if table.rows else ""

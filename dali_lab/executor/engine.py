@@ -14,7 +14,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
 from dali_lab.executor.batch_run import BatchRun, Cancelled, Placement
-from dali_lab.executor.device_memory import reserve
+from dali_lab.executor.device_memory import MemoryPlan
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.plan import Plan, Stage, Step, bare
@@ -52,6 +52,8 @@ class Engine:
         Let other samples and nodes go on when one fails, for previews.
     memory
         Note how large the outputs of each node are.
+    batch_size
+        Most samples of a batch, for planning a device's memory; 0 plans nothing ahead.
     progress
         Called with each finished step, for long work.
     """
@@ -65,6 +67,7 @@ class Engine:
         chunk: int | None = None,
         keep_going: bool = False,
         memory: bool = False,
+        batch_size: int = 0,
         pool: ThreadPool | None = None,
         progress: Callable[[BatchRun, str, int], None] | None = None,
     ) -> None:
@@ -81,7 +84,8 @@ class Engine:
         self.samples: dict[str, int] = defaultdict(int)
         self.memory: dict[Edge, tuple[int, int]] | None = {} if memory else None
         self._pace: dict[int, float] = {}
-        self.device_memory: dict[Edge, tuple[int, int]] = {}
+        self.device_memory = MemoryPlan(plan, batch_size if pool is None else 0)
+        self.device_memory.reserve()
         self.device_seconds: dict[str, float] = defaultdict(float)
         self.transfers: dict[tuple[Edge, str], int] = {}
         self.device_times: deque[tuple[str, Event, Event]] = deque()
@@ -139,13 +143,6 @@ class Engine:
                 run.finished.set()
         if ended or timeout is None:
             self.plan.close()
-
-    def count_device_memory(self, edge: Edge, batch: Batch) -> None:
-        """Note how large a result on the device is."""
-        most = int(batch.sizes.max(initial=0)) * batch.itemsize
-        with self._lock:
-            total, largest = self.device_memory.get(edge, (0, 0))
-            self.device_memory[edge] = (max(total, batch.nbytes), max(largest, most))
 
     def count_transfer(self, edge: Edge, to: str, batch: Batch) -> None:
         """Note that a batch is copied to the ``"gpu"`` or to the ``"cpu"``, and how large it is at most."""
@@ -270,8 +267,8 @@ class Engine:
             self._last = None
         self._in_flight.discard(run)
         self._finished += 1
-        if self.device is not None and self._own_pool and self._finished == 1 and not run.failures:
-            reserve(self.plan, self.device_memory, self.device.arena)
+        if not run.failures:
+            self.device_memory.reserve()
         # An engine on another one's threads is made for a single batch, and there are many of them.
         if self._own_pool and self._finished in _SETTLED:
             release_compiler()

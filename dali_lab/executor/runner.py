@@ -78,6 +78,7 @@ class Runner:
             settings.threads,
             seeds if saved is None else {**seeds, **saved.seeds},
             memory=settings.enable_memory_stats,
+            batch_size=self.batch_size,
         )
         for step in self.sources:
             step.operator.seed = self.engine.seeds.get(step.node.id, step.operator.seed)

@@ -13,6 +13,7 @@ from dali_lab.errors import ArgumentError
 from dali_lab.schema.arguments import GROUP, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
+from dali_lab.types import DALIDataType
 
 Results = Batch | tuple[Batch, ...]
 
@@ -141,6 +142,13 @@ class Operator:
         """
         raise NotImplementedError(f"{self.name} has no CPU implementation")
 
+    def extents(self) -> tuple[Extent, ...]:
+        """What is known of outputs before anything runs, where shapes of inputs do not tell it: sources and decoders.
+
+        Memory of a GPU is planned from it. For all others it follows from `run`, without data.
+        """
+        return ()
+
     def ready(self) -> bool:
         """For a `source`: whether :meth:`draw` could decide now; not so while it waits to be fed."""
         return True
@@ -263,4 +271,23 @@ class Draw:
     ticket: Any = None
 
 
-__all__ = ["Call", "Case", "Draw", "ErrorCase", "Operator", "PerSample", "Results"]
+@dataclass(frozen=True)
+class Extent:
+    """What is known of the largest sample of an output.
+
+    Attributes
+    ----------
+    shape
+        Its shape, with −1 for what is not known; `None` if not even the number of dimensions is.
+    dtype
+        Type of an element; `None` if it is not known.
+    layout
+        One letter for each dimension, or an empty string.
+    """
+
+    shape: tuple[int, ...] | None
+    dtype: DALIDataType | None
+    layout: str = ""
+
+
+__all__ = ["Call", "Case", "Draw", "ErrorCase", "Extent", "Operator", "PerSample", "Results"]

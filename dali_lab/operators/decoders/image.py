@@ -12,7 +12,8 @@ from dali_lab.batch.batch import Batch
 from dali_lab.codecs.headers import Headers, read_headers
 from dali_lab.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import ANY_DATA, BOOL, GRAY, RGB, UINT8, numpy_dtype
+from dali_lab.schema.operator import Extent
+from dali_lab.types import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 
 ENCODED = Input(
     "data", kind="encoded", layouts=None, doc="The bytes of one file for each sample, one-dimensional UINT8."
@@ -84,6 +85,11 @@ class ImageDecoder(Operator):
         return None
 
     needs_sizes = False
+
+    def extents(self) -> tuple[Extent, ...]:
+        channels = {RGB: 3, BGR: 3, YCbCr: 3, GRAY: 1}.get(self.value("output_type"), -1)
+        hints = (int(self.value(f"preallocate_{name}_hint") or -1) for name in ("height", "width"))
+        return (Extent((*hints, channels), self.value("dtype"), "HWC"),)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]

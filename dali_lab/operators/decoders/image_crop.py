@@ -13,6 +13,7 @@ from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_fil
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
 from dali_lab.schema import Call, Case, ErrorCase, register
 from dali_lab.schema.cases import PerSample
+from dali_lab.schema.operator import Extent
 
 
 @register
@@ -30,6 +31,14 @@ class ImageCrop(ImageDecoder):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_crop(values, connected)
+
+    def extents(self) -> tuple[Extent, ...]:
+        (whole,) = super().extents()
+        assert whole.shape is not None
+        both = self.values["crop"] or ()
+        sizes = [*both] if len(both) == 2 else [self.values["crop_h"], self.values["crop_w"]]
+        known = (round(size) if size else -1 for size in sizes)  # 0 takes the whole extent
+        return (Extent((*known, whole.shape[2]), whole.dtype, whole.layout),)
 
     def regions(self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]) -> npt.NDArray[np.int64]:
         windows, _ = within(call, crop_windows(call, sizes, "HW"), sizes)

@@ -14,7 +14,7 @@ from dali_lab.device.incoming import device_batch
 from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.executor.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
-from dali_lab.schema.operator import Draw
+from dali_lab.schema.operator import Draw, Extent
 from dali_lab.types import NO_TYPE, DALIDataType
 
 if TYPE_CHECKING:
@@ -156,6 +156,16 @@ class ExternalSource(Operator):
         self._kinds: dict[int, dict[str, Any]] = {}
         self._arrived = threading.Condition()
         self._closed = False
+
+    def extents(self) -> tuple[Extent, ...]:
+        return tuple(self._extent(index) for index in range(self.output_count(self.values)))
+
+    def _extent(self, index: int) -> Extent:
+        layout, dtype, ndim = (self._each(name, index) for name in ("layout", "dtype", "ndim"))
+        axes = len(layout) if layout else ndim
+        return Extent(
+            None if axes is None else (-1,) * int(axes), None if dtype in (None, NO_TYPE) else dtype, layout or ""
+        )
 
     @property
     def wants_workers(self) -> bool:

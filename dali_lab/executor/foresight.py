@@ -1,0 +1,172 @@
+"""What is known of results on a device before there is a batch, by running operators without data.
+
+An operator on a GPU decides on shapes from its arguments and from the shapes of its inputs. So a plan is walked some
+times with a launcher that computes nothing, and with different guesses for all that is not known yet: extents of
+pictures, types, values of connected arguments. Where all ways lead to the same shape and type, these are known
+beforehand; an operator that refuses a guess shows that it does not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.device.dry import DryLauncher
+from dali_lab.device.interface import Device
+from dali_lab.executor.plan import Plan, Step, bare, make_operator
+from dali_lab.executor.steps import run_step
+from dali_lab.graph.graph import Edge
+from dali_lab.schema.call import Call
+from dali_lab.schema.operator import Extent
+from dali_lab.types import FLOAT, UINT8, DALIDataType
+
+_SAMPLES = 2
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Shape and type of the largest sample of a result."""
+
+    shape: tuple[int, ...]
+    dtype: DALIDataType
+    layout: str
+
+    @classmethod
+    def of(cls, batch: Batch) -> Kind:
+        """The kind of a batch: its shape is the largest extent of each axis."""
+        return cls(tuple(batch.shapes.max(axis=0, initial=0).tolist()), batch.dtype, batch.layout)
+
+    def joined(self, other: Kind) -> Kind:
+        """The kind of which both are."""
+        if len(self.shape) != len(other.shape):
+            return other
+        return replace(other, shape=tuple(map(max, self.shape, other.shape)))
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What stands for the unknown: extents by the letter of their axis, the type of elements, and samples before."""
+
+    extents: Mapping[str, int]
+    extent: int
+    dtype: DALIDataType
+    drawn: int
+
+    def filled(self, known: Extent) -> Batch | None:
+        """A batch on the CPU, without memory, of what is known and this guess."""
+        if known.shape is None:
+            return None
+        letters = known.layout or " " * len(known.shape)
+        shape = [
+            extent if extent >= 0 else self.extents.get(letter, self.extent + 7 * axis)
+            for axis, (extent, letter) in enumerate(zip(known.shape, letters, strict=True))
+        ]
+        table = np.array([shape] * _SAMPLES, np.int64).reshape(_SAMPLES, len(shape))
+        dtype = self.dtype if known.dtype is None else known.dtype
+        return Batch(np.zeros(_SAMPLES, np.int64), table, dtype, known.layout)
+
+
+_LARGE = {"H": 1201, "W": 1607, "D": 41, "F": 9}
+_SMALL = {"H": 907, "W": 1151, "D": 33, "F": 5}
+_GUESSES = (
+    _Guess({**_LARGE, "C": 3}, 1009, UINT8, 0),
+    _Guess({**_SMALL, "C": 3}, 1213, UINT8, 1000),
+    _Guess({**_LARGE, "C": 1}, 1009, UINT8, 0),
+    _Guess({**_SMALL, "C": 3}, 1213, FLOAT, 1000),
+)
+"""The first two are what most data is; the others show what depends on the channels and on the type."""
+
+
+def foresee(plan: Plan, seen: Mapping[Edge, Kind]) -> dict[Edge, Kind]:
+    """Largest samples of results on the plan's device, as far as they are known.
+
+    Parameters
+    ----------
+    plan
+        With a device.
+    seen
+        Kinds of results that batches have shown; what follows from them is known as well.
+    """
+    if plan.device is None:
+        return {}
+    worlds = [_World(guess, seen, plan.device) for guess in _GUESSES]
+    for step in plan.steps():
+        for world in worlds:
+            world.make(step)
+    found = {}
+    for edge in worlds[0].device_edges & worlds[1].device_edges:
+        kinds = {Kind.of(world.batches[edge]) for world in worlds if edge in world.batches}
+        if len(kinds) == 1:
+            found[edge] = kinds.pop()
+    return found
+
+
+class _World:
+    """Results as they would be if a guess held.
+
+    Attributes
+    ----------
+    batches
+        By edge: batches without data, but for those of arguments, which are on the CPU.
+    device_edges
+        Those that are on the device.
+    """
+
+    def __init__(self, guess: _Guess, seen: Mapping[Edge, Kind], device: Device) -> None:
+        self.guess = guess
+        self.seen = seen
+        self.device = device
+        self.batches: dict[Edge, Batch] = {}
+        self.real: set[Edge] = set()
+        self.device_edges: set[Edge] = set()
+
+    def make(self, step: Step) -> None:
+        """Find out what a step would make; nothing where it cannot be told."""
+        results = self._declared(step) or self._run(step)
+        for output in range(step.outputs):
+            edge = Edge(step.node.id, output)
+            kind = self.seen.get(edge)
+            batch = results[output] if output < len(results) else None
+            if kind is not None:
+                batch = self.guess.filled(Extent(kind.shape, kind.dtype, kind.layout))
+            if batch is None:
+                continue
+            self.batches[edge] = batch
+            if step.gpu:
+                self.device_edges.add(edge)
+            elif batch.owners:
+                self.real.add(edge)
+
+    def _declared(self, step: Step) -> tuple[Batch | None, ...]:
+        return tuple(self.guess.filled(extent) for extent in step.operator.extents())
+
+    def _run(self, step: Step) -> tuple[Batch, ...]:
+        operator, node = step.operator, step.node
+        inputs, arguments = [bare(e) for e in node.inputs], {k: bare(e) for k, e in node.connections.items()}
+        # On the CPU only operators that are functions of their arguments, and have all of them.
+        pure = operator.on_gpu and not operator.source and operator.family != "python"
+        here = [*arguments.values(), *(e for k, e in enumerate(inputs) if not step.gpu or k in operator.cpu_inputs)]
+        if (
+            not (step.gpu or pure)
+            or any(e not in self.real for e in here)
+            or any(e not in self.batches for e in inputs)
+        ):
+            return ()
+        launcher = DryLauncher(self.device) if step.gpu else None
+        try:
+            fresh = replace(step, operator=make_operator(node))
+            given = [
+                self.batches[edge] if edge in here or launcher is None else launcher.upload(self.batches[edge])
+                for edge in inputs
+            ]
+            batches = {name: self.batches[edge] for name, edge in arguments.items()}
+            call = Call(
+                fresh.operator, 0, _SAMPLES, batch_size=_SAMPLES, drawn_before=self.guess.drawn, batches=batches
+            )
+            call.gpu = launcher
+            return run_step(fresh, call, given, check=False)
+        except Exception:  # a guess that the operator refuses, or a result that it would wait for: not known then
+            return ()
