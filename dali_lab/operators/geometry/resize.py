@@ -125,6 +125,11 @@ class Resize(Resizing):
         yield Case((samples.sequences()[0],), {"size": (25, 30), "save_attrs": True}, tolerance=1, reason=LEVEL)
         yield Case((pictures,), {"resize_x": 9.0, "roi_start": (15, 3), "roi_end": (5, 14)}, tolerance=1, reason=LEVEL)
         yield Case((samples.volumes(),), {"size": (9, 8, 7), "interp_type": INTERP_GAUSSIAN}, tolerance=1, reason=LEVEL)
+        # Sizes that lie about half-way between two whole ones.
+        halves = samples.pictures(((22, 55), (6, 27), (22, 11)))
+        for length in (3.0, 7.0, 13.0, 15.0):
+            yield Case((halves,), {"resize_y": length}, tolerance=1, reason=LEVEL)
+            yield Case((halves,), {"resize_shorter": length}, tolerance=1, reason=LEVEL)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -144,7 +144,7 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
         low = call.vectors("roi_start", axes).astype(np.float64)
         high = call.vectors("roi_end", axes).astype(np.float64)
         if operator.values.get("roi_relative"):
-            low, high = low * extents, high * extents
+            low, high = _float32(low * extents), _float32(high * extents)
     limit = operator.values.get("max_size")
     if limit is not None and len(limit) not in (1, axes):
         raise call.problem(f"takes 1 or {axes} values, got {len(limit)}", argument="max_size")
@@ -156,14 +156,16 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
 
 
 def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | None) -> Table:
-    """Sizes that were left out, and those that a mode changes; nothing is rounded yet.
+    """Sizes that were left out, and those that a mode changes; nothing is rounded to whole pixels yet.
 
     Signs are kept. A size that was left out has the sign of its region, so that it undoes a flip by the region.
+    Scales and sizes are rounded to float32 as in NVIDIA DALI, which decides where a size lies half-way.
     """
+    wanted, regions = _float32(wanted), _float32(regions)
     given = wanted != 0
     extents = np.abs(regions)
     with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(extents > 0, np.abs(wanted) / extents, 1.0)
+        scale = np.where(extents > 0, _float32(np.abs(wanted) / extents), 1.0)
     result = np.abs(wanted)
     count = given.sum(axis=1)
     if mode == "default":
@@ -188,8 +190,13 @@ def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | Non
         keeps = given & (scale == final[:, None])
         result = np.where(keeps, result, extents * final[:, None])
     # Where nothing is asked for, the size stays, whatever its limits.
-    result = np.where((count == 0)[:, None], extents, result)
+    result = _float32(np.where((count == 0)[:, None], extents, result))
     return np.where(np.where(given, wanted, regions) < 0, -result, result)
+
+
+def _float32(values: npt.NDArray[Any]) -> Table:
+    """The values rounded to float32, in float64."""
+    return values.astype(np.float32).astype(np.float64)
 
 
 def rounded(low: Table, high: Table, exact: Table, subpixel: bool) -> Resampling:
