@@ -24,7 +24,12 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     notebook = nbformat.read(path, as_version=4)
     nbclient.NotebookClient(
-        notebook, timeout=60, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook,
+        # Only a failure takes so long: a kernel that meets an operator for the first time compiles it.
+        timeout=300,
+        startup_timeout=180,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(tmp_path)}},
     ).execute()
 
 

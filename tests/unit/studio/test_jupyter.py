@@ -34,7 +34,7 @@ class Comm:
     def call(self, method: str, **params: Any) -> Json:
         self.take({"content": {"data": {"kind": "request", "id": "editor-1", "method": method, "params": params}}})
         while True:
-            message, _ = self.sent.get(timeout=30)
+            message, _ = self.sent.get(timeout=60)
             if message["kind"] == "response":
                 return message
 

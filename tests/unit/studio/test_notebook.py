@@ -55,7 +55,7 @@ class Page:
         return self.wait(lambda content: content.get("id") == identity)["result"]
 
     def wait(self, wanted: Any) -> dict:
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 60
         while time.monotonic() < ends:
             for content, _ in list(self.messages):
                 if wanted(content):

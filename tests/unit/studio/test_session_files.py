@@ -146,7 +146,7 @@ def test_problems_are_told_whenever_there_is_another_document(open_session: Open
 def test_unsaved_work_outlives_the_process(folder: Path, tmp_path: Path) -> None:
     """A process that is killed leaves its document to the next one."""
     program = f"""
-import os, sys, time
+import os, sys
 sys.path.insert(0, {os.getcwd()!r})
 from pathlib import Path
 from dali_lab.studio.files import Recovery
@@ -156,20 +156,19 @@ port = session.attach(lambda message, buffers: None)
 changes = {{"nodes": {{"mine": {{"op": "flip"}}}}}}
 edit = {{"kind": "request", "id": "a-1", "method": "edit", "params": {{"changes": changes}}}}
 session.receive(port, edit)
-time.sleep(20)
+sys.stdin.read()
 """
-    process = subprocess.Popen([sys.executable, "-c", program])
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
     try:
-        ends = time.monotonic() + 20
+        ends = time.monotonic() + 120
         while not list((tmp_path / "kept").glob("*.json")):
-            assert time.monotonic() < ends
+            assert time.monotonic() < ends and process.poll() is None
             time.sleep(0.05)
-        time.sleep(0.2)
         recovery = Recovery(tmp_path / "kept")
         assert recovery.take() is None, "the process is still alive"
     finally:
         process.kill()
-        process.wait()
+        process.communicate()
     found = recovery.take()
     assert found is not None
     assert list(found[0]["nodes"]) == ["mine"]
