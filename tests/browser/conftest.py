@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,13 @@ FLAGS = [
 ]
 IDLE = '[data-preview="idle"]:not([data-pending="true"])'
 """An editor without edits or previews under way."""
+PATIENCE = 60.0
+"""Seconds that a state may take to come where nothing else is said: only a failure takes so long."""
+STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
+"""An idle editor whose document is laid out, and whose view does not move."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what is here, and say why it cannot run where there is no browser."""
     here = Path(__file__).parent
@@ -91,14 +97,18 @@ class Tab:
 
     def ready(self) -> None:
         """Wait until the document is there and its pictures too."""
-        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
-        self.page.wait_for_selector("img[data-node]")
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]', timeout=60_000)
         # Kernels that this machine has never used are compiled first.
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=120_000)
+        self.page.wait_for_selector("img[data-node]", timeout=120_000)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=120_000)
 
     def idle(self) -> None:
         """Wait until every edit has arrived and no preview is at work."""
         self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=60_000)
+
+    def still(self) -> None:
+        """Wait until it is idle and the view has come to rest: what is seen now stays where it is."""
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=60_000)
 
     def node(self, name: str) -> Any:
         return self.page.locator(f'[data-node-id="{name}"]').first
@@ -129,19 +139,28 @@ class Tab:
 
     def wait_for_pixels(self, node: str, wanted: Callable[[list[int]], bool], sample: int = 0) -> list[int]:
         """Wait until a thumbnail is what is wanted."""
-        for _ in range(400):
+
+        def found() -> list[int]:
             pixels = self.pixels(node, sample)
-            if pixels and wanted(pixels):
-                return pixels
+            return pixels if pixels and wanted(pixels) else []
+
+        pixels: list[int] = self.wait(found, f"the pictures of '{node}' did not become what they should")
+        return pixels
+
+    def wait(self, wanted: Callable[[], Any], what: str) -> Any:
+        """Wait until `wanted` gives something, and answer with it; `what` says what is wrong otherwise."""
+        ends = time.monotonic() + PATIENCE
+        while not (found := wanted()):
+            assert time.monotonic() < ends, what
             self.page.wait_for_timeout(50)
-        raise AssertionError(f"the pictures of '{node}' did not become what they should")
+        return found
 
 
 @pytest.fixture
 def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
     """Opens tabs of the app; in the end none of them may have seen an error or another host."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     tabs: list[Tab] = []
 
     def make() -> Tab:

@@ -19,12 +19,7 @@ def edges(app: App) -> set[tuple[str, str]]:
 
 
 def steady(tab: Tab, wanted: Any, what: str) -> Any:
-    for _ in range(400):
-        found = wanted()
-        if found:
-            return found
-        tab.page.wait_for_timeout(50)
-    raise AssertionError(what)
+    return tab.wait(wanted, what)
 
 
 def on_canvas(tab: Tab) -> None:
@@ -34,7 +29,7 @@ def on_canvas(tab: Tab) -> None:
 
 def select(tab: Tab, *names: str) -> None:
     tab.page.locator('[data-command="fit"]').click()
-    tab.page.wait_for_timeout(250)
+    tab.still()
     for index, name in enumerate(names):
         tab.node(name).click(position={"x": 12, "y": 8}, modifiers=["Shift"] if index else [])
 
@@ -168,7 +163,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
 def test_links_by_mouse(tab: Tab, app: App) -> None:
     page = tab.page
     page.locator('[data-command="fit"]').click()
-    page.wait_for_timeout(300)
+    tab.still()
     # A link dropped on the canvas offers what fits: after a picture no decoder.
     start = port(tab, "decode", "out:0").bounding_box()
     page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
@@ -187,7 +182,7 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
 
     # An operator dropped on a link goes between.
     page.locator('[data-command="fit"]').click()
-    page.wait_for_timeout(300)
+    tab.still()
     page.get_by_test_id("palette-search").fill("hsv")
     entry = page.locator('[data-testid="palette-entry"][data-op="hsv"]').first
     link = page.locator('[data-testid="edge"][data-source="brightness_contrast:0"] path').first
@@ -203,7 +198,7 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
     # On hover a link tells what flows through it.
     tab.idle()
     page.locator('[data-command="fit"]').click()
-    page.wait_for_timeout(300)
+    tab.still()
     link = page.locator('[data-testid="edge"][data-source="decode:0"][data-target="resize:in:0"] path').first
     x, y = link.evaluate(
         """(path) => {
@@ -285,7 +280,7 @@ def test_boxes_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:
     app.session.replace({**document, "nodes": nodes})
     tab.page.wait_for_selector('img[data-node="flip"]')
     tab.page.locator('[data-command="fit"]').click()
-    tab.page.wait_for_timeout(300)
+    tab.still()
     tab.node("flip").click(position={"x": 12, "y": 8})
     shapes = tab.page.locator('[data-testid="tray"] [data-overlay="boxes"]').first
     shapes.wait_for()

@@ -80,9 +80,8 @@ def test_what_crosses_to_the_gpu_is_labelled_beside_the_nodes(tab: Tab, app: App
     app.session.replace({**document, "nodes": {**document["nodes"], **on_gpu}})
     label = page.locator(".link-transfer").first
     label.wait_for()
-    tab.idle()
     page.locator('[data-command="fit"]').click()
-    page.wait_for_timeout(300)
+    tab.still()
     shown = label.bounding_box()
     assert "GPU" in label.inner_text()
     for name in node_names(tab):
@@ -165,7 +164,12 @@ def test_axe_finds_nothing_serious_in_menus_and_the_gallery(tab: Tab) -> None:
         page.locator('[data-command="theme"]').click()
     page.locator('[data-command="gallery"]').click()
     page.locator(".gallery-side").wait_for()
-    page.wait_for_timeout(600)
+    page.locator('[data-testid="gallery-tile"] img').first.wait_for()
+    page.evaluate(
+        """() => Promise.allSettled(document.getAnimations()
+          .filter((each) => each.effect.getComputedTiming().iterations !== Infinity)
+          .map((each) => each.finished)).then(() => null)"""
+    )
     serious("gallery")
 
 
@@ -211,9 +215,8 @@ def test_groups_arguments_and_places_in_links_without_a_detour(tab: Tab, app: Ap
     entry = page.locator('[data-testid="palette-entry"][data-op="hsv"]').first
     entry.drag_to(page.locator(".react-flow__pane").first, target_position=middle(tab, edge), force=True)
     steady(tab, lambda: ("hsv", "resize") in edges(app), "not put into the link")
-    tab.idle()
     page.locator('[data-command="fit"]').click()
-    page.wait_for_timeout(300)
+    tab.still()
     row = [tab.node(name).bounding_box() for name in ("decode", "hsv", "resize", "rotate")]
     assert all(one["x"] + one["width"] < other["x"] for one, other in pairwise(row))
 
@@ -238,3 +241,28 @@ def middle(tab: Tab, edge: Any) -> dict[str, float]:
     )
     pane = tab.page.locator(".react-flow__pane").first.bounding_box()
     return {"x": x - pane["x"], "y": y - pane["y"]}
+
+
+HIDE_ON_THE_WAY = """async (editor) => {
+  const canvas = editor.querySelector('.canvas');
+  const press = (key) => canvas.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, composed: true }));
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  const hide = (hidden) => { editor.style.display = hidden ? 'none' : ''; };
+  const views = [];
+  const look = () => views.push(editor.querySelector('.react-flow__viewport').style.transform);
+  // Hidden before the key, before the first step, and on the way.
+  hide(true); await drawn(); press('+'); await drawn(); look(); hide(false); await drawn(); look();
+  press('+'); hide(true); await drawn(); look(); hide(false); await drawn(); look();
+  press('-'); await drawn(); hide(true); await drawn(); look(); hide(false); await drawn(); look();
+  hide(true); await drawn(); press('f'); await drawn(); look(); hide(false); await drawn(); look();
+  return views;
+}"""
+
+
+def test_a_canvas_that_is_hidden_goes_where_it_was_sent(tab: Tab) -> None:
+    # Hidden as by another tab of JupyterLab.
+    on_canvas(tab)
+    shown = tab.page.locator(".react-flow__viewport").first.evaluate("(element) => element.style.transform")
+    views = tab.page.get_by_test_id("dali-editor").evaluate(HIDE_ON_THE_WAY)
+    assert not [view for view in views if "NaN" in view]
+    assert views[1] != shown and views[-1] == shown

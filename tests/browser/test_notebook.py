@@ -59,11 +59,8 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
 
     # The saved notebook has a picture of the graph for where no kernel runs.
     tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
-    for _ in range(100):
-        saved = json.loads((lab.folder / "story.ipynb").read_text())
-        if saved["cells"][0]["outputs"]:
-            break
-        tab.page.wait_for_timeout(100)
+    story = lambda: json.loads((lab.folder / "story.ipynb").read_text())  # noqa: E731
+    saved = tab.wait(lambda: (found := story())["cells"][0]["outputs"] and found, "it was not saved")
     data = saved["cells"][0]["outputs"][0]["data"]
     assert "<svg" in "".join(data["image/svg+xml"])
     assert "application/vnd.jupyter.widget-view+json" in data

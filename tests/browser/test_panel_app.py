@@ -30,7 +30,7 @@ def close_up(tab: Tab, name: str) -> Any:
     tab.page.locator('[data-command="fit"]').click()
     tab.node(name).click(position={"x": 12, "y": 8})
     tab.page.keyboard.press("Shift+F")
-    tab.page.wait_for_timeout(300)
+    tab.still()
     return tab.node(name)
 
 
@@ -47,7 +47,7 @@ def add_from_palette(tab: Tab, op: str, x: float, y: float) -> str:
     canvas = tab.page.locator(".react-flow__pane").first
     box = canvas.bounding_box()
     entry.drag_to(canvas, target_position={"x": box["width"] * x, "y": box["height"] * y})
-    tab.page.wait_for_timeout(200)
+    tab.wait(lambda: set(node_names(tab)) - before, "the palette gives no node")
     search.fill("")
     (name,) = set(node_names(tab)) - before
     return name
@@ -92,7 +92,7 @@ def test_slider_moves_pixels_and_undo_brings_them_back(tab: Tab) -> None:
 def test_operator_from_the_palette_connected(tab: Tab, app: App) -> None:
     name = add_from_palette(tab, "flip", 0.5, 0.85)
     tab.page.locator('[data-command="fit"]').click()
-    tab.page.wait_for_timeout(300)
+    tab.still()
     drag(tab.page, port(tab, "decode", "out:0"), port(tab, name, "in:0"))
     tab.page.wait_for_selector(
         f'[data-testid="edge"][data-source="decode:0"][data-target="{name}:in:0"]', state="attached"
@@ -106,15 +106,15 @@ def test_operator_from_the_palette_connected(tab: Tab, app: App) -> None:
     assert app.session.store.document["nodes"][name]["inputs"] == ["decode"]
     tab.page.locator('[data-command="undo"]').click()
     tab.page.locator('[data-command="undo"]').click()
-    tab.page.wait_for_timeout(300)
-    assert name not in node_names(tab)
+    tab.wait(lambda: name not in node_names(tab), "undo did not take the node back")
+    tab.idle()
     assert name not in app.session.store.document["nodes"]
 
 
 def test_wrong_connection_is_refused_with_its_reason(tab: Tab, app: App) -> None:
     name = add_from_palette(tab, "flip", 0.5, 0.85)
     tab.page.locator('[data-command="fit"]').click()
-    tab.page.wait_for_timeout(300)
+    tab.still()
     drag(tab.page, port(tab, "reader", "out:0"), port(tab, name, "in:0"))
     alert = tab.page.locator('[role="alert"]').first
     alert.wait_for()
@@ -169,7 +169,7 @@ def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
 
 def test_reload_keeps_what_was_made(tab: Tab) -> None:
     name = add_from_palette(tab, "flip", 0.5, 0.85)
-    tab.page.wait_for_timeout(300)
+    tab.idle()
     tab.page.reload()
     tab.ready()
     assert name in node_names(tab)
@@ -196,6 +196,11 @@ def test_names_and_notes_with_markup_are_text(tab: Tab, app: App) -> None:
     nodes = {**document["nodes"], evil: {"op": "flip", "device": "cpu", "inputs": ["decode"]}}
     view = {**document["view"], "notes": [{"id": "n", "text": evil, "x": 0, "y": 500, "w": 200, "h": 80}]}
     app.session.replace({**document, "nodes": nodes, "view": view})
-    tab.page.wait_for_timeout(800)
+    tab.wait(lambda: evil in node_names(tab), "the node is not there")
+    tab.page.locator(".react-flow__node-note").first.wait_for()
+    tab.still()
+    # A picture that is none says so at once, and in turn: one that was there before has said it, too.
+    tab.page.evaluate(
+        "new Promise((done) => Object.assign(new Image(), { onerror: done, src: 'data:image/png,none' }))"
+    )
     assert tab.page.evaluate("window.hacked") is None
-    assert evil in node_names(tab)

@@ -88,6 +88,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const theme = useValue(editor.theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const pending = useValue(editor.sync.pending);
+  const settled = useValue(editor.settled);
   const connection = useValue(editor.connection.state, ({ status }) => status);
   const height = useValue(trayHeight);
   const empty = useValue(
@@ -173,6 +174,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         data-ready={ready}
         data-preview={previewing ? 'running' : 'idle'}
         data-pending={pending}
+        data-settled={settled}
         data-connection={connection}
         data-lm-suppress-shortcuts="true"
         data-jp-suppress-context-menu="true"

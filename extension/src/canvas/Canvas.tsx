@@ -30,7 +30,7 @@ import { NodeCard } from './NodeCard';
 import { groupMenu, nodeMenu, noteMenu, paneMenu, selectionMenu } from './menus';
 import { GroupNode, NoteNode } from './Notes';
 import { SubgraphCard } from './SubgraphCard';
-import { useCanvasPort } from './useCanvasPort';
+import { LEAST_ZOOM, MOST_ZOOM, useCanvasPort } from './useCanvasPort';
 import { useFarWatch } from './useFar';
 import { useKeptFocus } from './useKeptFocus';
 import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
@@ -84,7 +84,7 @@ export function Canvas() {
     [edges, dropLink],
   );
 
-  const touched = useCanvasPort(frame, pointer, sizeOf);
+  const { touched, take } = useCanvasPort(frame, pointer, sizeOf);
   useKeptFocus(frame, nodes);
 
   // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
@@ -96,6 +96,7 @@ export function Canvas() {
     const show = (): void => {
       fitted.current = opened;
       if (!touched.current) editor.canvas?.fit();
+      editor.shown();
     };
     const timer = setTimeout(show, 0);
     return () => clearTimeout(timer);
@@ -361,7 +362,7 @@ export function Canvas() {
         onEdgeMouseLeave={() => editor.hoveredLink.set(null)}
         onMoveStart={(event) => {
           editor.hoveredLink.set(null);
-          if (event) touched.current = true;
+          if (event) take();
         }}
         onDoubleClick={(event) => {
           if ((event.target as HTMLElement).classList.contains('react-flow__pane') && !readOnly) {
@@ -383,13 +384,13 @@ export function Canvas() {
         panActivationKeyCode="Space"
         disableKeyboardA11y
         zoomOnDoubleClick={false}
-        minZoom={0.05}
-        maxZoom={2.5}
+        minZoom={LEAST_ZOOM}
+        maxZoom={MOST_ZOOM}
         snapToGrid={false}
         onlyRenderVisibleElements={nodes.length >= VISIBLE_ONLY_FROM}
         proOptions={{ hideAttribution: true }}
         onInit={() => {
-          store.getState().setMinZoom(0.05);
+          store.getState().setMinZoom(LEAST_ZOOM);
         }}
       >
         <Background variant={BackgroundVariant.Dots} gap={24} size={1.25} />

@@ -1,34 +1,59 @@
 /** What the canvas does for the editor: fits, zooms, says where the pointer is, brings nodes into view. */
-import { useReactFlow } from '@xyflow/react';
-import { useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
+import { getNodesBounds, getViewportForBounds, useReactFlow } from '@xyflow/react';
+import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
 import type { Point } from '../core/commands';
 import { placeOf, type Size } from '../core/layout';
+import { Motion, zoomed } from '../core/motion';
 import { useEditor } from './context';
-import type { FlowNode } from './flow';
+import { flowNodes, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 
-/** Gives the editor its port; the answer says whether the person has moved the view since the document was opened. */
+export const LEAST_ZOOM = 0.05;
+export const MOST_ZOOM = 2.5;
+const MOVE_MS = 120;
+const ZOOM_MS = 80;
+
+export interface CanvasView {
+  /** The person has moved the view since the document was opened. */
+  touched: MutableRefObject<boolean>;
+  /** The person moves the view: it does not move by itself any more. */
+  take: () => void;
+}
+
+/** Gives the editor its port. */
 export function useCanvasPort(
   frame: RefObject<HTMLDivElement | null>,
   pointer: RefObject<Point | null>,
   sizeOf: (id: string) => Size,
-): MutableRefObject<boolean> {
+): CanvasView {
   const editor = useEditor();
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const touched = useRef(false);
+  const moving = useRef<Motion | null>(null);
   useEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const motion = new Motion({
+      size: () => ({ width: element.clientWidth, height: element.clientHeight }),
+      view: () => flow.getViewport(),
+      look: (view) => void flow.setViewport(view),
+      moving: (on) => void element.toggleAttribute('data-moving', on),
+      frame: (step) => requestAnimationFrame(step),
+      cancel: (step) => cancelAnimationFrame(step),
+    });
+    moving.current = motion;
+    const watch = new ResizeObserver(() => motion.resized());
+    watch.observe(element);
     editor.canvas = {
-      fit: (ids) => {
-        // A canvas that is hidden has no size, and nothing fits into that.
-        if (!frame.current?.clientWidth || !frame.current.clientHeight) return;
-        void flow.fitView({
-          padding: 0.06,
-          maxZoom: 1,
-          duration: 120,
-          ...(ids ? { nodes: ids.map((id) => ({ id })) } : {}),
-        });
-      },
-      zoom: (factor) => void flow.zoomTo(flow.getZoom() * factor, { duration: 80 }),
+      fit: (ids) =>
+        motion.to(({ width, height }) => {
+          // As the document is now: the canvas may not have drawn it yet.
+          const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
+          const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
+          if (shown.length === 0) return null;
+          return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, 1, 0.06);
+        }, MOVE_MS),
+      zoom: (factor) => motion.to((size, from) => zoomed(from, factor, size, LEAST_ZOOM, MOST_ZOOM), ZOOM_MS),
       centre: () => {
         const box = frame.current?.getBoundingClientRect();
         return box
@@ -47,10 +72,14 @@ export function useCanvasPort(
       focusNode: (id) => {
         const place = placeOf(editor.history.document, id);
         const size = sizeOf(id);
-        void flow.setCenter(place.x + size.width / 2, place.y + size.height / 2, {
-          zoom: Math.max(0.8, Math.min(1, flow.getZoom())),
-          duration: 120,
-        });
+        motion.to(({ width, height }, from) => {
+          const zoom = Math.max(0.8, Math.min(1, from.zoom));
+          return {
+            x: width / 2 - (place.x + size.width / 2) * zoom,
+            y: height / 2 - (place.y + size.height / 2) * zoom,
+            zoom,
+          };
+        }, MOVE_MS);
       },
       reveal: (id) => {
         const element = frame.current?.querySelector<HTMLElement>(
@@ -74,9 +103,16 @@ export function useCanvasPort(
       },
     };
     return () => {
+      watch.disconnect();
+      motion.stop();
+      moving.current = null;
       editor.canvas = null;
     };
   }, [editor, flow, frame, pointer, sizeOf]);
 
-  return touched;
+  const take = useCallback(() => {
+    touched.current = true;
+    moving.current?.stop();
+  }, []);
+  return { touched, take };
 }

@@ -351,7 +351,7 @@ export function arrange(editor: Editor): void {
   if (ids.length === 0) return;
   const positions = autoLayout(document, (id) => editor.canvas?.sizeOf(id) ?? NODE_SIZE, ids);
   editor.edit(t('Arrange'), (start) => commands.moveNodes(start, positions));
-  if (selected.length <= 1) setTimeout(() => editor.canvas?.fit(), 30);
+  if (selected.length <= 1) editor.canvas?.fit();
 }
 
 export function alignSelection(editor: Editor, how: Alignment): void {

@@ -88,6 +88,8 @@ export class Editor {
   readonly theme = new Observable<'light' | 'dark'>('light');
   /** Rises with every document that was opened: the canvas then shows it whole. */
   readonly opened = new Observable(0);
+  /** The document that was opened is laid out and shown whole: the view stays where it is now. */
+  readonly settled = new Observable(false);
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   readonly far = new Observable(false);
   /** What is being given a name: a node, or a group by its `groupKey`. */
@@ -270,8 +272,10 @@ export class Editor {
     this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
     const places = missingPositions(document, () => NODE_SIZE);
-    this.unsettled = { automatic: Object.keys(places).length > 0 };
-    if (this.unsettled.automatic) {
+    const empty = Object.keys(document.nodes).length === 0;
+    this.unsettled = empty ? null : { automatic: Object.keys(places).length > 0 };
+    this.settled.set(empty);
+    if (this.unsettled?.automatic) {
       // Positions that a file lacks are no change that anybody made: not a step, and sent with the first edit only.
       this.history.reset(moveNodes(document, places));
     }
@@ -281,6 +285,11 @@ export class Editor {
 
   /** Set while a document has just been opened: its nodes get their size only with the first pictures. */
   private unsettled: { automatic: boolean } | null = null;
+
+  /** The canvas shows the document that was opened as far as it knows the sizes. */
+  shown(): void {
+    if (!this.unsettled) this.settled.set(true);
+  }
 
   /** Waits until cards have stopped growing, as pictures come into them. */
   private settleWhenStill(before: string, tries = 0): void {
@@ -294,7 +303,10 @@ export class Editor {
   private settle(): void {
     const state = this.unsettled;
     this.unsettled = null;
-    if (!state || !this.canvas || this.history.state.get().steps.length > 0) return;
+    if (!state || !this.canvas || this.history.state.get().steps.length > 0) {
+      this.shown();
+      return;
+    }
     if (state.automatic) {
       const canvas = this.canvas;
       const places = autoLayout(this.history.document, (id) => canvas.sizeOf(id));
