@@ -8,8 +8,8 @@ import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import { UUID, type JSONObject } from '@lumino/coreutils';
 import type { Bytes } from './editor';
 
-/** How long the kernel may take to make a shell. */
-const SHELL_MS = 3000;
+/** How long the kernel may take to make a shell; without one, messages wait for the cell that runs. */
+const SHELL_MS = 15_000;
 
 type Outgoing = 'comm_open' | 'comm_msg' | 'comm_close';
 
@@ -98,12 +98,12 @@ export class KernelComm {
 
 async function makeShell(kernel: Kernel.IKernelConnection): Promise<string | null> {
   if (!kernel.supportsSubshells) return null;
-  const made = kernel.requestCreateSubshell({}).done.then(
-    ({ content }) => content.subshell_id,
-    () => null,
-  );
-  const patience = new Promise<null>((resolve) => setTimeout(() => resolve(null), SHELL_MS));
-  return Promise.race([made, patience]);
+  return new Promise((resolve) => {
+    setTimeout(() => resolve(null), SHELL_MS);
+    const future = kernel.requestCreateSubshell({});
+    future.onReply = ({ content }) => resolve(content.subshell_id);
+    future.done.catch(() => resolve(null));
+  });
 }
 
 function deleteShell(kernel: Kernel.IKernelConnection, shell: string | null): void {

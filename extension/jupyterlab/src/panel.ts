@@ -102,6 +102,7 @@ export class GraphPanel extends Widget {
   /** The document is about to be closed: what was drawn last is written, and a shared kernel is left alone. */
   leave(): void {
     this.write();
+    this.transport?.leave();
     const { sessionContext } = this.context;
     const { session } = sessionContext;
     if (!session?.kernel) return;

@@ -1,8 +1,9 @@
 /** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel } from '@jupyterlab/services';
+import type { Kernel, KernelMessage, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
+import { answered } from './answered';
 import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
 
@@ -53,6 +54,7 @@ export class KernelTransport implements Transport {
   private kernelName: string | null = null;
   private away: ReturnType<typeof setTimeout> | null = null;
   private startingAgain = false;
+  private leaving = false;
   private disposed = false;
 
   constructor(
@@ -109,10 +111,16 @@ export class KernelTransport implements Transport {
     };
   }
 
+  /** The document is about to be closed: a kernel that is being started for it is not waited for, and ends. */
+  leave(): void {
+    this.leaving = true;
+    if (this.startingAgain) this.context.shutdown().catch(() => undefined);
+  }
+
   dispose(): void {
     if (this.disposed) return;
     this.disposed = true;
-    if (this.away !== null) clearTimeout(this.away);
+    this.hold();
     this.attempt += 1;
     this.context.kernelChanged.disconnect(this.onKernel, this);
     this.context.statusChanged.disconnect(this.onStatusChange, this);
@@ -128,6 +136,7 @@ export class KernelTransport implements Transport {
     this.drop(true);
     const attempt = ++this.attempt;
     if (!kernel || this.disposed) return;
+    this.hold();
     this.lost = null;
     this.kernelName = kernel.name;
     this.set({ status: 'connecting' });
@@ -158,10 +167,12 @@ export class KernelTransport implements Transport {
     if (await comm.open(start)) this.set({ status: 'connected' });
   }
 
-  private onKernel(): void {
+  private onKernel(_: unknown, { oldValue }: Session.ISessionConnection.IKernelChangedArgs): void {
     if (this.context.session?.kernel) void this.connect();
-    else if (this.lost === 'server') void this.startAgain();
-    else {
+    else if (this.lost === 'server') {
+      // Where none has gone, one is being started already.
+      if (oldValue) void this.startAgain();
+    } else {
       this.drop(false);
       this.noKernel();
     }
@@ -174,7 +185,8 @@ export class KernelTransport implements Transport {
   private async startAgain(): Promise<void> {
     if (this.startingAgain) return;
     this.startingAgain = true;
-    const waits = (): boolean => this.lost === 'server' && !this.disposed && !this.context.session?.kernel;
+    const waits = (): boolean =>
+      this.lost === 'server' && !this.leaving && !this.disposed && !this.context.session?.kernel;
     try {
       while (waits()) {
         await this.context.changeKernel({ name: this.kernelName ?? 'python3' }).catch(() => undefined);
@@ -196,7 +208,10 @@ export class KernelTransport implements Transport {
               died: true,
             },
       );
-    } else if ((status === 'dead' || status === 'terminating') && this.lost !== 'server') {
+    } else if (status === 'dead' && this.lost === 'server') {
+      // The server is back, without this kernel: its list of sessions says so, and the session ends.
+      this.context.sessionManager.refreshRunning().catch(() => undefined);
+    } else if (status === 'dead' || status === 'terminating') {
       this.lose({
         status: 'disconnected',
         detail: this.trans.__('The kernel died. The graph is kept.'),
@@ -208,20 +223,39 @@ export class KernelTransport implements Transport {
   }
 
   private onConnection(_: unknown, status: Kernel.ConnectionStatus): void {
-    if (this.away !== null) clearTimeout(this.away);
-    this.away = null;
+    this.hold();
     if (status === 'connected') {
       if (this.lost) void this.connect();
     } else if (!this.lost) {
       // A short break is no news; during a longer one the canvas says so and keeps what is drawn.
-      const wait = status === 'disconnected' ? 0 : AWAY_MS;
-      this.away = setTimeout(() => {
-        const detail = this.trans.__(
-          'The server cannot be reached. The graph is kept, and sent when it is back.',
-        );
-        this.lose({ status: 'disconnected', detail }, 'server');
-      }, wait);
+      this.away = setTimeout(() => this.loseServer(), status === 'disconnected' ? 0 : AWAY_MS);
+    } else if (status === 'disconnected') {
+      this.away = setTimeout(() => this.reach(), RETRY_MS);
     }
+  }
+
+  /** Stops waiting for what follows from a broken connection. */
+  private hold(): void {
+    if (this.away !== null) clearTimeout(this.away);
+    this.away = null;
+  }
+
+  private loseServer(): void {
+    const kernel = this.context.session?.kernel;
+    // A connection also ends with its kernel or its session: the server is still there then.
+    if (!kernel || kernel.isDisposed || kernel.connectionStatus === 'connected') return;
+    const detail = this.trans.__(
+      'The server cannot be reached. The graph is kept, and sent when it is back.',
+    );
+    this.lose({ status: 'disconnected', detail }, 'server');
+    this.reach();
+  }
+
+  /** Connects again where JupyterLab has given up. */
+  private reach(): void {
+    const kernel = this.context.session?.kernel;
+    if (this.lost !== 'server' || !kernel || kernel.isDisposed) return;
+    if (kernel.connectionStatus === 'disconnected') kernel.reconnect().catch(() => undefined);
   }
 
   private get hasPython(): boolean {
@@ -240,6 +274,7 @@ export class KernelTransport implements Transport {
   }
 
   private lose(state: State, what: 'kernel' | 'server' = 'kernel'): void {
+    this.hold();
     this.drop(false);
     this.attempt += 1;
     this.lost = what;
@@ -263,16 +298,31 @@ export class KernelTransport implements Transport {
   }
 }
 
-/** Imports the kernel's side; a sentence when that cannot be. */
+/** What the kernel says of itself; rejects when it goes before that. */
+function known(kernel: Kernel.IKernelConnection): Promise<KernelMessage.IInfoReply> {
+  // JupyterLab asks when it has connected, and once.
+  let first = true;
+  return answered(async () => {
+    if (kernel.isDisposed) throw new Error('The kernel is gone.');
+    if (!first) kernel.requestKernelInfo().catch(() => undefined);
+    first = false;
+    return kernel.info;
+  });
+}
+
+/**
+ * Imports the kernel's side; a sentence when that cannot be.
+ *
+ * An answer counts when all of its messages have come: what the session says then arrives, too.
+ */
 async function prepare(kernel: Kernel.IKernelConnection, trans: TranslationBundle): Promise<string | null> {
-  const { language_info: language } = await kernel.info.catch(() => ({ language_info: { name: '' } }));
+  const { language_info: language } = await known(kernel).catch(() => ({ language_info: { name: '' } }));
   if (language.name !== 'python')
     return language.name
       ? trans.__('Pipelines run in a Python kernel; this one is for %1.', language.name)
       : trans.__('The kernel did not answer.');
-  const reply = await kernel
-    .requestExecute({ code: IMPORT, silent: true, store_history: false, stop_on_error: false })
-    .done.catch(() => null);
+  const load = { code: IMPORT, silent: true, store_history: false, stop_on_error: false };
+  const reply = await answered(() => kernel.requestExecute(load).done).catch(() => null);
   if (!reply) return trans.__('The kernel did not answer.');
   const { content } = reply;
   if (content.status === 'ok') return null;
