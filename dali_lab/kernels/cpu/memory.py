@@ -57,25 +57,35 @@ _choose_cache_folder()
 
 import numba  # noqa: E402  (the cache folder must be known before Numba is imported)
 import numpy as np  # noqa: E402
-from numba import carray  # type: ignore[attr-defined]  # noqa: E402
 from numba import types as nb_types  # noqa: E402
+from numba.core import cgutils  # noqa: E402
 from numba.extending import intrinsic, overload  # noqa: E402
+from numba.np import linalg  # noqa: E402
 
 
-@intrinsic
-def _address_to_pointer(typingctx: Any, address: Any, like: Any) -> Any:
-    """Turn an ``int64`` address into a typed pointer; `like` is an array whose dtype is wanted."""
-    pointer = nb_types.CPointer(like.dtype)  # type: ignore[no-untyped-call]
-    signature = pointer(nb_types.int64, like)
+def _import_arrays_without_scipy() -> Any:
+    """Numba's part for arrays, which imports SciPy's linear algebra to see whether it is there: 0.2 s of each start.
 
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.inttoptr(args[0], context.get_value_type(sig.return_type))
+    What needs it looks again when it is compiled.
+    """
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath, arrayobj  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+    return arrayobj
 
-    return signature, codegen
+
+_arrayobj = _import_arrays_without_scipy()
+_emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
+# Entries for callers that are not there: they would be compiled with each function.
+_INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True, "cache": True}
 
 
-@numba.njit(inline="always")
-def array_at(address: int, shape: Any, like: Any) -> Any:
+@_emitted
+def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     """A C-contiguous array over memory that somebody else owns.
 
     Parameters
@@ -87,17 +97,39 @@ def array_at(address: int, shape: Any, like: Any) -> Any:
     like
         Any array of the wanted dtype (an empty one will do); it selects the compiled variant.
     """
-    return carray(_address_to_pointer(address, like), shape)  # type: ignore[call-arg]
+    kind = nb_types.Array(like.dtype, len(shape), "C")
+    signature = kind(address, shape, like)
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        index = context.get_value_type(nb_types.intp)
+        parts: Any = cgutils.unpack_tuple(builder, args[1])  # type: ignore[no-untyped-call]
+        sizes = [context.cast(builder, size, of, nb_types.intp) for size, of in zip(parts, sig.args[1], strict=True)]
+        item_size = index(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+        strides = [item_size]
+        for size in reversed(sizes[1:]):
+            strides.insert(0, builder.mul(size, strides[0]))
+        made = _arrayobj.make_array(kind)(context, builder)
+        _arrayobj.populate_array(
+            made,
+            data=builder.inttoptr(args[0], made.data.type),
+            shape=sizes,
+            strides=strides,
+            itemsize=item_size,
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    return signature, codegen
 
 
 def part(function: F) -> F:
     """Compile `function` as a part of kernels, callable from them."""
-    return cast(F, numba.njit(error_model="numpy")(function))
+    return cast(F, numba.njit(**_INNER)(function))
 
 
 def inner_part(function: F) -> F:
     """Like :func:`part`, for what runs for every element: always inlined, so that arrays are not passed again."""
-    return cast(F, numba.njit(error_model="numpy", forceinline=True)(function))
+    return cast(F, numba.njit(forceinline=True, **_INNER)(function))
 
 
 def variants(stub: Callable[..., Any]) -> Callable[[F], F]:
@@ -111,13 +143,13 @@ def kernel(function: F) -> F:
     Fast-math stays off so that a result never depends on how the loop was vectorised; kernels that may
     reorder sums say so with :func:`fast_kernel`.
     """
-    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy")(function))
+    return cast(F, numba.njit(**_OUTER)(function))
 
 
 def fast_kernel(function: F) -> F:
     """Like :func:`kernel`, with sums that may be reordered and multiplies that may be contracted."""
     fast = {"reassoc", "contract", "nsz", "arcp"}
-    return cast(F, numba.njit(nogil=True, cache=True, error_model="numpy", fastmath=fast)(function))
+    return cast(F, numba.njit(fastmath=fast, **_OUTER)(function))
 
 
 def like(dtype: Any) -> np.ndarray[Any, Any]:
