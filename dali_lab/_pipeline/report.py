@@ -220,10 +220,10 @@ class PipelineReport:
         -------
         dict
             By node: ``seconds`` (summed over threads) and ``samples``; for nodes that run on a GPU ``gpu_seconds``
-            (from events, of what has run by now) and ``gpu_memory`` (bytes of the largest batch); with
-            `enable_memory_stats` also ``real_memory_size`` and ``reserved_memory_size`` (bytes of the largest batch,
-            one entry for each output) and ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the
-            largest sample).
+            (from events, of what has run by now), ``gpu_memory`` (bytes of the largest batch) and ``gpu_launches``
+            (kernels launched for the last batch); with `enable_memory_stats` also ``real_memory_size`` and
+            ``reserved_memory_size`` (bytes of the largest batch, one entry for each output) and
+            ``max_real_memory_size`` and ``max_reserved_memory_size`` (bytes of the largest sample).
         """
         engine = self._built().engine
         table: dict[str, dict[str, Any]] = {}
@@ -233,7 +233,11 @@ class PipelineReport:
             if step.gpu:
                 engine.collect_device_times()
                 sizes = [size for edge, (size, _) in engine.device_memory.sizes.items() if edge.node == name]
-                table[name].update(gpu_seconds=engine.device_seconds.get(name, 0.0), gpu_memory=sum(sizes))
+                table[name].update(
+                    gpu_seconds=engine.device_seconds.get(name, 0.0),
+                    gpu_memory=sum(sizes),
+                    gpu_launches=engine.device_launches.get(name, 0),
+                )
             if engine.memory is None:
                 continue
             pairs = [size for edge, size in sorted(engine.memory.items()) if edge.node == name]
@@ -250,8 +254,8 @@ class PipelineReport:
         dict or None
             Bytes: ``in_use`` by batches, ``held`` for them, ``peak`` in use, ``free`` and ``total`` of the device; and
             ``table``, a text with the size of each result, whether it was seen or follows from what operators declare,
-            and how long it is kept; and ``transfers``, for each result
-            that is copied between CPU and GPU ``(result, "gpu" or "cpu", bytes of the largest batch)``.
+            and how long it is kept; and ``transfers``, for each result that is copied between CPU and GPU
+            ``(result, "gpu" or "cpu", bytes of the largest batch)``.
         """
         engine = self._built().engine
         if engine.device is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -40,6 +41,8 @@ class Launcher:
     ----------
     launches, uploads
         How many there were, for statistics and tests.
+    launched
+        Launches under each name (see :meth:`time`).
     culprit
         The name under which work was put together (see :meth:`time`) that could not be started.
     """
@@ -49,6 +52,7 @@ class Launcher:
         self.device: Device = stream.device
         self.launches = 0
         self.uploads = 0
+        self.launched: Counter[str] = Counter()
         self.culprit = ""
         self._name = ""
         self._work: list[tuple[str, Callable[[], None]]] = []
@@ -124,6 +128,7 @@ class Launcher:
         blocks = (min(_MOST_BLOCKS, -(-most // _THREADS)), min(_MOST_ROWS, len(table)))
         self.then(lambda: self.stream.launch(variant, blocks, _THREADS, address, param))
         self.launches += 1
+        self.launched[self._name] += 1
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
         """Copy within the device."""

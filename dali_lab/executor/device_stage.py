@@ -86,6 +86,7 @@ class _DeviceStage:
         except Exception as error:
             raise _Failed(self._culprit(), error) from error
         self.engine.collect_device_times()
+        self.engine.device_launches.update(self.gpu.launched)
         for edge in self.stage.exports:
             if edge in self.local:
                 self.run.parts[edge][0] = self.local[edge]

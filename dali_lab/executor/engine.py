@@ -87,6 +87,7 @@ class Engine:
         self.device_memory = MemoryPlan(plan, batch_size if pool is None else 0)
         self.device_memory.reserve()
         self.device_seconds: dict[str, float] = defaultdict(float)
+        self.device_launches: dict[str, int] = {}
         self.transfers: dict[tuple[Edge, str], int] = {}
         self.device_times: deque[tuple[str, Event, Event]] = deque()
         self._own_pool = pool is None
