@@ -48,7 +48,7 @@ def check(build: Build, *inputs: tuple[Sequence[np.ndarray], str], tolerance: fl
     compare(evaluate(dali_lab, build, inputs), evaluate(dali, build, inputs), Case(tolerance=tolerance))
 
 
-def check_fails(build: Build, *inputs: tuple[Sequence[np.ndarray], str], words: str = "") -> None:
+def check_fails(build: Build, *inputs: tuple[Sequence[np.ndarray], str], words: str) -> None:
     with pytest.raises(Exception):  # noqa: B017  (NVIDIA DALI's kinds differ; what matters is that it fails)
         evaluate(dali, build, inputs)
     with pytest.raises((dali_lab.DaliLabError, TypeError, ValueError), match=words):
@@ -327,9 +327,9 @@ def test_what_fails() -> None:
     check_fails(lambda e, a: a + 2**40, whole, words="1099511627776 does not fit")
     check_fails(lambda e, a: a + e.types.Constant(300).uint8(), whole, words="300 does not fit")
     check_fails(lambda e, a: a == None, whole, words="NoneType")  # noqa: E711
-    check_fails(lambda e, a: a + "x", whole)
-    check_fails(lambda e, a: a + (a, a), whole)  # noqa: RUF005
-    check_fails(lambda e, a: e.math.max(1, 2), whole)
+    check_fails(lambda e, a: a + "x", whole, words="'str'")
+    check_fails(lambda e, a: a + (a, a), whole, words="'tuple'")  # noqa: RUF005
+    check_fails(lambda e, a: e.math.max(1, 2), whole, words="got 0")
 
 
 TABLE = ([np.arange(24, dtype=np.int32).reshape(4, 6), np.arange(24, dtype=np.int32).reshape(6, 4)], "HW")
@@ -399,9 +399,9 @@ def test_indexing_that_fails() -> None:
     check_fails(lambda e, a: a[::0], TABLE, words="step")
     check_fails(lambda e, a: a[:, e.newaxis, :, :], TABLE, words="3 indices")
     check_fails(lambda e, a: a[e.newaxis("C"), :, e.newaxis], TABLE, words="new axes")
-    check_fails(lambda e, a: a[1.5], TABLE)
-    check_fails(lambda e, a: a["x"], TABLE)
-    check_fails(lambda e, a: a[[1, 2]], TABLE)
+    check_fails(lambda e, a: a[1.5], TABLE, words="not float")
+    check_fails(lambda e, a: a["x"], TABLE, words="not str")
+    check_fails(lambda e, a: a[[1, 2]], TABLE, words="not list")
     check_fails(lambda e, a, b: a[b], TABLE, ([np.array([1], np.int32)] * 2, ""), words="scalar")
     check_fails(lambda e, a, b: a[b], TABLE, ([np.array(1, np.float32)] * 2, ""), words="integer")
     with pytest.raises(NotImplementedError):
