@@ -267,16 +267,15 @@ def _png(view: Any) -> ImageInfo:
     if view[25] not in _PNG_CHANNELS or bits not in (1, 2, 4, 8, 16):
         raise CodecError(f"bad PNG header: colour type {view[25]} with {bits} bits")
     channels, color = _PNG_CHANNELS[view[25]]
-    orientation = 1
+    orientation, kind = 1, b""
     at, size = 33, len(view)
-    while at + 12 <= size:
+    while at + 8 <= size and kind != b"IEND":
         length, kind = _be32(view, at), bytes(view[at + 4 : at + 8])
-        if kind == b"eXIf":
+        if kind == b"eXIf" and orientation == 1:
             orientation = exif_orientation(view[at + 8 : at + 8 + length])
-            break
-        if kind == b"IEND":
-            break
         at += 12 + length
+    if kind != b"IEND":
+        raise CodecError("truncated PNG: it ends before its last chunk")
     return ImageInfo(height, width, channels, "uint16" if bits == 16 else "uint8", "png", orientation, bits, color)
 
 
@@ -299,6 +298,16 @@ def _bmp(view: Any) -> ImageInfo:
         gray = table[0::entry] == table[1::entry] == table[2::entry]
         channels, color = (1, "gray") if gray else (3, "palette")
     return ImageInfo(height, width, channels, "uint8", "bmp", 1, 8, color)
+
+
+def bmp_length(data: Buffer, info: ImageInfo) -> int:
+    """Bytes that a BMP with this header must have for all its rows; 0 where they are compressed."""
+    view = memoryview(data).cast("B")
+    header = _le32(view, 14)
+    if header >= 40 and _le32(view, 30) not in (0, 3):
+        return 0
+    row = (info.width * _le16(view, 24 if header == 12 else 28) + 31) // 32 * 4
+    return _le32(view, 10) + row * info.height
 
 
 def _signed(value: int) -> int:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain_jpeg, pnm, turbojpeg
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
-from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek, peek_shapes, title
+from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, bmp_length, peek, peek_shapes, title
 
 Array = npt.NDArray[Any]
 Region = tuple[int, int, int, int]
@@ -101,6 +101,9 @@ def decode(
                 raise info
             _refuse_bombs(info, limit)
             region = None if regions is None else _checked(regions[index], info, adjust_orientation)
+            # Of pictures in colour nvImageCodec finds it out by itself.
+            if info.format == "bmp" and info.color == "gray" and len(data) < bmp_length(data, info):
+                raise CodecError(f"truncated BMP: {len(data)} of {bmp_length(data, info)} bytes")
             if info.format in _BATCHED:
                 array = None
                 small = info.height * info.width <= _SMALL
@@ -209,6 +212,8 @@ def _decode_stored(
     """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
     if info.format == "pnm":
         array = pnm.decode(data, info)
+    elif info.format == "png" and b"IEND" in bytes(data[-7:]):
+        raise CodecError("truncated PNG: its last chunk is cut off")
     elif imagecodecs_backend.available():
         array = imagecodecs_backend.decode(data, info, out)
     else:

@@ -9,13 +9,13 @@ import sys
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image
+from dali_lab.codecs import image, opencv
 from tests.unit.codecs import pictures
 
 FUZZ = """
 import zlib, struct, sys
 import numpy as np
-from dali_lab.codecs import image
+from dali_lab.codecs import image, opencv
 from tests.unit.codecs import pictures
 
 def mended(data):
@@ -67,6 +67,20 @@ def test_mutated_files() -> None:
     assert failed > 100
 
 
+def test_ends_that_are_missing() -> None:
+    png, bmp = pictures.all_files()["png rgb"], opencv.module().imencode(".bmp", pictures.rgb()[..., 0])[1].tobytes()
+    for data, missing, reason in (
+        (png, 1, "truncated PNG: its last chunk is cut off"),
+        (png, 4, "truncated PNG: its last chunk is cut off"),
+        (png, 5, "truncated PNG: it ends before its last chunk"),
+        (png, 12, "truncated PNG: it ends before its last chunk"),
+        (bmp, 1, f"truncated BMP: {len(bmp) - 1} of {len(bmp)} bytes"),
+        (bmp, 999, f"truncated BMP: {len(bmp) - 999} of {len(bmp)} bytes"),
+    ):
+        assert image.decode([data[:-missing]])[1] == [(0, reason)]
+        assert not image.decode([data])[1]
+
+
 def test_failures_leave_the_others() -> None:
     good = pictures.all_files()["jpeg 420"]
     other = pictures.all_files()["png rgb"]
@@ -83,7 +97,8 @@ def test_failures_leave_the_others() -> None:
 
 def test_bombs_are_refused() -> None:
     header = struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)
-    bomb = b"\x89PNG\r\n\x1a\n" + pictures.chunk(b"IHDR", header) + pictures.chunk(b"IDAT", b"")
+    chunks = ((b"IHDR", header), (b"IDAT", b""), (b"IEND", b""))
+    bomb = b"\x89PNG\r\n\x1a\n" + b"".join(pictures.chunk(*chunk) for chunk in chunks)
     with pytest.raises(image.CodecError, match="more than the limit"):
         image.decode_one(bomb)
     small = pictures.jpegs()["jpeg 420"]
