@@ -283,6 +283,68 @@ def test_kernel_of_a_notebook_is_shared_and_left_running(shown: Document) -> Non
     shown.find('img[data-node="slow"]').first.wait_for()
 
 
+def test_a_session_that_ends_is_no_lost_server(shown: Document) -> None:
+    session = "widget.context.sessionContext.session"
+    shown.open("ended.dali.json", small_text(), alone=True)
+    # As from the list of what is running, or by another program.
+    shown.ask(f"(widget) => window.jupyterapp.serviceManager.sessions.shutdown({session}.id)")
+    shown.bar("kernel").filter(has_text="No kernel is chosen").wait_for()
+    shown.page.evaluate("new Promise((done) => setTimeout(done))")
+    assert "No kernel is chosen" in shown.bar("kernel").inner_text()
+    started: list[str] = []
+    shown.page.on("request", lambda request: request.method == "POST" and started.append(request.url))
+    shown.ask("(widget) => widget.context.sessionContext.shutdown()")
+    shown.page.evaluate("new Promise((done) => setTimeout(done))")
+    assert not [url for url in started if "/api/sessions" in url], "nobody has asked for another kernel"
+    shown.ask("(widget) => widget.context.sessionContext.changeKernel({ name: 'python3' }).then(() => null)")
+    shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
+
+
+def test_a_document_closed_at_once_leaves_the_shared_kernel(shown: Document) -> None:
+    arrived: list[Any] = []
+
+    def late(route: Any) -> None:
+        if route.request.method == "POST" and not arrived:
+            arrived.append(route)
+        else:
+            route.continue_()
+
+    shown.page.route("**/api/sessions*", late)
+    shown.open("hasty.dali.json", small_text(), ready=False)
+    shown.wait(lambda: arrived, "no session is started")
+    shown.ask("(widget) => { widget.context.model.dirty = false; widget.close(); }")
+    with shown.page.expect_response("**/api/sessions*"):
+        arrived[0].continue_()
+    shown.open("patient.dali.json", small_text())
+    assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == shown.kernel
+
+
+def test_answers_that_are_lost_are_asked_for_again(lab: Lab, browser: Any) -> None:
+    # A kernel that is busy while somebody connects says things before that one listens.
+    context = browser.new_context(viewport={"width": 1200, "height": 800})
+    context.set_default_timeout(60_000)
+    lost: list[bytes] = []
+
+    def lossy(socket: Any) -> None:
+        server = socket.connect_to_server()
+
+        def arrived(message: str | bytes) -> None:
+            data = message.encode() if isinstance(message, str) else message
+            if len(lost) < 3 and b'"execution_state": "idle"' in data:
+                lost.append(data)
+            else:
+                socket.send(message)
+
+        server.on_message(arrived)
+
+    context.route_web_socket("**/api/kernels/*/channels*", lossy)
+    (lab.folder / "lossy.dali.json").write_text(small_text())
+    tab = lab.open(context, "lossy.dali.json", workspace="lossy")
+    tab.page.locator(READY).wait_for()
+    assert len(lost) == 3
+    context.close()
+
+
 def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
     shown.open("bare.dali.json", small_text(), alone=True)
     change = "(widget, name) => widget.context.sessionContext.changeKernel({ name }).then(() => null)"
