@@ -28,7 +28,7 @@ def color_chain(graph: Graph) -> Graph:
 
 def _is_linear(node: Node) -> bool:
     """Whether UINT8 pixels of three channels become such pixels by a matrix and an offset for each sample."""
-    if node.op not in _LINEAR or node.device != "cpu" or node.arguments.get("dtype", UINT8) != UINT8:
+    if node.op not in _LINEAR or node.arguments.get("dtype", UINT8) != UINT8:
         return False
     if node.op == "color_space_conversion":
         spaces = [node.arguments.get(name) for name in ("image_type", "output_type")]

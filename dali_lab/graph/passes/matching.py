@@ -34,7 +34,8 @@ def replaced_pair(graph: Graph, first: str, second: str, merged: Node) -> Graph:
 def merged_chains(graph: Graph, fused: str, belongs: Callable[[Node], bool]) -> Graph:
     """The graph with nodes that belong together and follow each other alone replaced by one of the operator `fused`.
 
-    It has the name of the last one, the inputs of the first one, and the argument ``parts`` (:func:`described`).
+    They are placed on one device. It has the name of the last one, the inputs of the first one, and the argument
+    ``parts`` (:func:`described`).
     """
     for name in list(graph.nodes):
         first = graph.nodes.get(name)
@@ -42,6 +43,8 @@ def merged_chains(graph: Graph, fused: str, belongs: Callable[[Node], bool]) -> 
             continue
         nodes = [first]
         while (user := only_consumer(graph, nodes[-1].id)) is not None and belongs(user):
+            if user.device != first.device:
+                break
             nodes.append(user)
         if len(nodes) == 1:
             continue

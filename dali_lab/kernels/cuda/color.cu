@@ -28,6 +28,39 @@ template <class In, class Out> __device__ void linear_rgb(const LinearRgbSample*
     }
 }
 
+// Colour operators in a row, each with the rounding of a level that it would store.
+__device__ void chain(const ChainSample* table, const ChainParam& param) {
+    FOR_SAMPLES(s) {
+        const ChainSample& sample = table[s];
+        const u8* data = (const u8*)sample.data;
+        u8* out = (u8*)sample.out;
+        const int* kinds = (const int*)param.kinds;
+        FOR_ELEMENTS(i, sample.pixels) {
+            u8 red = data[3 * i], green = data[3 * i + 1], blue = data[3 * i + 2];
+            const float* m = (const float*)sample.matrices;
+            const float* offset = (const float*)sample.offsets;
+            for (int step = 0; step < param.steps; ++step, m += 9, offset += 3) {
+                const float r = (float)red, g = (float)green, b = (float)blue;
+                if (kinds[step] == 2) {  // the first and the third channel are exchanged
+                    red = (u8)b;
+                    blue = (u8)r;
+                } else if (kinds[step] == 1) {  // the same factor and offset for all channels
+                    red = saturate<u8>(r * m[0] + offset[0]);
+                    green = saturate<u8>(g * m[0] + offset[0]);
+                    blue = saturate<u8>(b * m[0] + offset[0]);
+                } else {
+                    red = saturate<u8>(m[0] * r + m[1] * g + m[2] * b + offset[0]);
+                    green = saturate<u8>(m[3] * r + m[4] * g + m[5] * b + offset[1]);
+                    blue = saturate<u8>(m[6] * r + m[7] * g + m[8] * b + offset[2]);
+                }
+            }
+            out[3 * i] = red;
+            out[3 * i + 1] = green;
+            out[3 * i + 2] = blue;
+        }
+    }
+}
+
 // One matrix for all samples, between any numbers of channels.
 template <class In, class Out> __device__ void mix(const MixSample* table, const MixParam& param) {
     FOR_SAMPLES(s) {

@@ -26,6 +26,12 @@ LINEAR_RGB = Kernel(
     sample=(("data", "u8"), ("out", "u8"), ("pixels", "i8"), ("matrix", "f4", 9), ("offset", "f4", 3)),
     types=(_TYPES, _TYPES),
 )
+CHAIN = Kernel(
+    "color.cu",
+    "chain",
+    sample=(("data", "u8"), ("out", "u8"), ("matrices", "u8"), ("offsets", "u8"), ("pixels", "i8")),
+    param=(("kinds", "u8"), ("steps", "i4")),
+)
 MIX = Kernel(
     "color.cu",
     "mix",
@@ -51,6 +57,21 @@ def linear_rgb(
     """``out = matrix @ in + offset`` for pixels of three interleaved channels."""
     sample = {"data": src, "out": dst, "pixels": pixels, "matrix": matrix, "offset": offset}
     LINEAR_RGB.launch(gpu, (src_dtype, dst_dtype), pixels, sample)
+
+
+@launches
+def chain(gpu: Launcher, src: Array, dst: Array, pixels: Array, matrices: Array, offsets: Array, kinds: Array) -> None:
+    """Several linear operators over uint8 pixels; see :func:`dali_lab.kernels.cpu.color_chain.chain`."""
+    count = len(src)
+    sample = {
+        "data": src,
+        "out": dst,
+        "matrices": gpu.rows(np.ascontiguousarray(matrices, np.float32), count),
+        "offsets": gpu.rows(np.ascontiguousarray(offsets, np.float32), count),
+        "pixels": pixels,
+    }
+    param = {"kinds": gpu.constant(np.asarray(kinds, np.int32)), "steps": len(kinds)}
+    CHAIN.launch(gpu, (), pixels, sample, param)
 
 
 @launches

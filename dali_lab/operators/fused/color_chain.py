@@ -34,6 +34,8 @@ class ColorChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_color_chain.py"
     family = "color"
+    devices = ("cpu", "gpu")
+    on_gpu = True
     frames = True
     inputs = (Input("data"),)
     outputs = (Output("data"),)
@@ -53,9 +55,6 @@ class ColorChain(Operator):
         pixels = data.dtype == UINT8 and (data.layout in ("HWC", "DHWC") or (not data.layout and data.ndim == 3))
         if not pixels or not len(data) or (data.shapes[:, -1] != 3).any() or (data.shapes == 0).any():
             return self.parts.in_turn(call, data)
-        from dali_lab.kernels.cpu.color_chain import chain
-        from dali_lab.kernels.cpu.memory import like, rows
-
         maps = [
             self._map(operator, its) for operator, its in zip(self.parts.operators, self.parts.calls(call), strict=True)
         ]
@@ -63,6 +62,12 @@ class ColorChain(Operator):
         offsets = np.stack([offset for _, offset in maps], axis=1)
         kinds = _kinds(matrices, offsets)
         out = call.allocate(data.shapes, UINT8, data.layout or "HWC")
+        if call.gpu is not None:
+            call.kernels("color").chain(data.addresses, out.addresses, data.sizes // 3, matrices, offsets, kinds)
+            return out
+        from dali_lab.kernels.cpu.color_chain import chain
+        from dali_lab.kernels.cpu.memory import like, rows
+
         chain(
             rows(data.addresses), rows(out.addresses), rows(data.sizes // 3), matrices, offsets, kinds, like(np.uint8),
         )  # fmt: skip
