@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
 from dali_lab.executor.operator_seeds import seed_sequence
+from dali_lab.operators.readers import walk
+from dali_lab.operators.readers.shuffling import LIST_SEED_OF_DALI, shuffle_once, shuffle_pass
+from dali_lab.operators.readers.walk import Walk
 
 Indices = npt.NDArray[np.int64]
 
@@ -72,8 +75,6 @@ class ReaderOrder:
         checkpointing: bool = False,
         shuffle_list: bool = True,
     ) -> None:
-        from dali_lab.kernels.cpu import reader_order
-
         if num_shards < 1:
             raise ArgumentError(f"must be at least 1, not {num_shards}", argument="num_shards")
         if not 0 <= shard_id < num_shards:
@@ -92,23 +93,17 @@ class ReaderOrder:
         self.stick_to_shard = stick_to_shard or shuffle_after_epoch
         self.pad_last_batch = pad_last_batch
         self._seed = seed
-        self._list_seed = (
-            reader_order.LIST_SEED_OF_DALI if shuffle_after_epoch_seed is None else int(shuffle_after_epoch_seed)
-        )
+        self._list_seed = LIST_SEED_OF_DALI if shuffle_after_epoch_seed is None else int(shuffle_after_epoch_seed)
         self._shuffle_list = random_shuffle and shuffle_list
         self._after_epoch = shuffle_after_epoch
         self._from_start = checkpointing
-        self._setup = np.array(
-            [
-                size, num_shards, shard_id, self.stick_to_shard, random_shuffle, pad_last_batch,
-                shuffle_after_epoch, checkpointing, self._list_seed,
-            ],
-            np.int64,
-        )  # fmt: skip
+        self._setup = [
+            size, num_shards, shard_id, int(self.stick_to_shard), int(random_shuffle), int(pad_last_batch),
+            int(shuffle_after_epoch), int(checkpointing), self._list_seed,
+        ]  # fmt: skip
         self._plain = not (random_shuffle or shuffle_after_epoch or pad_last_batch or num_shards > 1)
         self._ahead = 0
-        self._buffer = np.zeros(initial_fill if random_shuffle else 1, np.int64)
-        self._spans = np.zeros((len(self._buffer) + 2, 2), np.int64)
+        self._buffer_size = initial_fill if random_shuffle else 1
         self._begin()
 
     @property
@@ -142,14 +137,10 @@ class ReaderOrder:
             self._ahead += count
             return np.arange(first, first + count, dtype=np.int64) % self.size
         self._catch_up()
-        from dali_lab.kernels.cpu import reader_order
-
-        out = np.empty(count, np.int64)
-        reader_order.next_batch(self._setup, self._state, self._order, self._buffer, self._spans, out)
-        return out
+        return np.array(self._walk.next_batch(count), np.int64)
 
     def _catch_up(self) -> None:
-        """Bring the state to where the samples that were counted off without the kernel have led."""
+        """Bring the state to where the samples that were counted off have led."""
         taken = self._ahead
         self._ahead, self._in_line = 0, False
         if taken:
@@ -161,16 +152,15 @@ class ReaderOrder:
         Its length grows with `initial_fill`, not with the number of samples.
         """
         self._catch_up()
-        from dali_lab.kernels.cpu import reader_order
-
+        where = self._walk
         spans: list[list[int]] = []
-        if self._state[reader_order.FILLED]:
-            head, count = self._state[reader_order.HEAD], self._state[reader_order.SPANS]
-            spans = self._spans[(head + np.arange(count)) % len(self._spans)].tolist()
+        if where.state[walk.FILLED]:
+            head, count = where.state[walk.HEAD], where.state[walk.SPANS]
+            spans = [list(where.spans[(head + i) % len(where.spans)]) for i in range(count)]
         return {
             "size": self.size,
-            "state": self._state.tolist(),
-            "buffer": self._buffer.tolist() if spans else [],
+            "state": list(where.state),
+            "buffer": list(where.buffer) if spans else [],
             "spans": spans,
             "epoch_start": self._epoch_start(spans),
         }
@@ -181,33 +171,29 @@ class ReaderOrder:
         That is what NVIDIA DALI's checkpoints hold. An epoch whose last sample was given is over, though the next one
         has not begun.
         """
-        from dali_lab.kernels.cpu import reader_order
-
-        values = self._state.tolist()
-        returned, consumed = values[reader_order.RETURNED], values[reader_order.CONSUMED]
+        values = self._walk.state
+        returned, consumed = values[walk.RETURNED], values[walk.CONSUMED]
         over = bool(spans) and spans[0][0] == spans[0][1]
         if over and not (self.pad_last_batch and returned < -(-self.size // self.num_shards)):
-            return [values[reader_order.ENGINE], consumed + 1, 0]
-        return [values[reader_order.BEGUN_WITH], consumed, returned]
+            return [values[walk.ENGINE], consumed + 1, 0]
+        return [values[walk.BEGUN_WITH], consumed, returned]
 
     def _skip_to(self, engine: int, epoch: int, age: int, batch_size: int) -> None:
         """Go on in the middle of an epoch, from the state of the engine when that epoch began."""
-        from dali_lab.kernels.cpu import reader_order
-
         if not 0 < engine < _ENGINE_RANGE or not 0 <= epoch < 1 << 31 or not 0 <= age <= self.size + batch_size:
             raise ValueError("the saved state of the reader is damaged")
         self._begin()
         self._in_line = False
         if self._after_epoch and epoch:
             for number in range(epoch + 1 if self._from_start else 2, epoch + 2):
-                reader_order.shuffle_pass(self._order, number, self._list_seed, self._from_start)
+                shuffle_pass(self._walk.order, number, self._list_seed, self._from_start)
         shard = self.shard_id if self.stick_to_shard else (self.shard_id + epoch) % self.num_shards
-        state = self._state
-        state[reader_order.CURSOR] = self.size * shard // self.num_shards
-        state[reader_order.VIRTUAL] = shard
-        state[reader_order.PASS] = epoch + 1
-        state[reader_order.CONSUMED] = epoch
-        state[reader_order.ENGINE] = state[reader_order.BEGUN_WITH] = engine
+        state = self._walk.state
+        state[walk.CURSOR] = self.size * shard // self.num_shards
+        state[walk.VIRTUAL] = shard
+        state[walk.PASS] = epoch + 1
+        state[walk.CONSUMED] = epoch
+        state[walk.ENGINE] = state[walk.BEGUN_WITH] = engine
         while age > 0:
             self.next_batch(min(batch_size, age))
             age -= batch_size
@@ -222,8 +208,6 @@ class ReaderOrder:
         ValueError
             If the state is that of another number of samples or of a buffer of another size.
         """
-        from dali_lab.kernels.cpu import reader_order
-
         if "state" not in state:
             engine, epoch, age = state["epoch_start"]
             self._skip_to(engine, epoch, age, state["batch_size"])
@@ -231,43 +215,44 @@ class ReaderOrder:
         if state["size"] != self.size:
             raise ValueError(f"the saved state is that of {state['size']} samples, and there are {self.size} now")
         values, buffer, spans = state["state"], state["buffer"], state["spans"]
-        if len(values) != reader_order.STATE_LENGTH or len(buffer) != (len(self._buffer) if spans else 0):
+        if len(values) != walk.STATE_LENGTH or len(buffer) != (self._buffer_size if spans else 0):
             raise ValueError("the saved state is that of a reader with other arguments")
-        if any(not 0 <= index < self.size for index in buffer) or len(spans) > len(self._spans):
+        numbers = [*values, *buffer, *(bound for span in spans for bound in span)]
+        if any(type(number) is not int for number in numbers) or not walk.possible(self._setup, values):
+            raise ValueError("the saved state is damaged")
+        if any(not 0 <= index < self.size for index in buffer) or len(spans) > len(self._walk.spans):
             raise ValueError("the saved state is damaged")
         self._begin()
         self._in_line = False
-        passes = int(values[reader_order.PASS])
+        passes = int(values[walk.PASS])
         if self._after_epoch and passes > 1:
             first = passes if self._from_start else 2
             for number in range(first, passes + 1):
-                reader_order.shuffle_pass(self._order, number, self._list_seed, self._from_start)
-        self._state[:] = values
+                shuffle_pass(self._walk.order, number, self._list_seed, self._from_start)
+        where = self._walk
+        where.state[:] = values
         if spans:
-            self._buffer[:] = buffer
-            self._spans[: len(spans)] = spans
-            self._state[reader_order.HEAD] = 0
+            where.buffer[:] = buffer
+            where.spans[: len(spans)] = [list(span) for span in spans]
+            where.state[walk.HEAD] = 0
 
     def reset(self) -> None:
         """Begin anew, as if nothing had been taken."""
         self._begin()
 
     def _begin(self) -> None:
-        from dali_lab.kernels.cpu import reader_order
-
-        # The first samples of a list read in line are counted off: no kernel is compiled for them.
+        # The first samples of a list read in line are counted off.
         self._in_line = self._plain
         self._ahead = 0
-        self._order = np.arange(self.size, dtype=np.int64)
+        order = np.arange(self.size, dtype=np.int64)
         if self._shuffle_list:
-            reader_order.shuffle_once(self._order)
+            shuffle_once(order)
         if self._after_epoch:
-            reader_order.shuffle_pass(self._order, 1, self._list_seed, self._from_start)
-        self._spans[:] = 0
-        self._buffer[:] = 0
-        self._state = np.zeros(reader_order.STATE_LENGTH, np.int64)
-        self._state[reader_order.CURSOR] = self.size * self.shard_id // self.num_shards
-        self._state[reader_order.PASS] = 1
-        self._state[reader_order.VIRTUAL] = self.shard_id
+            shuffle_pass(order, 1, self._list_seed, self._from_start)
+        self._walk = Walk(self._setup, order, self._buffer_size)
+        state = self._walk.state
+        state[walk.CURSOR] = self.size * self.shard_id // self.num_shards
+        state[walk.PASS] = 1
+        state[walk.VIRTUAL] = self.shard_id
         engine = seed_sequence(self._seed, 4)[3] % _ENGINE_RANGE or 1
-        self._state[reader_order.ENGINE] = self._state[reader_order.BEGUN_WITH] = engine
+        state[walk.ENGINE] = state[walk.BEGUN_WITH] = engine

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dali_lab.errors import ArgumentError
+from dali_lab.operators.readers import shuffling
 from dali_lab.operators.readers.order import ReaderOrder
 
 dali = pytest.importorskip("nvidia.dali")
@@ -138,3 +139,19 @@ def test_state_of_another_reader() -> None:
     order.next_batch(2)
     with pytest.raises(ValueError, match="other arguments"):
         ReaderOrder(10, random_shuffle=True, initial_fill=4).set_state(order.get_state())
+
+
+@pytest.mark.parametrize("damage", [{0: 10}, {0: -1}, {2: 1}, {5: 10}, {6: 0}, {6: 2**31 - 1}, {7: 1.5}, {8: "1"}])
+def test_damaged_state(damage: dict[int, Any]) -> None:
+    order = ReaderOrder(10, random_shuffle=True, initial_fill=3)
+    order.next_batch(2)
+    state = order.get_state()
+    for place, value in damage.items():
+        state["state"][place] = value
+    with pytest.raises(ValueError, match="damaged"):
+        ReaderOrder(10, random_shuffle=True, initial_fill=3).set_state(state)
+
+
+def test_the_engine_is_that_of_the_standard() -> None:
+    """ISO/IEC 14882, [rand.predef]: the 10,000th number of a mt19937_64 that begins as it does by default."""
+    assert shuffling.Engine64(5489).random_raw(10_000)[-1] == 9981545732273789042
