@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,10 +33,17 @@ class GpuDecoder:
         The GPU.
     fancy_upsampling
         Whether the chroma of JPEG is interpolated.
+
+    Attributes
+    ----------
+    decoded, refused
+        Pictures that were decoded here, and those that were left to the CPU.
     """
 
     def __init__(self, device: Device, fancy_upsampling: bool) -> None:
         self._library = nvimgcodec.library()
+        self.decoded = 0
+        self.refused = 0
         self._lock = threading.Lock()
         self._waiting: deque[tuple[Event, list[Any]]] = deque()
         library = self._library
@@ -60,7 +67,7 @@ class GpuDecoder:
         stream: Stream,
         *,
         adjust_orientation: bool = True,
-    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], list[Any]]:
+    ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], list[Any]]:
         """Decode a batch in the order of a stream.
 
         Parameters
@@ -76,6 +83,8 @@ class GpuDecoder:
             ``int64[N]``, 0 for a picture that could not be decoded here or is not of UINT8.
         shapes
             ``int64[N, 3]``: height, width, channels.
+        pitches
+            ``int64[N]``, bytes from one row to the next.
         images
             What owns the memory; to be given to :meth:`keep`.
         """
@@ -84,6 +93,7 @@ class GpuDecoder:
         cuda_stream: CudaStream = stream  # type: ignore[assignment]
         addresses = np.zeros(len(buffers), np.int64)
         shapes = np.zeros((len(buffers), 3), np.int64)
+        pitches = np.zeros(len(buffers), np.int64)
         streams, places = [], []
         for place, (data, region) in enumerate(zip(buffers, regions, strict=True)):
             try:
@@ -94,21 +104,22 @@ class GpuDecoder:
                 continue
             streams.append(code)
             places.append(place)
-        if not streams:
-            return addresses, shapes, []
-        parameters = nvimgcodec.parameters(output_type, adjust_orientation)
-        with self._lock, cuda_stream.device:
-            images = self._decoder.decode(streams, params=parameters, cuda_stream=cuda_stream.pointer)
+        images = []
+        if streams:
+            parameters = nvimgcodec.parameters(output_type, adjust_orientation)
+            with self._lock, cuda_stream.device:
+                images = self._decoder.decode(streams, params=parameters, cuda_stream=cuda_stream.pointer)
         for place, image in zip(places, images, strict=True):
-            if image is None:
+            interface = None if image is None else image.__cuda_array_interface__
+            pitch = 0 if interface is None else _pitch(interface)
+            if interface is None or not pitch:
                 continue
-            interface = image.__cuda_array_interface__
-            if interface["typestr"] not in ("|u1", "<u1") or interface.get("strides") is not None:
-                continue
-            extent = tuple(interface["shape"])
             addresses[place] = interface["data"][0]
-            shapes[place] = extent if len(extent) == 3 else (*extent, 1)
-        return addresses, shapes, images
+            shapes[place] = _extent(interface)
+            pitches[place] = pitch
+        done = int((addresses > 0).sum())
+        self.decoded, self.refused = self.decoded + done, self.refused + len(buffers) - done
+        return addresses, shapes, pitches, images
 
     def keep(self, event: Event, images: list[Any]) -> None:
         """Hold images until an event, after which nothing uses their memory."""
@@ -116,6 +127,24 @@ class GpuDecoder:
             while self._waiting and self._waiting[0][0].done():
                 self._waiting.popleft()
             self._waiting.append((event, images))
+
+
+def _extent(interface: Mapping[str, Any]) -> tuple[int, int, int]:
+    height, width, *channels = interface["shape"]
+    return height, width, channels[0] if channels else 1
+
+
+def _pitch(interface: Mapping[str, Any]) -> int:
+    """Bytes from one row of a picture to the next; 0 for one that is not of UINT8, or has gaps inside of rows."""
+    _, width, channels = _extent(interface)
+    if interface["typestr"] not in ("|u1", "<u1"):
+        return 0
+    strides = interface.get("strides")
+    if strides is None:
+        return width * channels
+    within = tuple(strides[1:]) if len(strides) == 3 else (*strides[1:], 1)
+    dense = within == (channels, 1) or (width == 1 and within[1] == 1)
+    return int(strides[0]) if dense and strides[0] >= width * channels else 0
 
 
 @functools.lru_cache(maxsize=16)

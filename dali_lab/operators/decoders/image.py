@@ -183,9 +183,10 @@ class ImageDecoder(Operator):
             decoder = gpu_decoder(gpu.device, bool(self.values.get("jpeg_fancy_upsampling")))
         addresses = np.zeros(len(data), np.int64)
         shapes = np.zeros((len(data), 3), np.int64)
+        pitches = np.zeros(len(data), np.int64)
         if decoder is not None:
             buffers = data.arrays()
-            addresses, shapes, images = decoder.decode(
+            addresses, shapes, pitches, images = decoder.decode(
                 buffers, windows, output_type, gpu.stream, adjust_orientation=turn
             )
             gpu.afterwards(lambda event: decoder.keep(event, images))
@@ -197,7 +198,13 @@ class ImageDecoder(Operator):
                 return rest
             addresses[left], shapes[left] = rest.addresses, rest.shapes
         out = call.allocate(shapes, dtype, "HWC")
-        call.kernels("copy").copy(addresses, out.addresses, out.sizes, out.itemsize)
+        rows = shapes[:, 1:].prod(axis=1)
+        pitches[left] = rows[left]
+        if (pitches == rows).all():
+            call.kernels("copy").copy(addresses, out.addresses, out.sizes, out.itemsize)
+        else:  # rows that the decoder padded
+            whole, wanted = (np.column_stack([shapes[:, 0], width]) for width in (pitches, rows))
+            call.kernels("copy").copy_window(addresses, out.addresses, whole, np.zeros_like(whole), wanted, 1)
         out.sources = data.sources
         return out
 

@@ -1,0 +1,148 @@
+"""The code for decoding on a GPU, over stand-ins: nvImageCodec's objects are its own, its decoder is the CPU's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import imagecodecs
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import Pipeline, fn, types
+from dali_lab.codecs import nvimgcodec, nvimgcodec_gpu
+from dali_lab.device import cuda
+from tests.gpu.test_cuda_code import device
+
+__all__ = ["device"]
+
+pytestmark = pytest.mark.skipif(not nvimgcodec.available(), reason="nvImageCodec is not installed")
+
+
+class _Image:
+    """A picture in the stand-in's device memory, with rows as far apart as is asked for."""
+
+    def __init__(self, values: np.ndarray, padding: int) -> None:
+        height, width, channels = values.shape
+        self._memory = np.full((height, width * channels + padding), 0xCB, values.dtype)
+        self._memory[:, : width * channels] = values.reshape(height, -1)
+        strides = tuple(n * values.itemsize for n in (self._memory.shape[1], channels, 1))
+        self.__cuda_array_interface__ = {
+            "version": 3,
+            "shape": values.shape,
+            "typestr": values.dtype.str,
+            "data": (self._memory.ctypes.data, False),
+            "strides": strides if padding else None,
+            "stream": 101,
+        }
+
+
+class _Library:
+    """nvImageCodec, but for its decoder."""
+
+    def __init__(self, padding: int) -> None:
+        self._padding = padding
+        self._real = nvimgcodec.library()
+        self.made: list[str] = []
+        self.streams: list[int] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def Decoder(self, *, device_id: int, backends: list[Any], options: str) -> Any:  # noqa: N802 (nvImageCodec's name)
+        real, library = self._real, self
+        assert device_id == 0
+        assert [b.backend_kind for b in backends] == [real.HW_GPU_ONLY, real.GPU_ONLY, real.HYBRID_CPU_GPU]
+        self.made.append(options)
+        host = real.Decoder(
+            device_id=real.NVIMGCODEC_DEVICE_CPU_ONLY, backends=[real.Backend(real.CPU_ONLY)], options=options
+        )
+
+        class Decoder:
+            def decode(self, sources: list[Any], *, params: Any, cuda_stream: int) -> list[Any]:
+                assert type(cuda_stream) is int and cuda_stream > 0
+                library.streams.append(cuda_stream)
+                found = host.decode(sources, params=params)
+                return [None if image is None else _Image(np.asarray(image), library._padding) for image in found]
+
+        return Decoder()
+
+
+@pytest.fixture(params=[0, 5], ids=["dense", "padded"])
+def library(request: pytest.FixtureRequest, device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch) -> _Library:
+    made = _Library(request.param)
+    monkeypatch.setattr(nvimgcodec_gpu.nvimgcodec, "library", lambda: made)
+    device.decodes = True
+    return made
+
+
+def _files(folder: Path) -> list[Path]:
+    rng = np.random.default_rng(5)
+    small = [rng.integers(0, 255, (4, 5 + k, 3)).astype(np.uint8) for k in range(5)]
+    for index, picture in enumerate(small):
+        picture = np.kron(picture, np.ones((8, 8, 1), np.uint8))
+        (folder / f"{index}.jpg").write_bytes(imagecodecs.jpeg_encode(picture, 95, subsampling="444"))
+    return sorted(folder.iterdir())
+
+
+def _run(files: list[Path], gpu: str, **arguments: Any) -> Any:
+    pipeline = Pipeline(len(files), 1, 0, seed=3, gpu=gpu)
+    with pipeline:
+        data, _ = fn.readers.file(files=[str(path) for path in files])
+        decode = fn.decoders.image_crop if "crop" in arguments else fn.decoders.image
+        pipeline.set_outputs(decode(data, device="cpu" if gpu == "never" else "mixed", **arguments))
+    try:
+        return pipeline.run()[0].as_cpu()
+    finally:
+        pipeline.close()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{}, {"output_type": types.GRAY}, {"output_type": types.BGR}, {"crop": (17, 19), "crop_pos_x": 0.3}],
+    ids=["RGB", "GRAY", "BGR", "region"],
+)
+def test_a_batch_is_decoded_in_one_call(
+    library: _Library, device: cuda.CudaDevice, tmp_path: Path, arguments: dict[str, Any]
+) -> None:
+    files = _files(tmp_path)
+    found, expected = _run(files, "require", **arguments), _run(files, "never", **arguments)
+    for index in range(len(files)):
+        ours, theirs = np.asarray(found.at(index)).astype(int), np.asarray(expected.at(index)).astype(int)
+        assert ours.shape == theirs.shape
+        assert np.abs(ours - theirs).max() <= 3
+    decoder = nvimgcodec_gpu.gpu_decoder(device, False)
+    assert decoder is not None and library.made == [":fancy_upsampling=0"], "one decoder for all batches"
+    assert decoder.refused == 0 and decoder.decoded >= len(files)
+    assert len(set(library.streams)) == 1 and device.stream("decode").pointer in library.streams
+
+
+def test_a_damaged_picture_is_told_by_its_file(library: _Library, device: cuda.CudaDevice, tmp_path: Path) -> None:
+    files = _files(tmp_path)
+    files[2].write_bytes(files[2].read_bytes()[:40])
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)sample 2.*2\.jpg|2\.jpg.*sample 2"):
+        _run(files, "require")
+
+
+def test_what_the_gpu_does_not_take_is_decoded_on_the_cpu(
+    library: _Library, device: cuda.CudaDevice, tmp_path: Path
+) -> None:
+    files = _files(tmp_path)
+    deep = np.kron(np.arange(12, dtype=np.uint16).reshape(3, 4, 1) * 900, np.ones((9, 9, 3), np.uint16))
+    files[1].write_bytes(imagecodecs.png_encode(deep))
+    files[3].write_bytes(imagecodecs.tiff_encode(deep, photometric="rgb"))
+    found, expected = _run(files, "require"), _run(files, "never")
+    for index in (1, 3):
+        np.testing.assert_array_equal(found.at(index), expected.at(index))
+    decoder = nvimgcodec_gpu.gpu_decoder(device, False)
+    assert decoder is not None and decoder.refused >= 2 and decoder.decoded >= 3
+
+
+def test_gaps_inside_of_rows_are_no_pictures() -> None:
+    plain = {"shape": (4, 5, 3), "typestr": "|u1", "strides": None}
+    assert nvimgcodec_gpu._pitch(plain) == 15
+    assert nvimgcodec_gpu._pitch({**plain, "strides": (16, 3, 1)}) == 16
+    assert nvimgcodec_gpu._pitch({**plain, "strides": (20, 4, 1)}) == 0
+    assert nvimgcodec_gpu._pitch({**plain, "typestr": "<u2"}) == 0
+    assert nvimgcodec_gpu._pitch({**plain, "shape": (4, 5), "strides": (8, 1)}) == 8
