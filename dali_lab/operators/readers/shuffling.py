@@ -151,7 +151,7 @@ class Engine64:
         def half(words: Words, following: Words, far: Words) -> Words:
             y = (words & np.uint64(0xFFFFFFFF80000000)) | (following & np.uint64(0x7FFFFFFF))
             twist = np.where(y & np.uint64(1), np.uint64(0xB5026F5AA96619E9), np.uint64(0))
-            result: Words = far ^ (y >> np.uint64(1)) ^ twist
+            result: Words = np.bitwise_xor(np.bitwise_xor(far, y >> np.uint64(1)), twist)
             return result
 
         left = half(old[:156], old[1:157], old[156:])
