@@ -64,8 +64,8 @@ def _splat(builder: Any, value: Any, lanes: int) -> Any:
     return _shuffle(builder, one, undefined, [0] * lanes)
 
 
-def _vector(value: float) -> Any:
-    return ir.Constant(ir.VectorType(_float, STEP), [value] * STEP)
+def _vector(value: float, lanes: int = STEP) -> Any:
+    return ir.Constant(ir.VectorType(_float, lanes), [value] * lanes)
 
 
 def _loop(builder: Any, count: Any, totals: list[Any], body: Callable[[Any, list[Any]], list[Any]]) -> list[Any]:
@@ -111,17 +111,17 @@ def _steps(builder: Any, pixels: Any, body: Callable[[Any], None]) -> None:
 
 
 def _weighted(
-    builder: Any, rows: Any, weights: Any, count: Any, vectors: int, read: Callable[[Any], list[Any]]
+    builder: Any, rows: Any, weights: Any, count: Any, vectors: int, read: Callable[[Any], list[Any]], lanes: int = STEP
 ) -> list[Any]:
     """Emit ``sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
 
     def turn(index: Any, totals: list[Any]) -> list[Any]:
         row = _load(builder, builder.add(rows, builder.shl(index, _i64(3))), _i64, 8)
         weight = _load(builder, builder.add(weights, builder.shl(index, _i64(2))), _float, 4)
-        factor = _splat(builder, weight, STEP)
+        factor = _splat(builder, weight, lanes)
         return [builder.fadd(t, builder.fmul(factor, v)) for t, v in zip(totals, read(row), strict=True)]
 
-    return _loop(builder, count, [_vector(0.0)] * vectors, turn)
+    return _loop(builder, count, [_vector(0.0, lanes)] * vectors, turn)
 
 
 _PAIRS = (
@@ -151,6 +151,28 @@ def _columns(builder: Any, rows: list[list[Any]], goal: Any) -> None:
                 builder, _shuffle(builder, p, q, picked), _shuffle(builder, r, s, picked), list(range(16))
             )
             _store(builder, column, _add(builder, goal, 64 * (2 * pair + half)), 64)
+
+
+def _byte_columns(builder: Any, rows: list[Any], goal: Any) -> None:
+    """Store eight uint8 pixels at each of four addresses as eight float32 columns of 64 bytes."""
+    small, wide = ir.VectorType(_byte, 16), ir.VectorType(ir.IntType(32), 16)
+    for half in range(2):
+        # The second four pixels are read from eight bytes on, so that nothing after the eighth pixel is.
+        lanes = [4 * half + 3 * pixel + min(lane, 2) for pixel in range(4) for lane in range(4)]
+        values = [_load(builder, _add(builder, row, STEP * half), small) for row in rows]
+        words = [
+            builder.bitcast(_shuffle(builder, value, value, lanes), ir.VectorType(ir.IntType(32), 4))
+            for value in values
+        ]
+        for pair in range(2):
+            order = [2 * pair, 2 * pair + 4, 2 * pair + 1, 2 * pair + 5]
+            upper = _shuffle(builder, words[0], words[1], order)
+            lower = _shuffle(builder, words[2], words[3], order)
+            for pixel in range(2):
+                column = _shuffle(builder, upper, lower, [2 * pixel, 2 * pixel + 1, 2 * pixel + 4, 2 * pixel + 5])
+                column = builder.zext(builder.bitcast(column, small), wide)
+                place = 64 * (4 * half + 2 * pair + pixel)
+                _store(builder, builder.sitofp(column, ir.VectorType(_float, 16)), _add(builder, goal, place), 64)
 
 
 def _void(arguments: int) -> Any:
@@ -217,8 +239,8 @@ def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
 
         def body(place: Any) -> None:
             offset = builder.mul(place, _i64(3))
-            values = [_read_bytes(builder, builder.add(start, offset)) for start in starts]
-            _columns(builder, values, builder.add(out, builder.mul(place, _i64(64))))
+            rows_here = [builder.add(start, offset) for start in starts]
+            _byte_columns(builder, rows_here, builder.add(out, builder.mul(place, _i64(64))))
 
         _steps(builder, pixels, body)
         return context.get_dummy_value()
@@ -246,43 +268,51 @@ def across(
         lines, offsets, weights, count, out, pitch, pixels = arguments
         lanes = ir.VectorType(_float, 16)
         size = builder.shl(count, _i64(2))
+        last = builder.sub(pixels, _i64(2))
 
-        def pixel(x: Any, totals: list[Any]) -> list[Any]:
-            column = _load(builder, builder.add(offsets, builder.shl(x, _i64(3))), _i64, 8)
-            source = builder.add(lines, column)
-            taps = builder.add(weights, builder.mul(size, x))
+        def pair(index: Any, totals: list[Any]) -> list[Any]:
+            place = builder.shl(index, _i64(1))
+            x = builder.select(builder.icmp_unsigned("<", place, last), place, last)
+            columns = builder.add(offsets, builder.shl(x, _i64(3)))
+            sources = [builder.add(lines, _load(builder, _add(builder, columns, 8 * i), _i64, 8)) for i in range(2)]
+            first = builder.add(weights, builder.mul(size, x))
+            taps = [first, builder.add(first, size)]
 
             def tap(index: Any, totals: list[Any]) -> list[Any]:
-                weight = _load(builder, builder.add(taps, builder.shl(index, _i64(2))), _float, 4)
-                value = _load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
-                return [builder.fadd(totals[0], builder.fmul(_splat(builder, weight, 16), value))]
+                results = []
+                for source, at, total in zip(sources, taps, totals, strict=True):
+                    weight = _load(builder, builder.add(at, builder.shl(index, _i64(2))), _float, 4)
+                    value = _load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
+                    results.append(builder.fadd(total, builder.fmul(_splat(builder, weight, 16), value)))
+                return results
 
-            (result,) = _loop(builder, count, [ir.Constant(lanes, [0.0] * 16)], tap)
+            one, two = _loop(builder, count, [ir.Constant(lanes, [0.0] * 16)] * 2, tap)
             goal = builder.add(out, builder.shl(x, _i64(4)))
             for row in range(4):
-                _store(builder, _shuffle(builder, result, result, [4 * row + lane for lane in range(4)]), goal, 16)
+                picked = [4 * row + lane for lane in range(4)]
+                _store(builder, _shuffle(builder, one, two, picked + [16 + lane for lane in picked]), goal, 16)
                 goal = builder.add(goal, pitch)
             return totals
 
-        _loop(builder, pixels, [], pixel)
+        _loop(builder, builder.lshr(_add(builder, pixels, 1), _i64(1)), [], pair)
         return context.get_dummy_value()
 
     return _void(7), codegen
 
 
 def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any) -> list[Any]:
-    """The weighted sum of rows of float32 pixels, rounded and clamped to 0 to 255: four vectors of two pixels."""
+    """The weighted sum of rows of float32 pixels, rounded and clamped to 0 to 255: two vectors of four pixels."""
     offset = builder.mul(place, _i64(16))
-    kind = ir.VectorType(_float, STEP)
+    kind = ir.VectorType(_float, 16)
     rint = _intrinsic(builder, "rint", kind)
 
     def read(row: Any) -> list[Any]:
         start = builder.add(row, offset)
-        return [_load(builder, _add(builder, start, 32 * i), kind, 16) for i in range(4)]
+        return [_load(builder, _add(builder, start, 64 * i), kind, 16) for i in range(2)]
 
     results = []
-    for value in _weighted(builder, rows, weights, count, 4, read):
-        low, high = _vector(0.0), _vector(255.0)
+    for value in _weighted(builder, rows, weights, count, 2, read, 16):
+        low, high = _vector(0.0, 16), _vector(255.0, 16)
         value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
         value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
         results.append(builder.call(rint, [value]))
@@ -298,12 +328,14 @@ def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, 
 
         def body(place: Any) -> None:
             values = _sum_pixels(builder, rows, weights, count, place)
-            whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), STEP)) for value in values]
-            a, b, c, d = (builder.trunc(value, ir.VectorType(_byte, STEP)) for value in whole)
+            whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)) for value in values]
+            left, right = (builder.trunc(value, ir.VectorType(_byte, 16)) for value in whole)
             goal = builder.add(out, builder.mul(place, _i64(3)))
-            _store(builder, _shuffle(builder, a, b, [0, 1, 2, 4, 5, 6, 8, 9]), goal)
-            _store(builder, _shuffle(builder, b, c, [2, 4, 5, 6, 8, 9, 10, 12]), _add(builder, goal, STEP))
-            _store(builder, _shuffle(builder, c, d, [5, 6, 8, 9, 10, 12, 13, 14]), _add(builder, goal, 2 * STEP))
+            order = [4 * pixel + lane for pixel in range(STEP) for lane in range(3)]
+            _store(builder, _shuffle(builder, left, right, order[:16]), goal)
+            _store(
+                builder, _shuffle(builder, right, right, [lane - 16 for lane in order[16:]]), _add(builder, goal, 16)
+            )
 
         _steps(builder, pixels, body)
         return context.get_dummy_value()
@@ -328,12 +360,19 @@ def finish_normalized(
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         rows, weights, count, mean, inverse, out, pitch, pixels = arguments
         kind = ir.VectorType(_float, STEP)
-        centre, factor = _load(builder, mean, kind, 4), _load(builder, inverse, kind, 4)
+        twice = [lane % STEP for lane in range(16)]
+        centre, factor = (
+            _shuffle(builder, value, value, twice)
+            for value in (_load(builder, mean, kind, 4), _load(builder, inverse, kind, 4))
+        )
 
         def body(place: Any) -> None:
             values = _sum_pixels(builder, rows, weights, count, place)
-            pairs = [builder.fmul(builder.fsub(value, centre), factor) for value in values]
-            _planes(builder, pairs, builder.add(out, builder.mul(place, _i64(4))), pitch, False)
+            left, right = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
+            goal = builder.add(out, builder.mul(place, _i64(4)))
+            for channel in range(3):
+                _store(builder, _shuffle(builder, left, right, [channel + 4 * x for x in range(STEP)]), goal)
+                goal = builder.add(goal, pitch)
 
         _steps(builder, pixels, body)
         return context.get_dummy_value()

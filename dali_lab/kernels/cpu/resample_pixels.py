@@ -51,19 +51,25 @@ def plan_pixels(
         low = max(0, min(low, width - STEP))
         high = max(high, low + STEP)
     # The lines have room for taps outside the picture, where the pixels of its edge are repeated.
-    outside = False
+    before, after = np.int64(0), np.int64(0)
     for x in range(columns):
-        outside |= x_first[x] < 0 or x_first[x] + x_n > width
-        x_first[x] = (min(max(x_first[x], -x_n), width) - low + x_n) * 64
+        place = min(max(x_first[x], -x_n), width) - low
+        before = max(before, -place)
+        after = max(after, place + x_n - (high - low))
+        x_first[x] = (place + x_n) * 64
     lines = np.zeros((high - low + 2 * x_n + 1) * 16, np.float32)
     group = ROWS if abs(y_step) <= np.float32(y_n) else 1
-    groups = 1 if vertical_first else (y_n + group - 1) // group + 1
+    # As many as the rows of one output can lie in, and a power of two.
+    wanted = 1 if vertical_first else (y_n + group - 1) // group + 1
+    groups = 1
+    while groups < wanted:
+        groups *= 2
     ring = np.empty((groups * ROWS * columns + 1) * 4, np.float32)
     tags = np.full(groups, -1, np.int64)
-    addresses = np.empty(ROWS * y_n, np.int64)
+    addresses = np.empty(ROWS * (y_n + 1), np.int64)
     factors = np.ones(ROWS * y_n + 1, np.float32)
     return (
-        (height, width, low, high, y_n, x_n, group, groups, outside),
+        (height, width, low, high, y_n, x_n, group, groups, before, after),
         (y_first, x_first, tags, addresses),
         (y_weights, x_weights, lines, ring, factors),
         vertical_first,
@@ -77,13 +83,15 @@ def _aligned(array: Array, size: int) -> Any:
 
 
 @part
-def _repeat_edges(lines: Array, start: int, count: int, room: int) -> None:
+def _repeat_edges(lines: Array, start: int, count: int, before: int, after: int) -> None:
     """Copy the first and the last column of `count` into the room before and after them."""
     first = (start - lines.ctypes.data) // 4
     last = first + (count - 1) * 16
-    for k in range(1, room + 1):
+    for k in range(1, before + 1):
         for lane in range(16):
             lines[first - k * 16 + lane] = lines[first + lane]
+    for k in range(1, after + 1):
+        for lane in range(16):
             lines[last + k * 16 + lane] = lines[last + lane]
 
 
@@ -98,7 +106,7 @@ def pixel_row(picture: int, y: int, plan: Any) -> Any:
         the row is their weighted sum.
     """
     sizes, indices, floats, vertical_first = plan
-    height, width, low, high, y_n, x_n, group, groups, outside = sizes
+    height, width, low, high, y_n, x_n, group, groups, before, after = sizes
     y_first, x_first, tags, addresses = indices
     y_weights, x_weights, lines, ring, factors = floats
     columns = x_first.shape[0]
@@ -117,30 +125,29 @@ def pixel_row(picture: int, y: int, plan: Any) -> Any:
                     addresses[r * y_n + k] = picture + (min(max(start + k, 0), height - 1) * width + low) * 3
                     factors[r * y_n + k] = y_weights[place * y_n + k]
             sum_bytes(addresses.ctypes.data, factors.ctypes.data, y_n, line, count)
-            if outside:
-                _repeat_edges(lines, line, count, x_n)
+            _repeat_edges(lines, line, count, before, after)
             across(line - x_n * 64, x_first.ctypes.data, x_weights.ctypes.data, x_n, rows, pitch, columns)
         addresses[0] = rows + (y - block * ROWS) * pitch
         return addresses.ctypes.data, factors.ctypes.data + 4 * ROWS * y_n, 1
     start = y_first[y]
+    shift = 2 if group == ROWS else 0
+    number: Any = np.int64(-1)
+    base: Any = rows
     for k in range(y_n):
         row = min(max(start + k, 0), height - 1)
-        number = row // group
-        slot = number % groups
-        base = rows + slot * ROWS * pitch
-        if tags[slot] != number:
-            tags[slot] = number
-            for g in range(ROWS):
-                place = min(number * group + min(g, group - 1), height - 1)
-                addresses[g] = picture + (place * width + low) * 3
-            widen_bytes(addresses.ctypes.data, line, count)
-            if outside:
-                _repeat_edges(lines, line, count, x_n)
-            across(line - x_n * 64, x_first.ctypes.data, x_weights.ctypes.data, x_n, base, pitch, columns)
-    for k in range(y_n):
-        row = min(max(start + k, 0), height - 1)
-        number = row // group
-        addresses[k] = rows + (number % groups * ROWS + row - number * group) * pitch
+        if row >> shift != number:
+            number = row >> shift
+            slot = number & (groups - 1)
+            base = rows + slot * ROWS * pitch
+            if tags[slot] != number:
+                tags[slot] = number
+                for g in range(ROWS):
+                    place = min(number * group + min(g, group - 1), height - 1)
+                    addresses[ROWS * y_n + g] = picture + (place * width + low) * 3
+                widen_bytes(addresses.ctypes.data + 8 * ROWS * y_n, line, count)
+                _repeat_edges(lines, line, count, before, after)
+                across(line - x_n * 64, x_first.ctypes.data, x_weights.ctypes.data, x_n, base, pitch, columns)
+        addresses[k] = base + (row - number * group) * pitch
     return addresses.ctypes.data, y_weights.ctypes.data + 4 * y * y_n, y_n
 
 
