@@ -41,7 +41,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.browser)
-            item.add_marker(pytest.mark.xdist_group("browser"))
             if CHROMIUM is None and not os.environ.get("CI"):
                 item.add_marker(pytest.mark.skip(reason="there is no chromium on the PATH"))
 

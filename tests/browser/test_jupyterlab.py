@@ -272,12 +272,21 @@ def test_kernel_of_a_notebook_is_shared_and_left_running(shown: Document) -> Non
     shown.find('[data-testid="palette-entry"][data-op="mine.slow"]').wait_for()
     shown.find('img[data-node="slow"]').first.wait_for()
     # Pictures come while a cell runs.
-    shown.run("import time; time.sleep(120)", wait=False)
-    shown.set_argument("decode", "output_type", "GRAY")
-    shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "the canvas waits for the cell")
-    kernel = "widget.context.sessionContext.session.kernel"
-    assert shown.ask(f"(widget) => {kernel}.status") == "busy"
-    shown.ask(f"(widget) => {kernel}.interrupt()")
+    shown.ask(
+        """(widget) => {
+          const { kernel } = widget.context.sessionContext.session;
+          window.cell = 'runs';
+          kernel.requestExecute({ code: 'import time; time.sleep(300)' }).done
+            .catch(() => null).then(() => { window.cell = 'ended'; });
+        }"""
+    )
+    try:
+        shown.set_argument("decode", "output_type", "GRAY")
+        shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "the canvas waits for the cell")
+        assert shown.page.evaluate("window.cell") == "runs"
+    finally:
+        shown.ask("(widget) => widget.context.sessionContext.session.kernel.interrupt()")
+        shown.wait(lambda: shown.page.evaluate("window.cell") == "ended", "the cell is not interrupted")
     shown.ask("(widget) => { widget.context.model.dirty = false; widget.close(); }")
     shown.open("beside.dali.json", picture_text(slow=slow))
     shown.find('img[data-node="slow"]').first.wait_for()

@@ -1,0 +1,24 @@
+"""How the tests are shared out among workers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """With ``--dist loadgroup``, one worker has all tests in browsers: two servers and browsers at once are too many.
+
+    pytest-xdist 3.8 writes marks of groups into ids that pytest 9.2 does not read any more, so the path decides here.
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Scheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "browser" if nodeid.startswith("tests/browser/") else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
