@@ -126,6 +126,23 @@ describe('editing over a wire', () => {
     expect(wire.last('preview')['fresh']).toBe(true);
   });
 
+  it('begins anew where the wire breaks before the catalogue has come', async () => {
+    wire = new Wire();
+    wire.held.add('catalogue');
+    editor.dispose();
+    editor = new Editor(wire, pictures);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(wire.count('catalogue')).toBe(1);
+    wire.pull(false);
+    wire.held.clear();
+    wire.session = 'two';
+    wire.pull(true);
+    await vi.advanceTimersByTimeAsync(20);
+    expect(editor.ready.get()).toBe(true);
+    expect(wire.count('restore')).toBe(0);
+    expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
+  });
+
   it('sends few edits while a gesture goes on, and the last of them', async () => {
     for (let angle = 1; angle <= 50; angle++) {
       setAngle(angle, 'drag');

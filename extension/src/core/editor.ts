@@ -323,17 +323,20 @@ export class Editor {
         client: this.connection.client,
         ...(session === null ? {} : { session, revision: this.sync.revision.get() }),
       });
-      this.takeInfo(hello);
       if (session === null) {
         await this.loadCatalogue();
+        // Only now: where the connection breaks before, the next greeting is the first again.
+        this.takeInfo(hello);
         this.adopt(hello);
       } else if (session === hello.session) {
+        this.takeInfo(hello);
         this.sync.resume(checkDocument(hello.document), hello.revision);
         this.previews.ask();
       } else {
         const { file, dirty } = this.info.get();
         const document = this.history.document;
         const restored = await this.connection.call<Hello>('restore', { document, file, dirty });
+        this.takeInfo(hello);
         this.sync.adopt(document, restored.revision);
         this.previews.clear();
         await this.loadCatalogue();
