@@ -15,6 +15,8 @@ class DaliLabError(RuntimeError):
         A sentence that says what is wrong and what would be right.
     node, operator
         The node's name and its operator's name under ``fn``.
+    function
+        Name of a function that is no operator, such as ``auto_aug.rand_augment``.
     argument
         The argument at fault.
     sample
@@ -31,6 +33,7 @@ class DaliLabError(RuntimeError):
         *,
         node: str | None = None,
         operator: str | None = None,
+        function: str | None = None,
         argument: str | None = None,
         sample: int | None = None,
         source: str | None = None,
@@ -39,6 +42,7 @@ class DaliLabError(RuntimeError):
         self.message = message
         self.node = node
         self.operator = operator
+        self.function = function
         self.argument = argument
         self.sample = sample
         self.source = source
@@ -46,7 +50,7 @@ class DaliLabError(RuntimeError):
         super().__init__(message)
 
     def __str__(self) -> str:
-        place = ""
+        place = self.function or ""
         if self.operator:
             place = f"fn.{self.operator}"
             if self.node:
@@ -65,7 +69,7 @@ class DaliLabError(RuntimeError):
         return text
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = ("node", "operator", "argument", "sample", "source", "origin")
+        fields = ("node", "operator", "function", "argument", "sample", "source", "origin")
         return _rebuild, (type(self), self.message, {name: getattr(self, name) for name in fields})
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import Policy, signed_bin
+from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import constant, draw
 from dali_lab.auto_aug.core.suites import choose, translations
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
@@ -18,6 +19,7 @@ UNUSED_BIN = -999
 """Stands for the magnitude of steps without one."""
 
 
+@named
 def auto_augment(
     data: Any,
     policy_name: str = "image_net",
@@ -95,6 +97,7 @@ def auto_augment_image_net(
     )  # fmt: skip
 
 
+@named
 def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwargs: Any) -> Any:
     """Apply a policy: choose one of its sequences for each sample, and then whether to take each step.
 
@@ -194,6 +197,7 @@ def _policy(
     return Policy(name, 11, sub_policies)
 
 
+@named
 def get_image_net_policy(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> Policy:
@@ -201,6 +205,7 @@ def get_image_net_policy(
     return _policy("ImageNetPolicy", _IMAGE_NET, use_shape, max_translate_abs, max_translate_rel)
 
 
+@named
 def get_reduced_cifar10_policy(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> Policy:
@@ -208,6 +213,7 @@ def get_reduced_cifar10_policy(
     return _policy("ReducedCifar10Policy", _REDUCED_CIFAR10, use_shape, max_translate_abs, max_translate_rel)
 
 
+@named
 def get_svhn_policy(use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None) -> Policy:
     """The policy that was found for SVHN; arguments as in :func:`auto_augment`."""
     return _policy("SvhnPolicy", _SVHN, use_shape, max_translate_abs, max_translate_rel)

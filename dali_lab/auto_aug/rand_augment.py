@@ -9,12 +9,14 @@ from typing import Any
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
+from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.errors import ArgumentError
 
 
+@named
 def rand_augment(
     data: Any,
     n: int,
@@ -71,6 +73,7 @@ def rand_augment(
     return apply_rand_augment(suite, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
+@named
 def apply_rand_augment(
     augmentations: Sequence[Augmentation],
     data: Any,
@@ -121,6 +124,7 @@ def apply_rand_augment(
     return data
 
 
+@named
 def get_rand_augment_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:
@@ -142,6 +146,7 @@ def get_rand_augment_suite(
     ]
 
 
+@named
 def get_rand_augment_non_monotonic_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:

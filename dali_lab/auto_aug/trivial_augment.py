@@ -8,12 +8,14 @@ from typing import Any
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
+from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.errors import ArgumentError
 
 
+@named
 def trivial_augment_wide(
     data: Any,
     num_magnitude_bins: int = 31,
@@ -60,6 +62,7 @@ def trivial_augment_wide(
     return apply_trivial_augment(suite, data, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
+@named
 def apply_trivial_augment(
     augmentations: Sequence[Augmentation],
     data: Any,
@@ -91,6 +94,7 @@ def apply_trivial_augment(
     return choose(augmentations, chosen, arguments, "apply_trivial_augment")
 
 
+@named
 def get_trivial_augment_wide_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:

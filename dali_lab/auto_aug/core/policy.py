@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.wrapping import Augmentation
 from dali_lab.errors import ArgumentError, ArgumentTypeError
 
@@ -31,6 +32,7 @@ class Policy:
         If a step has another form, a probability or a bin is out of range, or a bin is missing.
     """
 
+    @named
     def __init__(self, name: str, num_magnitude_bins: int, sub_policies: Sequence[Sequence[Step]]) -> None:
         if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
             raise ArgumentError(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dali_lab.auto_aug.core.choosing import select
 from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
 from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
@@ -39,9 +41,18 @@ def translations(
         raise ArgumentError("goes with shapes; give 'max_translate_abs'", argument="max_translate_rel")
     given, default = (max_translate_rel, share) if use_shape else (max_translate_abs, pixels)
     limit = default if given is None else given
-    height, width = limit if isinstance(limit, (tuple, list)) else (limit, limit)
+    height, width = _two_limits(limit, "max_translate_rel" if use_shape else "max_translate_abs")
     along_x, along_y = (a.translate_x, a.translate_y) if use_shape else (a.translate_x_no_shape, a.translate_y_no_shape)
     return [along_x.augmentation((0, width), True), along_y.augmentation((0, height), True)]
+
+
+def _two_limits(limit: Any, name: str) -> tuple[float, float]:
+    pair = tuple(limit) if isinstance(limit, (tuple, list)) else (limit, limit)
+    if len(pair) != 2 or not all(isinstance(one, (int, float, np.number)) and np.isfinite(one) for one in pair):
+        raise ArgumentError(
+            f"takes a number, or one for the height and one for the width, not {limit!r}", argument=name
+        )
+    return pair
 
 
 def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | None) -> list[Augmentation]:

@@ -159,7 +159,8 @@ class Augmentation:
             return range_
         if count is None:
             raise ArgumentError(f"must be given for '{self.name}'", argument="num_magnitude_bins")
-        if not hasattr(range_, "__len__") or len(range_) != 2:
+        pair = range_ if isinstance(range_, (tuple, list)) else ()
+        if len(pair) != 2 or not all(isinstance(end, (int, float, np.number)) and np.isfinite(end) for end in pair):
             raise ArgumentError(f"of '{self.name}' must be two numbers or an array, not {range_}", argument="mag_range")
         return np.linspace(range_[0], range_[1], count, dtype=np.float32)
 
@@ -170,6 +171,7 @@ class Augmentation:
             return None
         if bin_ is None:
             raise ArgumentError(f"must be given for '{self.name}', which has magnitudes", argument="magnitude_bin")
+        self._check_bin(bin_.bin if isinstance(bin_, SignedBin) else bin_, len(magnitudes))
         if not self.randomly_negate:
             own = bin_.bin if isinstance(bin_, SignedBin) else bin_
             if isinstance(own, int):
@@ -187,6 +189,15 @@ class Augmentation:
             magnitudes, index = [magnitudes[bin_.bin]], bin_.random_sign
         both = [sign * magnitude for magnitude in magnitudes for sign in (1, -1)]
         return constant(self._of_magnitudes(np.array(both)), device=device)[index]
+
+    def _check_bin(self, bin_: Any, count: int) -> None:
+        if isinstance(bin_, DataNode):
+            return
+        if not isinstance(bin_, (int, np.integer)) or not 0 <= bin_ < count:
+            raise ArgumentError(
+                f"of '{self.name}' must be a whole number in [0, {count - 1}] or a node, not {bin_!r}",
+                argument="magnitude_bin",
+            )
 
     def _of_magnitude(self, magnitude: Any) -> npt.NDArray[Any]:
         made = self.mag_to_param(magnitude)

@@ -144,7 +144,7 @@ def test_policy_names_its_augmentations_apart() -> None:
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Policy("p", 0, []), ("num_magnitude_bins",)),
+        (lambda: Policy("p", 0, []), ("auto_aug.Policy", "num_magnitude_bins", "0")),
         (lambda: Policy("p", 5, "x"), ("sub_policies",)),
         (lambda: Policy("p", 5, [[(a.rotate, 0.5)]]), ("step",)),
         (lambda: Policy("p", 5, [[("rotate", 0.5, 1)]]), ("no augmentation",)),
@@ -157,12 +157,16 @@ def test_policy_names_its_augmentations_apart() -> None:
         (lambda: auto_augment.auto_augment(None, "imagenet"), ("policy_name", "image_net")),
         (lambda: auto_augment.auto_augment(None, "reduced_image_net", shape=(1, 2)), ("shape",)),
         (lambda: auto_augment.get_svhn_policy(True, max_translate_abs=3), ("max_translate_abs",)),
+        (lambda: auto_augment.auto_augment(None, max_translate_abs=[1, 2, 3]), ("auto_augment,", "[1, 2, 3]")),
+        (lambda: auto_augment.get_svhn_policy(max_translate_abs="far"), ("max_translate_abs", "'far'")),
         (lambda: auto_augment.get_svhn_policy(False, max_translate_rel=0.1), ("max_translate_rel",)),
-        (lambda: rand_augment.rand_augment(None, -1, 3), ("n", "-1")),
-        (lambda: rand_augment.rand_augment(None, 1, 31), ("m", "31")),
+        (lambda: rand_augment.rand_augment(None, -1, 3), ("auto_aug.rand_augment", "'n'", "-1")),
+        (lambda: rand_augment.rand_augment(None, 1, 31), ("auto_aug.rand_augment", "'m'", "[0, 30]", "31")),
         (lambda: rand_augment.rand_augment(None, 1, 3, excluded=["rotat"]), ("excluded", "rotate")),
         (lambda: rand_augment.apply_rand_augment([], None, 1, 3), ("augmentations",)),
         (lambda: trivial_augment.trivial_augment_wide(None, num_magnitude_bins=0), ("num_magnitude_bins",)),
+        (lambda: a.rotate(None, magnitude_bin=11, num_magnitude_bins=11), ("rotate", "magnitude_bin", "[0, 10]", "11")),
+        (lambda: augmentation(a.rotate.op, mag_range=(1, "a"))(None, num_magnitude_bins=3), ("mag_range", "'a'")),
     ],
 )
 def test_errors_name_the_culprit(make: Any, words: tuple[str, ...]) -> None:
