@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 import weakref
 from base64 import b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,6 +16,7 @@ import traitlets
 
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file
+from dali_lab.formats.drawing import svg
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.application import sample_starts
@@ -22,6 +26,10 @@ from dali_lab.studio.store import UNTITLED
 
 Json = dict[str, Any]
 BUNDLE = Path(__file__).with_name("static") / "editor.js"
+MIME = "application/vnd.dali-lab.editor+json"
+"""What JupyterLab's extension shows in place of the widget: the widget where its kernel runs, else its picture."""
+
+_PICTURE_DELAY = 0.3
 
 
 class Editor(anywidget.AnyWidget):
@@ -35,6 +43,8 @@ class Editor(anywidget.AnyWidget):
         ``"auto"``, ``"light"`` or ``"dark"``.
     selection
         Names of the selected nodes, as far as the editor tells.
+    picture
+        The graph as a drawing (SVG), a moment after each edit: what notebooks keep.
     session
         The session behind it.
     """
@@ -43,10 +53,14 @@ class Editor(anywidget.AnyWidget):
     height = traitlets.Int(640).tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
     selection = traitlets.List(traitlets.Unicode(), read_only=True)
+    picture = traitlets.Unicode("", read_only=True).tag(sync=True)
 
     def __init__(self, session: Session, **traits: Any) -> None:
-        super().__init__(**traits)
         self.session = session
+        super().__init__(**traits)
+        self._draw()
+        self._drawing: threading.Timer | None = None
+        session.on_change = _watcher(weakref.ref(self), session.on_change)
         self._port = session.attach(lambda message, buffers: self.send(message, buffers=buffers))
         self.on_msg(self._take)
         # The session's threads must not keep an editor alive that nobody can reach any more.
@@ -54,6 +68,19 @@ class Editor(anywidget.AnyWidget):
 
     def _take(self, _: Any, content: Any, buffers: Any) -> None:
         self.session.receive(self._port, content)
+
+    def _draw(self) -> None:
+        """Bring the picture up to date; one that cannot be drawn stays as it is."""
+        self._drawing = None
+        with contextlib.suppress(DaliLabError):
+            self.set_trait("picture", svg(self.graph))
+
+    def _draw_soon(self) -> None:
+        """Draw after the edits of this moment."""
+        if self._drawing is None:
+            self._drawing = threading.Timer(_PICTURE_DELAY, self._draw)
+            self._drawing.daemon = True
+            self._drawing.start()
 
     @property
     def graph(self) -> Graph:
@@ -82,6 +109,12 @@ class Editor(anywidget.AnyWidget):
                 raise DaliLabError(f"{where}{problem.message}")
         return Pipeline.from_graph(found.draft.graph, seed=self.session.store.seed)
 
+    def __panel__(self) -> Any:
+        """The editor as a part of a Panel page: the same session, carried by Panel itself."""
+        from dali_lab.studio.panel_app import DaliLabEditor
+
+        return DaliLabEditor(self.session, sizing_mode="stretch_width", height=self.height, theme=self.theme)
+
     def close(self) -> None:
         """End the session; the editor shows that it is gone."""
         self._ending()
@@ -93,17 +126,26 @@ class Editor(anywidget.AnyWidget):
         if not bundle:
             return bundle
         data, *rest = bundle if isinstance(bundle, tuple) else (bundle,)
-        try:
-            from dali_lab.formats.drawing import svg
-
-            picture = svg(self.graph)
-            data["image/svg+xml"] = picture
-            # Notebooks that are not trusted show no SVG by itself, but as an image that cannot run anything.
-            encoded = b64encode(picture.encode()).decode()
-            data["text/html"] = f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
-        except DaliLabError:
-            pass
+        self._draw()
+        data[MIME] = {"model_id": self.model_id}
+        data["image/svg+xml"] = self.picture
+        # Notebooks that are not trusted show no SVG by itself, but as an image that cannot run anything.
+        encoded = b64encode(self.picture.encode()).decode()
+        data["text/html"] = f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
         return (data, *rest) if isinstance(bundle, tuple) else data
+
+
+def _watcher(reference: weakref.ref[Editor], others: Callable[[Session], None] | None) -> Callable[[Session], None]:
+    """Tells an editor of each edit, after those who watch already."""
+
+    def changed(session: Session) -> None:
+        if others is not None:
+            others(session)
+        editor = reference()
+        if editor is not None:
+            editor._draw_soon()
+
+    return changed
 
 
 def edit(

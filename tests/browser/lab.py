@@ -39,6 +39,16 @@ BARE = [
     "launch_new_instance()",
 ]
 """A kernel in whose environment dali_lab is not installed."""
+# JupyterLab asks for files to learn whether they exist, and the browser speaks of each that does not. Its debugger and
+# its shells for comms complain when a kernel goes while it is being asked.
+NOT_OURS = ("favicon", "404", "Could not restore the debugger state", "Canceled future for create_subshell_request")
+
+
+def is_ours(problem: str) -> bool:
+    """Whether the extension may have a part in it: not where JupyterLab's own code alone threw it."""
+    if "/static/lab/jlab_core" in problem and "/lab/extensions/" not in problem:
+        return False
+    return not any(word in problem for word in NOT_OURS)
 
 
 class Lab:
@@ -77,12 +87,14 @@ class Lab:
     def _log(self) -> Path:
         return self.place / "server.log"
 
-    def _serves(self, port: int) -> bool:
-        """Start the server on this port; false where another program was quicker."""
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the server, and programs that share its settings, are run with."""
         place = self.place
-        environment = {
+        return {
             **os.environ,
             "JUPYTER_PATH": str(place / "share"),
+            "JUPYTER_DATA_DIR": str(place / "data"),
             "JUPYTER_CONFIG_DIR": str(place / "config"),
             "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
             "JUPYTERLAB_SETTINGS_DIR": str(place / "settings"),
@@ -90,6 +102,9 @@ class Lab:
             "IPYTHONDIR": str(place / "ipython"),
             "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
         }
+
+    def _serves(self, port: int) -> bool:
+        """Start the server on this port; false where another program was quicker."""
         command = [
             sys.executable, "-m", self._module, "--no-browser", "--ServerApp.ip=127.0.0.1",
             f"--ServerApp.port={port}", "--IdentityProvider.token=", "--ServerApp.password=",
@@ -99,7 +114,7 @@ class Lab:
         begins = self._log.stat().st_size if self._log.exists() else 0
         with self._log.open("ab") as output:
             process = subprocess.Popen(
-                command, cwd=self.folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+                command, cwd=self.folder, env=self.environment, stdout=output, stderr=subprocess.STDOUT
             )
         self._process = process
         end = time.monotonic() + 120

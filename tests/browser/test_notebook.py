@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from dali_lab.studio.widget import BUNDLE
 from tests.browser.conftest import Tab
-from tests.browser.lab import Lab, serving
+from tests.browser.lab import Lab, is_ours, serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
 CELLS = [
@@ -34,8 +37,41 @@ def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
     found = lab.open(context, "story.ipynb", workspace="story")
     yield found
     context.close()
-    assert not [problem for problem in found.problems if "favicon" not in problem]
+    assert not [problem for problem in found.problems if is_ours(problem)]
     assert found.hosts <= {"127.0.0.1"}
+
+
+SHOWN_STILL = """() => document.querySelector('.jp-OutputArea-output img[alt="The graph"]')?.naturalWidth > 100"""
+TRUST = [sys.executable, "-c", "from nbformat.sign import TrustNotebookApp as App; App.launch_instance()"]
+CONVERT = [sys.executable, "-m", "nbconvert", "--to", "html", "--stdout"]
+
+
+DEAD_WIDGET = """async () => {
+  const listeners = {};
+  const svg = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="60"></svg>';
+  const model = {
+    get: (name) => ({ height: 300, theme: 'light', picture: svg })[name],
+    on: (name, listener) => { listeners[name] = listener; },
+    off: () => undefined,
+    send: () => undefined,
+  };
+  window.answer = () => listeners['msg:custom']({ kind: 'event', event: 'nothing', params: {} }, []);
+  const { default: { render } } = await import('/editor.js');
+  render({ model, el: document.getElementById('cell') });
+}"""
+"""The widget as a page shows it that was made of a notebook, with the state of the widget and no kernel."""
+
+
+def save(tab: Tab, read: Any) -> Any:
+    """Save the notebook that is shown; what is in the file then."""
+    tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    return read()
+
+
+def drawn(notebook: Any, name: str) -> Any:
+    """The notebook, if the picture of its first cell shows a node of this name."""
+    outputs = notebook["cells"][0]["outputs"]
+    return outputs and name in "".join(outputs[0]["data"]["image/svg+xml"]) and notebook
 
 
 def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
@@ -57,18 +93,44 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     preview.locator("img").nth(1).wait_for(timeout=60_000)
     assert preview.locator(".noUi-handle, input[type=range]").count() >= 1
 
-    # The saved notebook has a picture of the graph for where no kernel runs.
-    tab.page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    # The saved notebook has a picture of the graph as it is now, for where no kernel runs.
     story = lambda: json.loads((lab.folder / "story.ipynb").read_text())  # noqa: E731
-    saved = tab.wait(lambda: (found := story())["cells"][0]["outputs"] and found, "it was not saved")
-    data = saved["cells"][0]["outputs"][0]["data"]
-    assert "<svg" in "".join(data["image/svg+xml"])
-    assert "application/vnd.jupyter.widget-view+json" in data
+    saved = tab.wait(lambda: drawn(save(tab, story), "resize_2"), "the last state was not saved")
+    assert "application/vnd.jupyter.widget-view+json" in saved["cells"][0]["outputs"][0]["data"]
+    assert shown.locator('[data-testid="dali-editor"][data-ready="true"]').count() == 1, "the editor is still there"
 
-    # One that is not trusted shows the picture too.
+    # Loaded again beside its kernel, the editor comes back.
+    tab.page.reload()
+    wait_for_kernel(tab)
+    tab.page.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for()
+
+    # One that is not trusted shows the picture, and so does one that is.
     saved["metadata"]["kernelspec"] = {"name": "gone", "display_name": "Gone", "language": "python"}
-    (lab.folder / "gone.ipynb").write_text(json.dumps(saved))
-    opened = lab.open(tab.page.context, "gone.ipynb", workspace="gone")
-    opened.page.wait_for_function(
-        """() => document.querySelector('.jp-OutputArea-output img[alt="The graph"]')?.naturalWidth > 100"""
-    )
+    for trusted in (False, True):
+        (lab.folder / "gone.ipynb").write_text(json.dumps(saved))
+        if trusted:
+            subprocess.run([*TRUST, lab.folder / "gone.ipynb"], check=True, capture_output=True, env=lab.environment)
+        opened = lab.open(tab.page.context, "gone.ipynb", workspace=f"gone-{trusted}")
+        opened.page.wait_for_function(SHOWN_STILL)
+        assert "Loading" not in opened.page.locator(".jp-CodeCell").first.inner_text()
+        assert opened.hosts <= {"127.0.0.1"}
+        opened.page.close()
+
+    # Without the extension, as an HTML page.
+    page = subprocess.run([*CONVERT, lab.folder / "gone.ipynb"], check=True, capture_output=True).stdout
+    assert b'<img alt="The graph"' in page or b"<svg" in page
+
+
+def test_a_widget_that_nobody_answers_is_a_picture(browser: Any) -> None:
+    page = browser.new_context().new_page()
+    hosts: set[str] = set()
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
+    page.route("http://page.test/editor.js", lambda route: route.fulfill(path=BUNDLE, content_type="text/javascript"))
+    page.route("http://page.test/", lambda route: route.fulfill(body="<div id=cell></div>", content_type="text/html"))
+    page.goto("http://page.test/")
+    page.evaluate(DEAD_WIDGET)
+    page.wait_for_function("document.querySelector('#cell img[alt=\"The graph\"]')?.naturalWidth === 300")
+    page.evaluate("window.answer()")
+    page.locator(".dali-lab-still").wait_for(state="detached")
+    assert hosts == {"page.test"}
+    page.context.close()

@@ -21,6 +21,7 @@ import { GraphFactory, GraphWidget } from './document';
 import { addGallery } from './gallery';
 import type { Defaults, Surroundings } from './panel';
 import { graphIcon } from './icons';
+import { showEditorsIn } from './still';
 import { batchNumber, seedField } from './toolbar';
 
 const PLUGIN = 'dali-lab:plugin';
@@ -127,6 +128,7 @@ const plugin: JupyterFrontEndPlugin<void> = {
         name: ({ context }) => context.path,
       });
 
+    showEditorsIn(docRegistry, trans);
     addCommands({ app, tracker, browser, palette, trans });
     const { createNew } = surroundings();
     addGallery({ app, tracker, createNew, restorer, palette, launcher, trans });

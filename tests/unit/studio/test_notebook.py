@@ -133,7 +133,14 @@ def test_pictures_for_where_no_kernel_runs_show_the_graph(bundle: None) -> None:
         assert "application/vnd.jupyter.widget-view+json" in data
         assert "flip_again" in data["image/svg+xml"]
         (encoded,) = re.findall(r'<img alt="The graph" src="data:image/svg\+xml;base64,([^"]+)">', data["text/html"])
-        assert base64.b64decode(encoded).decode() == data["image/svg+xml"]
+        assert base64.b64decode(encoded).decode() == data["image/svg+xml"] == editor.picture
+        assert data["application/vnd.dali-lab.editor+json"] == {"model_id": editor.model_id}
+        # After an edit the picture follows by itself.
+        page.call("view", "edit", base=2, changes={"nodes": {"flip_third": {**flip, "inputs": ["flip"]}}})
+        deadline = time.monotonic() + 60
+        while "flip_third" not in editor.picture and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert "flip_third" in editor.picture
     finally:
         editor.close()
 
