@@ -193,8 +193,8 @@ def clahe(
     """
     tables = lab_tables()
     _clahe(
-        rows(src), rows(dst), rows(sizes), int(channels), *map(int, tiles), float(clip), bool(luma),
-        *(tables[name] for name in ("linear", "root", "luminance", "cubed", "level")),
+        rows(src), rows(dst), rows(sizes), int(channels), int(tiles[0]), int(tiles[1]), float(clip), bool(luma),
+        tables["linear"], tables["root"], tables["luminance"], tables["cubed"], tables["level"],
     )  # fmt: skip
 
 

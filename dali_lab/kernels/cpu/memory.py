@@ -17,6 +17,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _SHARED_PARTS = (
     "memory.py",
+    "borders.py",
     "convert.py",
     "philox.py",
     "pixel_vectors.py",

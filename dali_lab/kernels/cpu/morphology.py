@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.types import numpy_dtype
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from dali_lab.batch.batch import Batch
 
 Array = np.ndarray[Any, Any]
-
-BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
-"""What is outside: nothing, the edge, the picture mirrored with its edge, repeated, or mirrored without the edge."""
 
 _BY_EXCHANGE, _BYTES_BY_EXCHANGE = 441, 63
 """Elements of the largest windows whose medians are found by exchanging rows."""
@@ -33,24 +31,6 @@ def pictures(data: Batch) -> Array:
     else:
         shapes[:, 1 : 1 + data.ndim] = data.shapes
     return shapes
-
-
-@part
-def _place(index: int, size: int, border: int) -> int:
-    """Which element of an axis stands at `index`; -1 for none."""
-    if 0 <= index < size:
-        return index
-    if border == 0:
-        return -1
-    if border == 1 or size == 1:
-        return 0 if index < 0 else size - 1
-    if border == 3:
-        return index % size
-    period = 2 * size - 2 if border == 4 else 2 * size
-    place = index % period
-    if place < size:
-        return place
-    return period - place if border == 4 else period - 1 - place
 
 
 @part
@@ -118,12 +98,12 @@ def _extremes(
                 _copy(row, padded[left * channels : left * channels + pitch])
                 for k in range(wide - 1):
                     x = k if k < left else k + width
-                    place = _place(x - left, width, border)
+                    place = place_of(x - left, width, border)
                     for c in range(channels):
                         padded[x * channels + c] = nothing[0] if place < 0 else row[place * channels + c]
                 _widen(padded, spare, beside * channels, channels, wide, greatest, image[top + y])
             for y in range(height + high - 1):
-                place = _place(y - top, height, border)
+                place = place_of(y - top, height, border)
                 if place < 0:
                     image[y] = nothing[0]
                 elif place != y - top:

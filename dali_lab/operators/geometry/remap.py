@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.filters.pictures import each, groups
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.types import (
     FLOAT,
@@ -23,7 +22,6 @@ from dali_lab.types import (
 )
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
-_INTERPOLATION = {INTERP_NN: 0, INTERP_LINEAR: 1, INTERP_CUBIC: 2, INTERP_LANCZOS3: 4}
 _TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4, INTERP_LANCZOS3: 8}
 
 
@@ -70,12 +68,12 @@ class Remap(Operator):
     example = """
     >>> fn.experimental.remap(images, mapx, mapy, pixel_origin="center")
     """
-    differs = "It runs on the CPU too, by OpenCV, with 8 × 8 neighbours rather than 6 × 6 for INTERP_LANCZOS3."
+    differs = "It runs on the CPU too, as in OpenCV, with 8 × 8 neighbours rather than 6 × 6 for INTERP_LANCZOS3."
     tested_elsewhere = "tests/unit/operators/test_remap.py"
 
     def setup(self) -> None:
-        if self.value("interp") not in _INTERPOLATION:
-            names = ", ".join(kind.name for kind in _INTERPOLATION)
+        if self.value("interp") not in _TAPS:
+            names = ", ".join(kind.name for kind in _TAPS)
             raise self.fail(f"is one of {names}, not {self.value('interp').name}", "interp")
 
     def run(self, call: Call, data: Batch, mapx: Batch, mapy: Batch) -> Batch:
@@ -92,37 +90,11 @@ class Remap(Operator):
             raise call.problem("the two maps differ in size", sample=int(wrong.argmax()))
         shift = np.float32(0.5 if self.value("pixel_origin") == "corner" else 0)
         out = call.allocate(np.column_stack([maps[0].shapes, data.shapes[:, 2]]), data.dtype, data.layout)
-        if call.gpu is None:
-            self._by_opencv(call, data, out, maps, shift)
-        else:
-            call.kernels("remap").remap(
-                data.addresses, out.addresses, maps[0].addresses, maps[1].addresses, data.shapes, maps[0].sizes,
-                _TAPS[self.value("interp")], shift, numpy_dtype(data.dtype),
-            )  # fmt: skip
+        call.kernels("remap").remap(
+            data.addresses, out.addresses, maps[0].addresses, maps[1].addresses, data.shapes, maps[0].sizes,
+            _TAPS[self.value("interp")], shift, numpy_dtype(data.dtype),
+        )  # fmt: skip
         return out
-
-    def _by_opencv(self, call: Call, data: Batch, out: Batch, maps: list[Batch], shift: np.float32) -> None:
-        from dali_lab.codecs.opencv import module
-
-        cv2 = module()
-        flags = _INTERPOLATION[self.value("interp")]
-        columns_of, rows_of = maps[0].arrays(), maps[1].arrays()
-        shifted = np.empty((2, 0, 0), np.float32)
-        for index, source, target in each(call, data, out):
-            if not target.size:
-                continue
-            columns, rows = columns_of[index], rows_of[index]
-            if shift:
-                if shifted.shape[1:] != columns.shape:
-                    shifted = np.empty((2, *columns.shape), np.float32)
-                columns = np.subtract(columns, shift, out=shifted[0])
-                rows = np.subtract(rows, shift, out=shifted[1])
-            if source.shape[2] <= 4:
-                cv2.remap(source, columns, rows, flags, target, 0)
-                continue
-            for part in groups(source.shape[2]):
-                moved = cv2.remap(np.ascontiguousarray(source[..., part]), columns, rows, flags, borderMode=0)
-                target[..., part] = moved.reshape(*target.shape[:2], -1)
 
     def _each_frame(self, call: Call, batch: Batch) -> Batch:
         """One map for each frame, where one was given for each sequence."""

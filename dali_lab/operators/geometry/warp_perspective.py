@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.filters.pictures import each, groups
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import (
@@ -26,10 +25,8 @@ from dali_lab.types import (
 )
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
-BORDERS = {"constant": 0, "replicate": 1, "reflect": 2, "wrap": 3, "reflect_101": 4}
-_INTERPOLATION = {INTERP_NN: 0, INTERP_LINEAR: 1, INTERP_CUBIC: 2}
+BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
 _TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4}
-_INVERSE = 16
 Matrix = npt.NDArray[np.float32]
 
 
@@ -78,7 +75,7 @@ class WarpPerspective(Operator):
             "constant",
             "What is outside the source: `fill_value`, its edge repeated, the image mirrored with its edge or without"
             " it, or the image repeated.",
-            choices=tuple(BORDERS),
+            choices=BORDERS,
         ),
         Arg(
             "fill_value",
@@ -103,7 +100,7 @@ class WarpPerspective(Operator):
     differs = "Any number of channels is taken, not only four."
 
     def setup(self) -> None:
-        if self.value("interp_type") not in _INTERPOLATION:
+        if self.value("interp_type") not in _TAPS:
             name = self.value("interp_type").name
             raise self.fail(f"is INTERP_NN, INTERP_LINEAR or INTERP_CUBIC, not {name}", "interp_type")
 
@@ -135,40 +132,16 @@ class WarpPerspective(Operator):
                 raise call.problem(f"{size[index].tolist()} is not positive", argument="size", sample=index)
             shapes[:, first : first + 2] = whole
         out = call.allocate(shapes, data.dtype, data.layout)
-        if call.gpu is None:
-            self._by_opencv(call, data, out, matrices, fill)
-        else:
-            planar = data.layout == "CHW"
-            ones = np.ones(len(data), np.int64)
-            planes, channels = (data.shapes[:, 0], ones) if planar else (ones, data.shapes[:, 2:].prod(axis=1))
-            call.kernels("remap").warp_perspective(
-                data.addresses, out.addresses,
-                np.column_stack([planes, data.shapes[:, first : first + 2], channels]), shapes[:, first : first + 2],
-                matrices if self.value("inverse_map") else _inverse(matrices), _TAPS[self.value("interp_type")],
-                self.value("border_mode"), fill, numpy_dtype(data.dtype),
-            )  # fmt: skip
+        planar = data.layout == "CHW"
+        ones = np.ones(len(data), np.int64)
+        planes, channels = (data.shapes[:, 0], ones) if planar else (ones, data.shapes[:, 2:].prod(axis=1))
+        call.kernels("remap").warp_perspective(
+            data.addresses, out.addresses,
+            np.column_stack([planes, data.shapes[:, first : first + 2], channels]), shapes[:, first : first + 2],
+            matrices if self.value("inverse_map") else _inverse(matrices), _TAPS[self.value("interp_type")],
+            self.value("border_mode"), fill, numpy_dtype(data.dtype),
+        )  # fmt: skip
         return out
-
-    def _by_opencv(self, call: Call, data: Batch, out: Batch, matrices: Matrix, fill: npt.NDArray[np.float64]) -> None:
-        from dali_lab.codecs.opencv import module
-
-        cv2 = module()
-        flags = _INTERPOLATION[self.value("interp_type")] | (_INVERSE if self.value("inverse_map") else 0)
-        border = BORDERS[self.value("border_mode")]
-        same = (float(fill[0]),) * 4
-        for index, source, target in each(call, data, out):
-            size_out = (target.shape[1], target.shape[0])
-            if source.ndim == 2 or source.shape[2] <= 4:
-                values = same if fill.size == 1 else tuple(fill)
-                cv2.warpPerspective(source, matrices[index], size_out, target, flags, border, values)
-                continue
-            for part in groups(source.shape[2]):
-                some = np.ascontiguousarray(source[..., part])
-                values = tuple(fill[part]) if fill.size > 1 else same
-                warped = cv2.warpPerspective(
-                    some, matrices[index], size_out, flags=flags, borderMode=border, borderValue=values
-                )
-                target[..., part] = warped.reshape(*target.shape[:2], -1)
 
     def _matrices(self, call: Call, inputs: tuple[Batch, ...]) -> Matrix:
         if len(inputs) > 1:

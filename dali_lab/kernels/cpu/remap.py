@@ -1,0 +1,466 @@
+"""Pixels taken from positions between those of a picture, as OpenCV takes them: by two maps, or by a projection.
+
+Pixel centres are at whole numbers. OpenCV has two ways. The newer takes pictures of one, three or four channels and
+computes in float32; its vector code works on :data:`_TOGETHER` columns, and multiplies and adds with one rounding. The
+older takes pictures of two channels and of int16 at parts of a pixel.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import types as nb_types
+
+from dali_lab.kernels.cpu.borders import BORDERS, place_of
+from dali_lab.kernels.cpu.convert import widen
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows, variants
+from dali_lab.kernels.cpu.philox import fused_multiply_add
+from dali_lab.kernels.cpu.warp import whole
+
+Array = np.ndarray[Any, Any]
+
+PARTS = 32
+"""Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for all of int16 and two channels."""
+_TOGETHER = 16
+"""Columns of OpenCV's vector code."""
+_AT_ONCE = 256
+"""Pixels of maps that are worked on together."""
+like_floats = like(np.float32)
+
+
+def stored(value: Any, like: Any) -> Any:
+    """A float32 as an element: rounded to the nearest whole number, halves to even, and clamped."""
+    raise NotImplementedError
+
+
+@variants(stored)
+def _choose_stored(value: Any, like: Any) -> Any:
+    if isinstance(like.dtype, nb_types.Float):
+
+        def unchanged(value: Any, like: Any) -> Any:
+            return value
+
+        return unchanged
+    cast = getattr(np, str(like.dtype))
+    low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
+
+    def nearest(value: Any, like: Any) -> Any:
+        known = value if value == value else np.float32(0)
+        return cast(np.int32(min(max(np.rint(known), low), high)))
+
+    return nearest
+
+
+@inner_part
+def _element(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, row: Any, column: Any, c: Any,
+    border: Any, fill: Array,
+) -> Any:  # fmt: skip
+    """An element of the picture, continued beyond its edges, as float32."""
+    y, x = place_of(row, height, border), place_of(column, width, border)
+    if y < 0 or x < 0:
+        return np.float32(fill[min(c, fill.shape[0] - 1)])
+    return np.float32(widen(source[np.uintp(base + (y * width + x) * channels + c)], item))
+
+
+@part
+def _nearest_row(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
+    xs: Array, ys: Array, border: Any, fill: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    for k in range(xs.shape[0]):
+        x, y = place_of(whole(np.rint(xs[k])), width, border), place_of(whole(np.rint(ys[k])), height, border)
+        at = base + (y * width + x) * channels
+        for c in range(first, last):
+            if x < 0 or y < 0:
+                target[np.uintp(to + c)] = stored(np.float32(fill[min(c, fill.shape[0] - 1)]), item)
+            else:
+                target[np.uintp(to + c)] = source[np.uintp(at + c)]
+        to += channels
+
+
+@inner_part
+def _between(nw: Any, ne: Any, sw: Any, se: Any, a: Any, b: Any) -> Any:
+    upper = fused_multiply_add(a, ne - nw, nw)
+    lower = fused_multiply_add(a, se - sw, sw)
+    return fused_multiply_add(b, lower - upper, upper)
+
+
+@part
+def _linear_row(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
+    xs: Array, ys: Array, border: Any, fill: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    right, bottom = np.float32(width - 1), np.float32(height - 1)
+    line = width * channels
+    for k in range(xs.shape[0]):
+        x, y = xs[k], ys[k]
+        left, top = np.floor(x), np.floor(y)
+        if left >= 0 and top >= 0 and left < right and top < bottom:
+            a, b = x - left, y - top
+            at = base + np.int64(np.int32(top)) * line + np.int64(np.int32(left)) * channels
+            for c in range(first, last):
+                nw = np.float32(widen(source[np.uintp(at + c)], item))
+                ne = np.float32(widen(source[np.uintp(at + channels + c)], item))
+                sw = np.float32(widen(source[np.uintp(at + line + c)], item))
+                se = np.float32(widen(source[np.uintp(at + line + channels + c)], item))
+                target[np.uintp(to + c)] = stored(_between(nw, ne, sw, se, a, b), item)
+        else:
+            column, row = whole(x), whole(y)
+            a, b = x - np.float32(column), y - np.float32(row)
+            for c in range(first, last):
+                nw = _element(source, item, base, height, width, channels, row, column, c, border, fill)
+                ne = _element(source, item, base, height, width, channels, row, column + 1, c, border, fill)
+                sw = _element(source, item, base, height, width, channels, row + 1, column, c, border, fill)
+                se = _element(source, item, base, height, width, channels, row + 1, column + 1, c, border, fill)
+                target[np.uintp(to + c)] = stored(_between(nw, ne, sw, se, a, b), item)
+        to += channels
+
+
+@inner_part
+def _cubic_weights(x: Any, one_by_one: Any, out: Array) -> None:
+    """Keys' cubic with a slope of -3/4, by the distance to the second of four neighbours."""
+    one, slope = np.float32(1), np.float32(-0.75)
+    rest = one - x
+    out[0] = (slope * x) * (rest * rest) if one_by_one else slope * (x * (rest * rest))
+    out[1] = fused_multiply_add(fused_multiply_add(np.float32(1.25), x, np.float32(-2.25)), x * x, one)
+    out[3] = (slope * (x * x)) * rest if one_by_one else slope * ((x * x) * rest)
+    out[2] = ((one - out[0]) - out[1]) - out[3]
+
+
+@inner_part
+def _within_reach(position: Any, size: Any) -> Any:
+    """A position, but for those far outside, which OpenCV moves closer where it interpolates cubically."""
+    reach = np.float32(max(size, 16))
+    known = position if position == position else -reach
+    return min(max(known, -reach), np.float32(2) * reach)
+
+
+@part
+def _cubic_row(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
+    xs: Array, ys: Array, one_by_one: Any, border: Any, fill: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    """Between four neighbours along each axis; `one_by_one` as OpenCV does it without vector code."""
+    across, down, values = np.empty(4, np.float32), np.empty(4, np.float32), np.empty(4, np.float32)
+    columns, lines = np.empty(4, np.int64), np.empty(4, np.int64)
+    for k in range(xs.shape[0]):
+        x, y = _within_reach(xs[k], width), _within_reach(ys[k], height)
+        column, row = np.int64(np.floor(x)), np.int64(np.floor(y))
+        _cubic_weights(x - np.float32(column), one_by_one, across)
+        _cubic_weights(y - np.float32(row), one_by_one, down)
+        inside = column >= 1 and row >= 1 and column + 2 < width and row + 2 < height
+        for j in range(4):
+            columns[j] = (column + j - 1 if inside else place_of(column + j - 1, width, border)) * channels
+            lines[j] = (row + j - 1 if inside else place_of(row + j - 1, height, border)) * width * channels
+        beyond = columns.max() < 0 or lines.max() < 0
+        for c in range(first, last):
+            outside = fill[min(c, fill.shape[0] - 1)]
+            if beyond:
+                target[np.uintp(to + c)] = stored(outside, item)
+                continue
+            total = np.float32(0)
+            for j in range(4):
+                for i in range(4):
+                    values[i] = outside
+                    if inside or (columns[i] >= 0 and lines[j] >= 0):
+                        values[i] = np.float32(widen(source[np.uintp(base + lines[j] + columns[i] + c)], item))
+                if one_by_one:
+                    line = fused_multiply_add(across[0], values[0], across[1] * values[1])
+                else:
+                    line = fused_multiply_add(across[1], values[1], across[0] * values[0])
+                line = fused_multiply_add(across[3], values[3], fused_multiply_add(across[2], values[2], line))
+                total = fused_multiply_add(down[j], line, total)
+            target[np.uintp(to + c)] = stored(total, item)
+        to += channels
+
+
+@part
+def _parts_row(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
+    xs: Array, ys: Array, taps: Any, weights: Array, halves_up: bool, border: Any, fill: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    """At parts of a pixel, with weights of the neighbours for each; four neighbours are one sum, more a sum of rows."""
+    before = taps // 2 - 1
+    for k in range(xs.shape[0]):
+        column, row = xs[k] // PARTS - before, ys[k] // PARTS - before
+        factors = weights[ys[k] % PARTS * PARTS + xs[k] % PARTS]
+        inside = column >= 0 and row >= 0 and column + taps <= width and row + taps <= height
+        for c in range(first, last):
+            outside = fill[min(c, fill.shape[0] - 1)]
+            total = np.float32(0)
+            for j in range(taps):
+                line = np.float32(0)
+                y = row + j if inside else place_of(row + j, height, border)
+                for i in range(taps):
+                    x = column + i if inside else place_of(column + i, width, border)
+                    value = outside
+                    if inside or (x >= 0 and y >= 0):
+                        place = base + (y * width + x) * channels + c
+                        value = np.float32(widen(source[np.uintp(place)], item))
+                    if taps == 2:
+                        total += factors[j * taps + i] * value
+                    else:
+                        line += factors[j * taps + i] * value
+                total += line
+            if halves_up:
+                total = np.floor(total + np.float32(0.5))
+            target[np.uintp(to + c)] = stored(total, item)
+        to += channels
+
+
+@part
+def _take_row(
+    source: Array, item: Array, base: Any, height: Any, width: Any, channels: Any, first: Any, last: Any,
+    xs: Array, ys: Array, parts_x: Array, parts_y: Array, in_parts: bool, words: bool, taps: Any, weights: Array,
+    halves_up: bool, border: Any, fill: Array, target: Array, to: Any,
+) -> None:  # fmt: skip
+    """A row of the result from positions, for some of the channels."""
+    if taps == 1:
+        _nearest_row(
+            source, item, base, height, width, channels, first, last, xs, ys, border, fill, target, to
+        )  # fmt: skip
+    elif in_parts:
+        _parts_row(
+            source, item, base, height, width, channels, first, last, parts_x, parts_y, taps, weights, halves_up,
+            border, fill, target, to,
+        )  # fmt: skip
+    elif taps == 2:
+        _linear_row(source, item, base, height, width, channels, first, last, xs, ys, border, fill, target, to)
+    else:
+        _cubic_row(
+            source, item, base, height, width, channels, first, last, xs, ys, words or last - first == 2, border, fill,
+            target, to,
+        )  # fmt: skip
+
+
+@inner_part
+def _is_old(first: Any, last: Any, taps: Any, words: bool) -> Any:
+    """Whether OpenCV takes the older way for these channels."""
+    return taps == 8 or (taps < 4 and (words or last - first == 2))
+
+
+@kernel
+def _remap(
+    src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: Any, shift: Any,
+    words: bool, weights: Array, halves_up: bool, fill: Array, item: Array,
+) -> None:  # fmt: skip
+    for i in range(src.shape[0]):
+        height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2]
+        if sizes[i] == 0:
+            continue
+        source = array_at(src[i], (height * width * channels,), item)
+        target = array_at(dst[i], (sizes[i] * channels,), item)
+        map_x, map_y = array_at(columns[i], (sizes[i],), like_floats), array_at(lines[i], (sizes[i],), like_floats)
+        most = min(sizes[i], _AT_ONCE)
+        xs, ys = np.empty(most, np.float32), np.empty(most, np.float32)
+        parts_x, parts_y = np.zeros(most, np.int64), np.zeros(most, np.int64)
+        for start in range(0, sizes[i], most):
+            count = min(most, sizes[i] - start)
+            for k in range(count):
+                xs[k] = map_x[start + k] - shift
+                ys[k] = map_y[start + k] - shift
+            for first in range(0, channels, 4):
+                last = min(first + 4, channels)
+                in_parts = taps > 1 and _is_old(first, last, taps, words)
+                if in_parts:
+                    for k in range(count):
+                        parts_x[k] = whole(np.rint(xs[k] * np.float32(PARTS)))
+                        parts_y[k] = whole(np.rint(ys[k] * np.float32(PARTS)))
+                _take_row(
+                    source, item, 0, height, width, channels, first, last, xs[:count], ys[:count], parts_x[:count],
+                    parts_y[:count], in_parts, words, taps, weights, halves_up, 0, fill, target, start * channels,
+                )  # fmt: skip
+
+
+@inner_part
+def _nearest(position: Any) -> Any:
+    """The integer next to a position, safe for those beyond all images and for NaN."""
+    known = position if position == position else -1e9
+    return np.int64(np.rint(min(max(known, -1e9), 1e9)))
+
+
+@part
+def _project_old(matrix: Array, row: Any, xs: Array, ys: Array, parts_x: Array, parts_y: Array) -> None:
+    """Positions of a row in float64: whole numbers next to them, and parts of a pixel."""
+    y = np.float64(row)
+    for k in range(xs.shape[0]):
+        x = np.float64(k)
+        depth = matrix[6] * x + matrix[7] * y + matrix[8]
+        scale = 1.0 / depth if depth != 0.0 else 0.0
+        u = (matrix[0] * x + matrix[1] * y + matrix[2]) * scale
+        v = (matrix[3] * x + matrix[4] * y + matrix[5]) * scale
+        parts_x[k], parts_y[k] = _nearest(u * PARTS), _nearest(v * PARTS)
+        xs[k], ys[k] = np.float32(_nearest(u)), np.float32(_nearest(v))
+
+
+@part
+def _project_cubic(m: Array, row: Any, xs: Array, ys: Array) -> None:
+    """Positions of a row for cubic interpolation: what is the same for all columns in float32, the rest in float64."""
+    y = np.float32(row)
+    a, b, c = np.float64(y * m[1] + m[2]), np.float64(y * m[4] + m[5]), np.float64(y * m[7] + m[8])
+    across, down, deep = np.float64(m[0]), np.float64(m[3]), np.float64(m[6])
+    for k in range(xs.shape[0]):
+        x = np.float64(k)
+        depth = x * deep + c
+        xs[k], ys[k] = np.float32((x * across + a) / depth), np.float32((x * down + b) / depth)
+
+
+@part
+def _project_new(m: Array, row: Any, xs: Array, ys: Array) -> None:
+    """Positions of a row in float32, as vector code finds them, and what comes after it in the last columns."""
+    y = np.float32(row)
+    together = xs.shape[0] // _TOGETHER * _TOGETHER
+    a, b, c = y * m[1] + m[2], y * m[4] + m[5], y * m[7] + m[8]
+    for k in range(together):
+        x = np.float32(k)
+        depth = fused_multiply_add(x, m[6], c)
+        xs[k] = fused_multiply_add(x, m[0], a) / depth
+        ys[k] = fused_multiply_add(x, m[3], b) / depth
+    for k in range(together, xs.shape[0]):
+        x = np.float32(k)
+        depth = fused_multiply_add(x, m[6], y * m[7]) + m[8]
+        xs[k] = (fused_multiply_add(x, m[0], y * m[1]) + m[2]) / depth
+        ys[k] = (fused_multiply_add(x, m[3], y * m[4]) + m[5]) / depth
+
+
+@kernel
+def _project(
+    src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: Any, words: bool, weights: Array,
+    halves_up: bool, border: Any, fill: Array, item: Array,
+) -> None:  # fmt: skip
+    for i in range(src.shape[0]):
+        planes, height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2], shapes[i, 3]
+        out_height, out_width = sizes[i, 0], sizes[i, 1]
+        plane, out_plane = height * width * channels, out_height * out_width * channels
+        if planes * plane * out_plane == 0:
+            continue
+        source = array_at(src[i], (planes * plane,), item)
+        target = array_at(dst[i], (planes * out_plane,), item)
+        xs, ys = np.empty(out_width, np.float32), np.empty(out_width, np.float32)
+        parts_x, parts_y = np.zeros(out_width, np.int64), np.zeros(out_width, np.int64)
+        matrix = np.empty(9, np.float32)
+        for k in range(9):
+            matrix[k] = matrices[i, k]
+        for row in range(out_height):
+            for first in range(0, channels, 4):
+                last = min(first + 4, channels)
+                old = _is_old(first, last, taps, words)
+                if old:
+                    _project_old(matrices[i], row, xs, ys, parts_x, parts_y)
+                elif first == 0 and taps == 4:
+                    _project_cubic(matrix, row, xs, ys)
+                elif first == 0:
+                    _project_new(matrix, row, xs, ys)
+                for p in range(planes):
+                    to = p * out_plane + row * out_width * channels
+                    _take_row(
+                        source, item, p * plane, height, width, channels, first, last, xs, ys, parts_x, parts_y, old,
+                        words, taps, weights, halves_up, border, fill, target, to,
+                    )  # fmt: skip
+
+
+def remap(
+    src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: int, shift: float,
+    dtype: Any,
+) -> None:  # fmt: skip
+    """Take pixels from where two maps say; outside the picture there is 0.
+
+    Parameters
+    ----------
+    src, dst, columns, lines
+        ``int64[N]`` addresses; the maps are float32.
+    shapes
+        ``int64[N, 3]``: height, width, channels of the sources.
+    sizes
+        ``int64[N]``: pixels of the results.
+    taps
+        Neighbours along each axis: 1, 2 for linear, 4 for cubic, 8 for Lanczos interpolation.
+    shift
+        Subtracted from the coordinates.
+    dtype
+        uint8, uint16, int16 or float32.
+    """
+    _remap(
+        rows(src), rows(dst), rows(columns), rows(lines), rows(shapes), rows(sizes), taps, np.float32(shift),
+        np.dtype(dtype) == np.int16, part_weights(taps, np.dtype(dtype) == np.uint8), np.dtype(dtype) == np.uint8,
+        np.zeros(1, np.float32), like(dtype),
+    )  # fmt: skip
+
+
+def warp_perspective(
+    src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, border: str, fill: Array,
+    dtype: Any,
+) -> None:  # fmt: skip
+    """Warp pictures by projections.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    shapes
+        ``int64[N, 4]``: planes, height, width, channels of the sources.
+    sizes
+        ``int64[N, 2]``: height and width of the results.
+    matrices
+        ``float64[N, 3, 3]``: from positions in the result to positions in the source.
+    taps
+        Neighbours along each axis: 1, 2 for linear, 4 for cubic interpolation.
+    border, fill
+        What is outside, one of :data:`~dali_lab.kernels.cpu.borders.BORDERS`, and the values for ``"constant"``: one
+        for each channel, or one for all.
+    dtype
+        uint8, uint16, int16 or float32.
+
+    Notes
+    -----
+    Equal to NVIDIA DALI, which calls OpenCV, on processors with AVX2.
+    """
+    _project(
+        rows(src), rows(dst), rows(shapes), rows(sizes), rows(np.reshape(matrices, (len(src), 9)), np.float64), taps,
+        np.dtype(dtype) == np.int16, part_weights(taps, np.dtype(dtype) == np.uint8), np.dtype(dtype) == np.uint8,
+        BORDERS[border], rows(fill_levels(fill, dtype), np.float32), like(dtype),
+    )  # fmt: skip
+
+
+def fill_levels(fill: Array, dtype: Any) -> Array:
+    """Values for what is outside as elements of a dtype have them, ``float32``."""
+    values = np.asarray(fill, np.float64)
+    if np.dtype(dtype).kind == "f":
+        return np.asarray(values, np.float32)
+    limits = np.iinfo(dtype)
+    return np.asarray(np.clip(np.rint(values), limits.min, limits.max), np.float32)
+
+
+@functools.lru_cache(maxsize=8)
+def part_weights(taps: int, fixed: bool) -> Array:
+    """Weights of neighbours for positions at each part of a pixel, ``float32[PARTS * PARTS, taps * taps]``.
+
+    They are for rows, then columns, of parts and of neighbours, and add up to 1; with `fixed` they are multiples of
+    2**-15, and what is amiss of 1 goes to the greatest or the least of the four in the middle.
+    """
+    position = np.arange(PARTS) / PARTS
+    if taps == 8:
+        distance = position[:, None] - np.arange(8) + 3
+        values = np.sinc(distance) * np.sinc(distance / 4)
+        line = (values / values.sum(axis=1, keepdims=True)).astype(np.float32)
+    elif taps == 4:
+        x, slope, one = position.astype(np.float32), np.float32(-0.75), np.float32(1)
+        far, rest = x + one, one - x
+        first = ((slope * far - 5 * slope) * far + 8 * slope) * far - 4 * slope
+        second, third = (((slope + 2) * d - (slope + 3)) * d * d + one for d in (x, rest))
+        line = np.stack([first, second, third, one - first - second - third], axis=1)
+    else:
+        line = np.stack([1 - position, position], axis=1).astype(np.float32)
+    table = (line[:, None, :, None] * line[None, :, None, :]).reshape(PARTS * PARTS, -1)
+    if not fixed or taps == 1:
+        return np.ascontiguousarray(table)
+    levels = np.rint(table * np.float32(1 << 15)).astype(np.int64)
+    middle = [j * taps + i for j in (taps // 2, taps // 2 + 1) for i in (taps // 2, taps // 2 + 1)]
+    if taps > 2:
+        for row in levels[levels.sum(axis=1) != 1 << 15]:
+            over = row.sum() - (1 << 15)
+            row[middle[int(row[middle].argmax() if over < 0 else row[middle].argmin())]] -= over
+    return np.asarray(levels / (1 << 15), np.float32)
