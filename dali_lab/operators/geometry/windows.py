@@ -192,7 +192,7 @@ def crop_windows(call: Call, shapes: Table, layout: str) -> Windows:
         name = {"W": "crop_pos_x", "H": "crop_pos_y"}.get(letter, "crop_pos_z")
         position = call.numbers(name)
         anchor = position.astype(np.float64) * (shapes[:, axis] - size[:, axis])
-        start[:, axis] = np.trunc(anchor) if truncate else _round(anchor)
+        start[:, axis] = np.trunc(anchor) if truncate else half_away(anchor)
     return Windows(start, size)
 
 
@@ -215,9 +215,9 @@ def slice_windows(
             index = int((~np.isfinite(table)).any(axis=1).argmax())
             raise call.problem(f"the slice has a coordinate that is not finite: {table[index].tolist()}", sample=index)
     if first is not None:
-        np.put_along_axis(start, axes, _round(first).astype(np.int64), axis=1)
+        np.put_along_axis(start, axes, half_away(first).astype(np.int64), axis=1)
     if last is not None:
-        np.put_along_axis(stop, axes, _round(last).astype(np.int64), axis=1)
+        np.put_along_axis(stop, axes, half_away(last).astype(np.int64), axis=1)
     size = stop - start
     if (size < 0).any():
         index = int((size < 0).any(axis=1).argmax())
@@ -281,7 +281,7 @@ def _length(call: Call, name: str) -> int:
     return len(value)
 
 
-def _round(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def half_away(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Half away from zero, as C does."""
     return np.where(values < 0, np.ceil(values - 0.5), np.floor(values + 0.5))
 
@@ -320,23 +320,34 @@ def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | N
     length = max(_length(call, name) for name in names)
     axes = slice_axes(call, layout, shapes.shape[1], length)
     length = axes.shape[1]
-    extents = np.take_along_axis(shapes, axes, axis=1)
+    return named_bounds(call, np.take_along_axis(shapes, axes, axis=1))
 
-    def table(absolute: str, relative: str) -> npt.NDArray[Any] | None:
-        if operator.has(absolute):
+
+def named_bounds(
+    call: Call, extents: npt.NDArray[np.int64], prefix: str = ""
+) -> tuple[npt.NDArray[np.float64] | None, npt.NDArray[np.float64] | None]:
+    """First and last of the region that `start`, `end` and `shape`, or their relative forms, speak of; not rounded.
+
+    `extents` are those of the axes that they speak of, ``int64[N, axes]``; `prefix` stands in the names of arguments,
+    as in ``roi_start`` and ``rel_roi_start``. What is not given is `None`.
+    """
+    length = extents.shape[1]
+
+    def table(name: str) -> npt.NDArray[np.float64] | None:
+        absolute, relative = f"{prefix}{name}", f"rel_{prefix}{name}"
+        if call.operator.has(absolute):
             return call.vectors(absolute, length, np.int64).astype(np.float64)
-        if operator.has(relative):
+        if call.operator.has(relative):
             # In float32, as in NVIDIA DALI; positional inputs are scaled in float64. Halves fall to different sides.
             return (call.vectors(relative, length) * extents.astype(np.float32)).astype(np.float64)
         return None
 
-    first = table("start", "rel_start")
-    last = table("end", "rel_end")
-    size = table("shape", "rel_shape")
+    first, last, size = table("start"), table("end"), table("shape")
     if size is not None:
         last = size if first is None else first + size
-        if operator.has("rel_start") and operator.has("rel_shape"):
-            last = sum(call.vectors(name, length).astype(np.float64) for name in ("rel_start", "rel_shape")) * extents
+        start, shape = f"rel_{prefix}start", f"rel_{prefix}shape"
+        if call.operator.has(start) and call.operator.has(shape):
+            last = (call.vectors(start, length).astype(np.float64) + call.vectors(shape, length)) * extents
     return first, last
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows
+from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows, half_away, named_bounds
 from dali_lab.schema import Arg, Call, Operator
 
 _STARTS = ("roi_start", "rel_roi_start")
@@ -63,21 +63,10 @@ def region_windows(call: Call, shapes: npt.NDArray[np.int64]) -> Windows:
     axes = axes % ndim
     if len(set(axes.tolist())) != len(axes):
         raise call.problem(f"{axes.tolist()} holds an axis twice", argument="roi_axes")
-    extents = shapes[:, axes].astype(np.float64)
-
-    def table(absolute: str, relative: str) -> npt.NDArray[np.float64] | None:
-        if call.has(absolute):
-            return np.asarray(call.vectors(absolute, len(axes), np.int64), np.float64)
-        if call.has(relative):
-            return np.asarray(call.vectors(relative, len(axes)), np.float64) * extents
-        return None
-
-    start, end, size = (table(f"roi_{name}", f"rel_roi_{name}") for name in ("start", "end", "shape"))
-    first = np.zeros_like(extents) if start is None else start
-    last = extents if end is None else end
-    if size is not None:
-        last = first + size
-    low, high = _rounded(first), _rounded(last)
+    extents = shapes[:, axes]
+    first, last = named_bounds(call, extents, "roi_")
+    low = np.zeros_like(extents) if first is None else half_away(first).astype(np.int64)
+    high = extents if last is None else half_away(last).astype(np.int64)
     if (high < low).any():
         index = int((high < low).any(axis=1).argmax())
         raise call.problem(
@@ -87,8 +76,3 @@ def region_windows(call: Call, shapes: npt.NDArray[np.int64]) -> Windows:
     begin[:, axes] = low
     extent[:, axes] = high - low
     return Windows(begin, extent)
-
-
-def _rounded(values: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """To the nearest integer, halves away from zero."""
-    return np.where(values < 0, np.ceil(values - 0.5), np.floor(values + 0.5)).astype(np.int64)
