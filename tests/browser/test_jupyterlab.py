@@ -17,7 +17,7 @@ from dali_lab.studio.documents import written
 from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import IDLE, Tab
-from tests.browser.lab import Lab, serving
+from tests.browser.lab import Lab, is_ours, serving
 
 EDITOR = '[data-testid="dali-editor"]'
 READY = f'{EDITOR}[data-ready="true"]'
@@ -142,18 +142,6 @@ class Document:
 
     def wait(self, wanted: Callable[[], Any], what: str) -> Any:
         return self.tab.wait(wanted, what)
-
-
-# JupyterLab asks for files to learn whether they exist, and the browser speaks of each that does not. Its debugger and
-# its shells for comms complain when a kernel goes while it is being asked.
-NOT_OURS = ("favicon", "404", "Could not restore the debugger state", "Canceled future for create_subshell_request")
-
-
-def is_ours(problem: str) -> bool:
-    """Whether the extension may have a part in it: not where JupyterLab's own code alone threw it."""
-    if "/static/lab/jlab_core" in problem and "/lab/extensions/" not in problem:
-        return False
-    return not any(word in problem for word in NOT_OURS)
 
 
 @pytest.fixture
