@@ -39,6 +39,8 @@ class DaliLabEditor(JSComponent):
 
     view: Any = param.Selector(default="editor", objects=["editor", "gallery"], doc="What is shown first.")
 
+    compact: Any = param.Boolean(default=False, doc="With the pictures at the nodes alone at first, for little room.")
+
     _bundle: ClassVar[Path] = BUNDLE
 
     def __init__(self, session: Session | None = None, **params: Any) -> None:
@@ -57,6 +59,8 @@ class DaliLabEditor(JSComponent):
         self._session = session
         if session is not None:
             self._port = session.attach(self._deliver)
+        if self._document is not None:
+            pn.state.on_session_destroyed(lambda _: self.disconnect())
 
     def disconnect(self) -> None:
         """Leave the session."""
@@ -220,7 +224,6 @@ def page(session: Session, title: str, view: str = "editor") -> Callable[[], Dal
             document.title = title
             document.template_variables["app_favicon"] = icon()
             document.template_variables["apple_icon"] = icon()
-        pn.state.on_session_destroyed(lambda _: editor.disconnect())
         return editor
 
     return make

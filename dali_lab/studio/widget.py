@@ -113,7 +113,8 @@ class Editor(anywidget.AnyWidget):
         """The editor as a part of a Panel page: the same session, carried by Panel itself."""
         from dali_lab.studio.panel_app import DaliLabEditor
 
-        return DaliLabEditor(self.session, sizing_mode="stretch_width", height=self.height, theme=self.theme)
+        look = {"height": self.height, "theme": self.theme, "compact": True}
+        return DaliLabEditor(self.session, sizing_mode="stretch_width", **look)
 
     def close(self) -> None:
         """End the session; the editor shows that it is gone."""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.browser.conftest import App, Tab
+from tests.browser.lab import quiet_port
 
 NODES = ["reader", "decode", "resize", "rotate", "brightness_contrast", "normalize"]
 
@@ -67,6 +71,45 @@ def test_pictures_at_every_node(tab: Tab) -> None:
     first = tab.page.locator('img[data-node="decode"]').count()
     assert first >= 1
     assert tab.page.title() == "DALI Lab"
+
+
+PAGE = """
+import sys
+import panel as pn
+import dali_lab
+from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.studio.starts import first_pipeline
+from dali_lab.formats import json_file
+
+editor = dali_lab.edit(json_file.from_document(first_pipeline(sample_pictures())), height=420)
+pn.serve(lambda: pn.Row(editor), port=int(sys.argv[1]), address="127.0.0.1", show=False, verbose=False)
+"""
+
+
+def test_the_editor_of_a_notebook_is_a_part_of_a_panel_page(browser: Any) -> None:
+    port = quiet_port()
+    server = subprocess.Popen([sys.executable, "-c", PAGE, str(port)])
+    context = browser.new_context()
+    tab = Tab(context.new_page())
+    try:
+        tab.wait(lambda: answers(port), "the server does not answer")
+        tab.page.goto(f"http://127.0.0.1:{port}/")
+        tab.wait_for_pixels("normalize", lambda pixels: np.std(pixels) > 10)
+        tab.node("rotate").click(position={"x": 12, "y": 8})
+        tab.page.keyboard.press("Control+d")
+        tab.page.locator('[data-node-id="rotate_2"][data-state="ok"] img').first.wait_for()
+        assert tab.hosts == {"127.0.0.1"}
+        assert not [problem for problem in tab.problems if "favicon" not in problem]
+    finally:
+        context.close()
+        server.kill()
+        server.wait()
+
+
+def answers(port: int) -> bool:
+    """Whether something listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_slider_moves_pixels_and_undo_brings_them_back(tab: Tab) -> None:

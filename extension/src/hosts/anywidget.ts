@@ -1,6 +1,6 @@
 /** The notebook host: anywidget's model carries JSON messages with binary buffers. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
-import { mount, type MountOptions } from './mount';
+import { COMPACT, mount, type MountOptions } from './mount';
 import { PICTURE_EVENT, stillPicture } from './still';
 import { t } from '../core/language';
 
@@ -49,9 +49,7 @@ export function renderWidget(model: WidgetModel, element: HTMLElement): () => vo
   const height = model.get('height');
   const options: MountOptions = {
     height: typeof height === 'number' ? `${height}px` : (text(height) ?? '640px'),
-    // In a cell there is little room: the pictures at the nodes come first.
-    panels: { tray: false, minimap: false },
-    storage: 'notebook',
+    ...COMPACT,
     theme: (text(model.get('theme')) ?? 'auto') as MountOptions['theme'] & string,
   };
   const transport = widgetTransport(model);

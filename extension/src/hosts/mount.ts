@@ -34,6 +34,9 @@ export interface MountOptions {
   height?: string;
 }
 
+/** In a cell there is little room: the pictures at the nodes come first. */
+export const COMPACT: MountOptions = { panels: { tray: false, minimap: false }, storage: 'notebook' };
+
 export interface Handle {
   readonly editor: Editor;
   getDocument(): GraphDocument;

@@ -1,7 +1,7 @@
 /** The Panel host: messages travel as JSON text with byte strings beside, which Bokeh sends as binary. */
 import type { Bytes, Message, Transport } from '../core/protocol';
 import { t } from '../core/language';
-import { mount, type Handle } from './mount';
+import { COMPACT, mount, type Handle } from './mount';
 
 interface BokehDocument {
   on_event?(name: string, listener: () => void): void;
@@ -15,6 +15,7 @@ export interface PanelModel {
   document?: BokehDocument | null;
   theme?: unknown;
   view?: unknown;
+  compact?: unknown;
 }
 
 interface Packet {
@@ -71,6 +72,7 @@ export function renderPanel(model: PanelModel, element: HTMLElement): void {
   const handle = mount(element, panelTransport(model), {
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
     view: model.view === 'gallery' ? 'gallery' : 'editor',
+    ...(model.compact === true ? COMPACT : {}),
   });
   handles.set(element, handle);
   model.on('remove', () => handle.dispose());
