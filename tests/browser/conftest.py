@@ -84,6 +84,7 @@ class Tab:
         self.page = page
         self.problems: list[str] = []
         self.hosts: set[str] = set()
+        page.set_default_timeout(1000 * PATIENCE)
         page.on("pageerror", lambda error: self.problems.append(f"{error}\n{error.stack}"))
         page.on("console", lambda message: message.type == "error" and self.problems.append(message.text))
         page.on("request", lambda request: self._note(request.url))
@@ -159,7 +160,6 @@ class Tab:
 def open_tab(browser: Any, app: App) -> Iterator[Callable[[], Tab]]:
     """Opens tabs of the app; in the end none of them may have seen an error or another host."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000}, accept_downloads=True)
-    context.set_default_timeout(60_000)
     tabs: list[Tab] = []
 
     def make() -> Tab:

@@ -55,7 +55,6 @@ FIGURES = re.compile(
 def tab(browser: Any, app: App) -> Iterator[Tab]:
     """A tab in a language of its own."""
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
-    context.set_default_timeout(60_000)
     context.add_init_script(CATALOGUE)
     tab = Tab(context.new_page())
     tab.page.goto(app.address)

@@ -37,7 +37,6 @@ def wall(app: App, browser: Any) -> Iterator[Tab]:
     app.session.replace(first_pipeline(sample_pictures()))
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(60_000)
     tab = Tab(context.new_page())
     tab.page.goto(app.address + "gallery")
     tab.page.wait_for_selector('[data-testid="gallery-tile"] img')
@@ -236,7 +235,6 @@ def test_the_panel_in_jupyterlab(browser: Any, tmp_path: Path) -> None:
     with serving(tmp_path) as lab:
         (lab.folder / "mine.dali.json").write_text(written(first_pipeline(sample_pictures())))
         context = browser.new_context(viewport={"width": 1500, "height": 950})
-        context.set_default_timeout(60_000)
         tab = lab.open(context, "mine.dali.json")
         page = tab.page
         page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')

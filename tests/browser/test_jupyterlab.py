@@ -53,7 +53,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def page(lab: Lab, browser: Any) -> Iterator[Tab]:
     context = browser.new_context(viewport={"width": 1500, "height": 950})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
-    context.set_default_timeout(60_000)
     yield lab.open(context)
     context.close()
 
@@ -106,7 +105,7 @@ class Document:
 
     def ready(self) -> None:
         # A kernel may have to start, and compile what it has never used.
-        self.find(READY).first.wait_for(timeout=60_000)
+        self.find(READY).first.wait_for(timeout=120_000)
         self.idle()
 
     def idle(self) -> None:
@@ -289,9 +288,11 @@ def test_a_session_that_ends_is_no_lost_server(shown: Document) -> None:
     shown.page.evaluate("new Promise((done) => setTimeout(done))")
     assert "No kernel is chosen" in shown.bar("kernel").inner_text()
     started: list[str] = []
-    shown.page.on("request", lambda request: request.method == "POST" and started.append(request.url))
+    note = lambda request: request.method == "POST" and started.append(request.url)  # noqa: E731
+    shown.page.on("request", note)
     shown.ask("(widget) => widget.context.sessionContext.shutdown()")
     shown.page.evaluate("new Promise((done) => setTimeout(done))")
+    shown.page.remove_listener("request", note)
     assert not [url for url in started if "/api/sessions" in url], "nobody has asked for another kernel"
     shown.ask("(widget) => widget.context.sessionContext.changeKernel({ name: 'python3' }).then(() => null)")
     shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
@@ -319,7 +320,6 @@ def test_a_document_closed_at_once_leaves_the_shared_kernel(shown: Document) -> 
 def test_answers_that_are_lost_are_asked_for_again(lab: Lab, browser: Any) -> None:
     # A kernel that is busy while somebody connects says things before that one listens.
     context = browser.new_context(viewport={"width": 1200, "height": 800})
-    context.set_default_timeout(60_000)
     lost: list[bytes] = []
 
     def lossy(socket: Any) -> None:
@@ -355,7 +355,6 @@ def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
 
 def test_no_kernel_is_installed(lab: Lab, browser: Any) -> None:
     context = browser.new_context(viewport={"width": 1200, "height": 800})
-    context.set_default_timeout(60_000)
     context.route("**/api/kernelspecs*", lambda route: route.fulfill(json={"default": "python3", "kernelspecs": {}}))
     (lab.folder / "none.dali.json").write_text(small_text())
     tab = lab.open(context, "none.dali.json", workspace="none")

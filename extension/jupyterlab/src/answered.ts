@@ -6,7 +6,7 @@
  */
 
 /** After this time a question is asked again, then after twice as long, and so on. */
-const FIRST_MS = 4000;
+const FIRST_MS = 2000;
 const LONGEST_MS = 60_000;
 
 /** The first answer to a question that may be asked several times; rejects when asking fails. */
