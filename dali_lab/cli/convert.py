@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import re
 import sys
+from typing import TYPE_CHECKING
 
 from dali_lab.cli.options import Commands
+
+if TYPE_CHECKING:
+    from dali_lab.graph.graph import Graph
 
 
 def add(commands: Commands) -> None:
@@ -15,14 +21,57 @@ def add(commands: Commands) -> None:
     parser.add_argument("target", metavar="TO", help="its ending tells the form, unless --to does")
     parser.add_argument("--to", metavar="FORM", help="python, nvidia-python, dali-serialized, json, torchvision, ...")
     parser.add_argument("--pipeline", metavar="NAME", help="the one to read from a program with several")
+    parser.add_argument(
+        "--argument",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="an argument of the program's pipeline function; may be given several times",
+    )
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="run the program, in a process of its own, to know its graph; only for programs that you trust",
+    )
     parser.set_defaults(function=_convert)
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from dali_lab.formats import dump, load, lost
+    from dali_lab.formats import dump, lost
 
-    graph = load(options.source, name=options.pipeline)
+    graph = _read(options)
     for sentence in lost(graph, options.to or options.target):
         print(f"dali-lab convert: {sentence}", file=sys.stderr)
     dump(graph, options.target, options.to)
     return 0
+
+
+def _read(options: argparse.Namespace) -> Graph:
+    from dali_lab.errors import FormatError
+    from dali_lab.formats import load
+    from dali_lab.formats.python_import import trace
+
+    arguments = dict(map(_argument, options.argument))
+    if options.trace:
+        return trace(options.source, options.pipeline, arguments=arguments)
+    try:
+        return load(options.source, name=options.pipeline, arguments=arguments)
+    except FormatError as error:
+        if missing := re.search(r"its argument '(\w+)' has no default", error.message):
+            error.message = f"{error.message[: missing.end()]}; give it one: --argument {missing[1]}=VALUE"
+        elif "it must be run" in error.message:
+            error.message += ": --trace"
+        raise
+
+
+def _argument(text: str) -> tuple[str, object]:
+    """A name and a value: what Python would take it for, or else the text itself."""
+    from dali_lab.errors import FormatError
+
+    name, sign, value = text.partition("=")
+    if not sign or not name.isidentifier():
+        raise FormatError(f"--argument takes NAME=VALUE, not {text!r}")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, value

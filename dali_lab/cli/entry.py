@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from dali_lab.cli import app, bench, convert, diff, export, gallery, ops, run, show, warm
-from dali_lab.errors import DaliLabError
+from dali_lab.errors import DaliLabError, FormatError
 
 INTERRUPTED = 130
 COMMANDS = (app, run, bench, export, show, ops, convert, diff, gallery, warm)
@@ -74,4 +74,6 @@ def one_sentence(error: BaseException) -> str:
     """An error for the terminal: what is wrong and where."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    if isinstance(error, FormatError) and error.source and not error.node:
+        return f"{error.source}: {error.message}"
     return str(error)

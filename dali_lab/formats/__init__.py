@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,9 @@ def format_of(path: PathLike) -> Format:
     return max(found, key=lambda item: len(item[0]))[1]
 
 
-def load(path: PathLike, *, trust: bool = False, name: str | None = None) -> Graph:
+def load(
+    path: PathLike, *, trust: bool = False, name: str | None = None, arguments: Mapping[str, Any] | None = None
+) -> Graph:
     """Read a graph from a file of any form; which one, its content tells. Nothing in it is executed.
 
     Parameters
@@ -78,6 +81,8 @@ def load(path: PathLike, *, trust: bool = False, name: str | None = None) -> Gra
         Import the Python objects that the file names.
     name
         The pipeline function to read from a Python program with several.
+    arguments
+        Arguments of that function.
 
     Raises
     ------
@@ -86,15 +91,28 @@ def load(path: PathLike, *, trust: bool = False, name: str | None = None) -> Gra
     """
     data = read_bytes(path)
     try:
-        graph = loads(data, name=name)
+        graph = loads(data, name=name, arguments=arguments, program=os.fspath(path).endswith(".py"))
     except FormatError as error:
         error.source = error.source or os.fspath(path)
         raise
     return trusting(graph) if trust else graph
 
 
-def loads(data: bytes | str, *, name: str | None = None) -> Graph:
+def loads(
+    data: bytes | str,
+    *,
+    name: str | None = None,
+    arguments: Mapping[str, Any] | None = None,
+    program: bool = False,
+) -> Graph:
     """Read a graph from the content of a file of any form.
+
+    Parameters
+    ----------
+    name, arguments
+        As in :func:`load`.
+    program
+        Whether it is known to be a Python program.
 
     Raises
     ------
@@ -111,8 +129,8 @@ def loads(data: bytes | str, *, name: str | None = None) -> Graph:
         return json_file.loads(data)
     if not data.strip():
         raise FormatError("the file is empty")
-    text = program_in(data)
-    return dali_proto.loads(data, friendly=True) if text is None else python_static.read(text, name)
+    text = python_static.decoded(data) if program else program_in(data)
+    return dali_proto.loads(data, friendly=True) if text is None else python_static.read(text, name, arguments)
 
 
 def program_in(data: bytes) -> str | None:
@@ -143,11 +161,12 @@ def trusting(graph: Graph) -> Graph:
 
 
 def _as_text(data: bytes) -> str | None:
+    from dali_lab.formats import python_static
+
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
+        return python_static.decoded(data)
+    except FormatError:
         return None
-    return None if "\0" in text else text
 
 
 def dump(graph: Graph, path: PathLike, to: str | None = None, **options: Any) -> None:

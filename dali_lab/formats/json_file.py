@@ -93,6 +93,8 @@ def parse(text: str | bytes) -> Document:
         raise FormatError(f"this is no JSON: {error.msg}, line {error.lineno}, column {error.colno}") from error
     except RecursionError as error:
         raise FormatError("this is nested too deeply to be a graph file") from error
+    except FormatError:
+        raise
     except ValueError as error:
         raise FormatError(f"this is no JSON that can be read: {error}") from error
     return migrate(document)
@@ -141,8 +143,9 @@ def migrate(document: Any) -> Document:
     if not isinstance(version, int) or isinstance(version, bool) or version < 0:
         raise FormatError(f"the version of the file is {version!r}, and not a number")
     if version > VERSION:
+        shown = version if version.bit_length() < 64 else "too large a number"
         raise FormatError(
-            f"the file has version {version}, and this DALI Lab reads versions up to {VERSION}: a newer one is needed"
+            f"the file has version {shown}, and this DALI Lab reads versions up to {VERSION}: a newer one is needed"
         )
     current: Document = document
     for step in MIGRATIONS[version:]:

@@ -5,26 +5,46 @@ from __future__ import annotations
 import ast
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from dali_lab import types
+from dali_lab import ops, types
 from dali_lab.conditionals import runtime as conditions
 from dali_lab.data_node import DataNode, _NewAxis, next_call_number
-from dali_lab.formats.python_names import (
-    LARGEST,
+from dali_lab.formats.python_names import LARGEST, POLICIES, Function, attribute, is_small, is_small_shape
+from dali_lab.formats.python_plain import (
+    BUILTINS,
+    MOST_ITEMS,
+    PLAIN,
+    SEQUENCES,
+    Namespace,
     NeedsRunning,
-    attribute,
-    is_small,
-    is_small_shape,
+    called,
+    check_builtin,
+    check_form,
+    checked_number,
+    is_known,
+    is_plain,
+    percent,
+    repeated,
 )
 from dali_lab.formats.values import PythonReference
+from dali_lab.ops import OperatorObject
 from dali_lab.types import ScalarConstant
 
-_MOST_ITEMS = 10_000
 _MOST_STEPS = 20_000
+_MOST_SHOWN = 200
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
+_WITH_OBJECTS: dict[str, tuple[str, ...]] = {
+    "external_source": ("source",),
+    "python_function": ("function",),
+    "torch_python_function": ("function",),
+    "dl_tensor_python_function": ("function",),
+    "numba_function": ("run_fn", "setup_fn"),
+}
+"""Operators that take Python objects, and the arguments that are such."""
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
@@ -37,34 +57,6 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
-_PLAIN = (bool, int, float, str, tuple, list, dict, range, np.generic, type(None))
-_SEQUENCES = (tuple, list, range)
-
-
-def _range(*bounds: int) -> range:
-    if not all(isinstance(bound, int) for bound in bounds):
-        raise TypeError("range() takes whole numbers")
-    made = range(*bounds)
-    if len(made) > _MOST_ITEMS:
-        raise ValueError(f"there is a range of more than {_MOST_ITEMS} numbers")
-    return made
-
-
-def _sequence_of(make: Callable[..., Iterable[Any]]) -> Callable[..., list[Any]]:
-    """A builtin that takes sequences and gives an iterator, giving a list instead."""
-
-    def function(*sequences: Any) -> list[Any]:
-        if not all(isinstance(each, _SEQUENCES) for each in sequences):
-            raise TypeError(f"{make.__name__}() takes lists here")
-        return list(make(*sequences))
-
-    return function
-
-
-_BUILTINS: dict[str, Any] = {
-    "float": float, "int": int, "bool": bool, "abs": abs, "list": list, "tuple": tuple, "len": len, "range": _range,
-    "enumerate": _sequence_of(enumerate), "zip": _sequence_of(zip), "reversed": _sequence_of(reversed),
-}  # fmt: skip
 
 
 class Evaluator:
@@ -76,18 +68,15 @@ class Evaluator:
         The line that is being evaluated.
     names
         What the names stand for.
-    functions
-        The functions of the program that may be called.
     """
 
     def __init__(self) -> None:
         self.line = 0
         self.names: dict[str, Any] = {}
-        self.functions: dict[str, ast.FunctionDef] = {}
         self._before = -1
         self._steps = 0
 
-    def call_function(self, function: ast.FunctionDef, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    def call_function(self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Call a function of the program."""
         raise NotImplementedError
 
@@ -104,14 +93,14 @@ class Evaluator:
     def condition(self, node: ast.expr) -> Any:
         """A value that decides: a node, or something plain."""
         value = self.value(node)
-        if not isinstance(value, (DataNode, *_PLAIN)):
+        if not isinstance(value, (DataNode, *PLAIN)):
             raise NeedsRunning(node, f"a {type(value).__name__} decides something")
         return value
 
     def items(self, node: ast.expr) -> Iterator[Any]:
         """The items that a loop goes over."""
         found = self.value(node)
-        if not isinstance(found, (*_SEQUENCES, dict)):
+        if not isinstance(found, (*SEQUENCES, dict)):
             raise NeedsRunning(node, f"a loop goes over a {type(found).__name__}")
         for item in list(found):
             self.step(node)
@@ -125,11 +114,11 @@ class Evaluator:
             result = join(result, functools.partial(self.condition, operand))
         return self.placed(result)
 
-    def keywords(self, items: Iterable[ast.keyword]) -> dict[str, Any]:
-        """The keyword arguments of a call."""
+    def keywords(self, items: Iterable[ast.keyword], objects: Container[str] = ()) -> dict[str, Any]:
+        """The keyword arguments of a call; `objects` are those that may be any Python object."""
         result: dict[str, Any] = {}
         for item in items:
-            value = self.value(item.value)
+            value = self._object(item.value) if item.arg in objects else self.value(item.value)
             if item.arg is None:
                 if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
                     raise NeedsRunning(item.value, "arguments come from something other than a dictionary")
@@ -153,8 +142,8 @@ class Evaluator:
             case ast.Name():
                 if node.id in self.names:
                     return conditions.ld(self.names[node.id])
-                if node.id in _BUILTINS:
-                    return _BUILTINS[node.id]
+                if node.id in BUILTINS:
+                    return BUILTINS[node.id]
                 raise NeedsRunning(node, f"'{node.id}' is not known here")
             case ast.Attribute():
                 return attribute(self.value(node.value), node.attr, node)
@@ -165,11 +154,17 @@ class Evaluator:
                 self._before = next_call_number()  # nodes in a list are not named after what takes the list
                 return items
             case ast.Dict():
-                if any(key is None for key in node.keys):
-                    raise NeedsRunning(node, "a dictionary is made out of others")
-                return {
-                    self.value(k): self.value(v) for k, v in zip(node.keys, node.values, strict=True) if k is not None
-                }
+                return self._dictionary(node)
+            case ast.Set():
+                return self._positional(node.elts)
+            case ast.JoinedStr():
+                return self._joined(node)
+            case ast.Lambda():
+                return Function(node, self.names)
+            case ast.NamedExpr():
+                value = self.value(node.value)
+                self.store(node.target, value)
+                return value
             case ast.BoolOp():
                 return self._logical(node)
             case ast.IfExp():
@@ -182,8 +177,10 @@ class Evaluator:
                 return self._unary(node)
             case ast.Compare():
                 return self._compared(node, self.value(node.left), 0)
-            case ast.ListComp() | ast.GeneratorExp():
-                return self._comprehension(node)
+            case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
+                return self._comprehension(node, lambda: self.value(node.elt))
+            case ast.DictComp():
+                return dict(self._comprehension(node, lambda: (self.value(node.key), self.value(node.value))))
             case ast.Subscript():
                 return self.placed(operator.getitem(self._indexed(node), self._index(node.slice)))
             case ast.Call():
@@ -195,7 +192,7 @@ class Evaluator:
         kind, right = type(node.ops[place]), self.value(node.comparators[place])
         if kind in (ast.Is, ast.IsNot) and (left is None or right is None):
             result: Any = (left is right) == (kind is ast.Is)
-        elif kind in (ast.In, ast.NotIn) and isinstance(right, (*_SEQUENCES, dict)) and _is_plain(left, *right):
+        elif kind in (ast.In, ast.NotIn) and isinstance(right, (*SEQUENCES, dict)) and _is_plain(left, *right):
             result = (left in right) == (kind is ast.In)
         elif kind in (ast.Eq, ast.NotEq) and _is_plain(left, right):
             result = (left == right) == (kind is ast.Eq)
@@ -207,12 +204,14 @@ class Evaluator:
             return result
         return self.placed(conditions.and_(result, lambda: self._compared(node, right, place + 1)))
 
-    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> list[Any]:
+    def _comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp, item_of: Callable[[], Any]
+    ) -> list[Any]:
         before, result = dict(self.names), []
 
         def turn(depth: int) -> None:
             if depth == len(node.generators):
-                result.append(self.value(node.elt))
+                result.append(item_of())
                 return
             generator = node.generators[depth]
             for item in self.items(generator.iter):
@@ -224,13 +223,42 @@ class Evaluator:
                     turn(depth + 1)
 
         turn(0)
-        self.names = before
+        self.names.clear()
+        self.names.update(before)
         self._before = next_call_number()
         return result
 
+    def _dictionary(self, node: ast.Dict) -> dict[Any, Any]:
+        result: dict[Any, Any] = {}
+        for key, item in zip(node.keys, node.values, strict=True):
+            value = self.value(item)
+            if key is not None:
+                result[self.value(key)] = value
+            elif isinstance(value, dict):
+                result.update(value)
+            else:
+                raise NeedsRunning(node, "a dictionary is made of something that is none")
+        return result
+
+    def _joined(self, node: ast.JoinedStr) -> str:
+        """An f-string over plain values."""
+        parts = []
+        for item in node.values:
+            if not isinstance(item, ast.FormattedValue):
+                parts.append(str(self.value(item)))
+                continue
+            value = self.value(item.value)
+            form = "" if item.format_spec is None else str(self.value(item.format_spec))
+            check_form(form, node)
+            if not is_plain(value):
+                raise NeedsRunning(node, "a text is made of something that is neither number nor text")
+            converted = _CONVERSIONS[item.conversion](value) if item.conversion in _CONVERSIONS else value
+            parts.append(format(converted, form))
+        return "".join(parts)
+
     def _indexed(self, node: ast.Subscript) -> Any:
         value = self.value(node.value)
-        if not isinstance(value, (DataNode, *_SEQUENCES, dict)):
+        if not isinstance(value, (DataNode, *SEQUENCES, dict, str)):
             raise NeedsRunning(node, "something other than a node is indexed")
         return value
 
@@ -252,9 +280,16 @@ class Evaluator:
         if function is None:
             raise NeedsRunning(node, "there is an operator that nodes do not have")
         if isinstance(sign, ast.Add) and type(left) is type(right) and isinstance(left, (list, tuple)):
-            if len(left) + len(right) > _MOST_ITEMS:
+            if len(left) + len(right) > MOST_ITEMS:
                 raise NeedsRunning(node, "a list grows without end")
             return left + right
+        if isinstance(left, str) and isinstance(sign, ast.Mod):
+            return percent(left, right, node)
+        if isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add):
+            return called("".join, [[left, right]], {}, node)
+        for items, count in ((left, right), (right, left)):
+            if isinstance(items, (str, list, tuple)) and isinstance(sign, ast.Mult):
+                return repeated(items, count, node)
         plain = not isinstance(left, DataNode) and not isinstance(right, DataNode)
         if plain and isinstance(sign, (ast.Pow, ast.LShift)) and not (is_small(left) and is_small(right)):
             raise NeedsRunning(node, "there is a large number")
@@ -265,30 +300,57 @@ class Evaluator:
         for operand in operands:
             if not isinstance(operand, (DataNode, ScalarConstant, bool, int, float, np.generic, np.ndarray)):
                 raise NeedsRunning(node, f"there is an operation on a {type(operand).__name__}")
-        return self.placed(function(*operands))
+        return self.placed(checked_number(function(*operands), node))
 
     def _call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id == "hasattr" and "hasattr" not in self.names:
+            return self._has(node)
         function = self.value(node.func)
-        arguments = self._positional(node.args)
-        keywords = self.keywords(node.keywords)
+        objects = objects_of(function)
+        arguments = self._positional(node.args, "source" in objects)
+        keywords = self.keywords(node.keywords, objects)
         self.line = node.lineno
+        if isinstance(function, Function):
+            self.step(node)
+            return self.call_function(function, [*function.first, *arguments], keywords)
         if isinstance(function, _NewAxis) or function in (types.Constant, types.ScalarConstant):
             return self.placed(function(*arguments, **keywords))
         if isinstance(function, PythonReference) or not callable(function):
             name = getattr(node.func, "id", getattr(node.func, "attr", "something"))
-            if isinstance(function, PythonReference) and isinstance(node.func, ast.Name) and name in self.functions:
-                self.step(node)
-                return self.call_function(self.functions[name], arguments, keywords)
             raise NeedsRunning(node, f"'{name}' is called, which is no operator")
+        if is_known(function):
+            return called(function, arguments, keywords, node)
         self._check_call(function, arguments, keywords, node)
-        return self.placed(function(*arguments, **keywords))
+        function = conditions.call(function) if getattr(function, "__name__", "") in POLICIES else function
+        arguments = [_argument(item) for item in arguments]
+        return self.placed(function(*arguments, **{key: _argument(item) for key, item in keywords.items()}))
 
-    def _positional(self, items: Iterable[ast.expr]) -> list[Any]:
+    def _has(self, node: ast.Call) -> bool:
+        """``hasattr`` of what is known here."""
+        values = self._positional(node.args)
+        if len(values) != 2 or node.keywords or not isinstance(values[0], Namespace) or not isinstance(values[1], str):
+            raise NeedsRunning(node, "'hasattr' is called for something that is not known here")
+        try:
+            attribute(values[0], values[1], node)
+        except NeedsRunning:
+            return False
+        return True
+
+    def _object(self, node: ast.expr) -> Any:
+        """An argument that is a Python object: what it is need not be known."""
+        try:
+            return self.value(node)
+        except NeedsRunning:
+            return PythonReference(None, ast.unparse(node)[:_MOST_SHOWN])
+
+    def _positional(self, items: Iterable[ast.expr], objects: bool = False) -> list[Any]:
         result: list[Any] = []
         for item in items:
-            if isinstance(item, ast.Starred):
+            if objects:
+                result.append(self._object(item))
+            elif isinstance(item, ast.Starred):
                 several = self.value(item.value)
-                if not isinstance(several, _SEQUENCES):
+                if not isinstance(several, SEQUENCES):
                     raise NeedsRunning(item, "arguments come from something other than a list")
                 result.extend(several)
             else:
@@ -298,15 +360,14 @@ class Evaluator:
     @staticmethod
     def _check_call(function: Any, arguments: list[Any], keywords: dict[str, Any], node: ast.Call) -> None:
         """Refuse what would take long or much memory."""
+        check_builtin(function, arguments, keywords, node)
         if function is np.zeros and not is_small_shape(arguments[0] if arguments else keywords.get("shape")):
             raise NeedsRunning(node, "there is a large array")
-        if function in (list, tuple, len) and not all(isinstance(item, (*_SEQUENCES, dict)) for item in arguments):
-            raise NeedsRunning(node, "a list is made of something that is none")
-        owner = getattr(function, "__self__", None)
-        if isinstance(owner, list):
-            added = arguments[0] if function.__name__ == "extend" and arguments else ()
-            if not isinstance(added, _SEQUENCES) or len(owner) + len(added) > _MOST_ITEMS:
-                raise NeedsRunning(node, "a list grows without end")
+        if function is ops.Compose and not all(isinstance(item, OperatorObject) for item in (arguments or [()])[0]):
+            raise NeedsRunning(node, "other things than operators are put one after the other")
+        count = arguments[1] if len(arguments) > 1 else keywords.get("n", 0)
+        if getattr(function, "__name__", "") == "rand_augment" and count not in range(9):
+            raise NeedsRunning(node, "there are many augmentations")
 
     def placed(self, value: Any) -> Any:
         """Say where the nodes that a call made were written."""
@@ -316,6 +377,22 @@ class Evaluator:
         if isinstance(value, np.ndarray) and value.size > LARGEST:
             raise ValueError("there is an array of more than a million numbers")
         return value
+
+
+def objects_of(function: Any) -> frozenset[str]:
+    """The arguments of an operator that are Python objects, such as the source of ``fn.external_source``."""
+    if isinstance(function, type):
+        name = getattr(function, "operator_name", "")
+    else:
+        path = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
+        name = path.rpartition("dali_lab.fn.")[2]
+    if not isinstance(name, str) or name not in _WITH_OBJECTS:
+        return frozenset()
+    return frozenset(_WITH_OBJECTS[name])
+
+
+def _argument(value: Any) -> Any:
+    return value.reference() if isinstance(value, Function) else value
 
 
 def _is_plain(*values: Any) -> bool:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dali_lab.conditionals import runtime as conditions
 from dali_lab.conditionals.liveness import reads, writes
 from dali_lab.conditionals.returns import move_returns_last
 from dali_lab.data_node import DataNode, next_call_number
-from dali_lab.formats.python_evaluation import Evaluator
-from dali_lab.formats.python_names import Definition, Instance, NeedsRunning, imported_module, imported_name
+from dali_lab.formats.python_assignment import Assigner
+from dali_lab.formats.python_names import Definition, Function, Instance, all_names, imported_module, imported_name
+from dali_lab.formats.python_plain import NeedsRunning
 from dali_lab.formats.values import PythonReference
-from dali_lab.graph.naming import node_name
 
 _MOST_DEPTH = 50
 
@@ -30,7 +30,7 @@ class _Left(Exception):
         self.ends = ends
 
 
-class Interpreter(Evaluator):
+class Interpreter(Assigner):
     """Evaluates the statements of a module and of functions in it."""
 
     def __init__(self) -> None:
@@ -38,88 +38,113 @@ class Interpreter(Evaluator):
         self._read_later: frozenset[str] = frozenset()
         self._depth = 0
         self._module: dict[str, Any] = {}
+        self._constructors: list[ast.FunctionDef] = []
         self._constructed: Callable[..., Any] | None = None
 
     # -- the module -----------------------------------------------------------------------------------------------
 
     def look_around(self, statements: Sequence[ast.stmt]) -> None:
         """Take in the imports, constants and functions of a module."""
+        self.names.setdefault("__name__", "program")
         for statement in statements:
             self._define(statement)
         self._module = dict(self.names)
 
     def _define(self, statement: ast.stmt) -> None:
-        if isinstance(statement, ast.Import):
-            for alias in statement.names:
-                name, value = imported_module(alias.name, alias.asname)
-                self.names[name] = value
-        elif isinstance(statement, ast.ImportFrom):
-            for alias in statement.names:
-                value = imported_name(statement.module or "", alias.name, statement.level)
-                self.names[alias.asname or alias.name] = value
-        elif isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
-            self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
-            if isinstance(statement, ast.FunctionDef) and not statement.decorator_list:
-                self.functions[statement.name] = statement
+        """Take in what a statement of a module defines; what cannot be known is forgotten."""
+        if isinstance(statement, ast.Try):
+            for inner in (*statement.body, *statement.orelse, *statement.finalbody):
+                self._define(inner)
+            return
+        try:
+            if isinstance(statement, ast.If):
+                if isinstance(test := self.condition(statement.test), DataNode):
+                    raise NeedsRunning(statement, "a node decides over a module")
+                for inner in statement.body if test else statement.orelse:
+                    self._define(inner)
+            elif isinstance(statement, ast.With):
+                raise NeedsRunning(statement, "something is entered")
             else:
-                self.functions.pop(statement.name, None)
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            try:
-                self._assign(statement)
-            except (NeedsRunning, TypeError, ValueError, ArithmeticError, LookupError, RuntimeError):
-                for target in statement.targets if isinstance(statement, ast.Assign) else (statement.target,):
-                    for node in ast.walk(target):
-                        if isinstance(node, ast.Name):
-                            self.names.pop(node.id, None)
+                self._statement(statement, ())
+        except (NeedsRunning, _Left, _Returned, TypeError, ValueError, ArithmeticError, LookupError, RuntimeError):
+            for name in writes([statement]):
+                self.names.pop(name, None)
 
     # -- functions and objects --------------------------------------------------------------------------------------
 
-    def call_function(self, function: ast.FunctionDef, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    def call_function(self, function: Function, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """The value of a call; variables of the function are its own."""
         if self._depth >= _MOST_DEPTH:
-            raise NeedsRunning(function, "functions call each other too deeply")
-        outside = self.names, self._read_later
-        self.names, self._read_later = dict(self._module), frozenset()
+            raise NeedsRunning(function.code, "functions call each other too deeply")
+        before = self.names, self._read_later
+        self.names, self._read_later = {**self._module, **(function.outside or {})}, frozenset()
         self._depth += 1
         try:
-            self._bind(function, arguments, keywords)
-            return self._result(function)
+            self._bind(function.code, arguments, keywords)
+            if isinstance(function.code, ast.Lambda):
+                return self.value(function.code.body)
+            return self._result(function.code)
         finally:
             self._depth -= 1
-            self.names, self._read_later = outside
+            self.names, self._read_later = before
             self._before = next_call_number()
 
-    def construct(self, function: ast.FunctionDef, given: dict[str, Any]) -> tuple[Instance, Definition]:
-        """What the constructor of a pipeline class makes of its object, and what it hands to ``Pipeline``."""
+    def construct(
+        self, classes: Sequence[Mapping[str, ast.FunctionDef]], given: dict[str, Any]
+    ) -> tuple[Instance, Definition]:
+        """What the constructors of a pipeline class make of its object, and what they hand to ``Pipeline``.
+
+        Parameters
+        ----------
+        classes
+            The functions of the class and of the classes that it is derived from, in that order.
+        """
         made: list[Definition] = []
         self._constructed = lambda *values, **settings: made.append(Definition(*values, **settings))
-        instance = Instance()
-        wanted = {name: value for name, value in given.items() if name in _parameters(function)}
-        self.call_function(function, [instance], wanted)
+        instance = Instance({name: code for each in reversed(classes) for name, code in each.items()})
+        self._constructors = [each["__init__"] for each in classes if "__init__" in each]
+        first = self._constructors.pop(0)
+        wanted = {name: value for name, value in given.items() if name in _parameters(first)}
+        self.call_function(Function(first), [instance], wanted)
         self._constructed = None
         if len(made) != 1:
-            raise NeedsRunning(function, "the constructor of Pipeline is not called")
+            raise NeedsRunning(first, "the constructor of Pipeline is not called")
         return instance, made[0]
 
-    def _bind(self, function: ast.FunctionDef, values: Sequence[Any], keywords: dict[str, Any]) -> None:
+    def _construct_base(self, call: ast.Call) -> None:
+        """``super().__init__(…)``: the constructor of the next class, or that of ``Pipeline``."""
+        skipped = 1 if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) else 0
+        values, keywords = self._positional(call.args[skipped:]), self.keywords(call.keywords)
+        if self._constructors:
+            self.call_function(Function(self._constructors.pop(0)), [self.names["self"], *values], keywords)
+        elif self._constructed is not None:
+            self._constructed(*values, **keywords)
+
+    def _bind(self, code: ast.FunctionDef | ast.Lambda, values: Sequence[Any], keywords: dict[str, Any]) -> None:
         """Give the parameters of a function their values."""
-        arguments = function.args
-        if arguments.vararg or arguments.kwarg:
-            raise NeedsRunning(function, "it takes any arguments")
+        arguments, called = code.args, getattr(code, "name", "lambda")
         plain = [*arguments.posonlyargs, *arguments.args]
-        if len(values) > len(plain):
-            raise TypeError(f"{function.name}() takes {len(plain)} positional arguments, got {len(values)}")
+        if len(values) > len(plain) and arguments.vararg is None:
+            raise TypeError(f"{called}() takes {len(plain)} positional arguments, got {len(values)}")
         found = {each.arg: value for each, value in zip(plain, values, strict=False)}
+        others: dict[str, Any] = {}
         for name, value in keywords.items():
-            if name in found or name not in _parameters(function):
-                raise TypeError(f"{function.name}() does not take the argument '{name}' here")
-            found[name] = value
+            if name not in found and name in _parameters(code):
+                found[name] = value
+            elif arguments.kwarg is not None and name not in found:
+                others[name] = value
+            else:
+                raise TypeError(f"{called}() does not take the argument '{name}' here")
         defaults = [*[None] * (len(plain) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
         for parameter, default in zip([*plain, *arguments.kwonlyargs], defaults, strict=True):
             if parameter.arg not in found:
                 if default is None:
                     raise NeedsRunning(parameter, f"its argument '{parameter.arg}' has no default")
                 found[parameter.arg] = self.value(default)
+        if arguments.vararg is not None:
+            found[arguments.vararg.arg] = tuple(values[len(plain) :])
+        if arguments.kwarg is not None:
+            found[arguments.kwarg.arg] = others
         self.names.update(found)
 
     def _result(self, function: ast.FunctionDef) -> Any:
@@ -140,13 +165,15 @@ class Interpreter(Evaluator):
         self.line = statement.lineno
         match statement:
             case ast.Assign() | ast.AnnAssign():
-                self._assign(statement)
-            case ast.AugAssign(target=ast.Name(id=name)):
-                if name not in self.names:
-                    raise NeedsRunning(statement, f"'{name}' is not known here")
-                self._before = next_call_number()
-                value = self.operation(statement.op, self.names[name], self.value(statement.value), statement)
-                self.store(statement.target, value)
+                self.assign(statement)
+            case ast.AugAssign():
+                self.augment(statement)
+            case ast.Import() | ast.ImportFrom():
+                self._import(statement)
+            case ast.FunctionDef():
+                self._define_function(statement)
+            case ast.ClassDef():
+                self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
             case ast.If():
                 self._if(statement, after)
             case ast.For():
@@ -155,16 +182,81 @@ class Interpreter(Evaluator):
                 raise _Returned(None if statement.value is None else self.value(statement.value))
             case ast.Break() | ast.Continue():
                 raise _Left(isinstance(statement, ast.Break))
+            case ast.While():
+                self._while(statement, after)
+            case ast.Try():
+                self._try(statement)
+            case ast.Assert():
+                self._assert(statement)
             case ast.Expr(value=ast.Call() as call) if self._constructed is not None and _is_constructor(call):
-                skipped = 1 if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) else 0
-                values = [self.value(item) for item in call.args[skipped:]]
-                self._constructed(*values, **self.keywords(call.keywords))
+                self._construct_base(call)
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+                pass
             case ast.Expr():
                 self.value(statement.value)
             case ast.Pass():
                 pass
             case _:
                 raise NeedsRunning(statement, f"there is a statement '{type(statement).__name__.lower()}'")
+
+    def _import(self, statement: ast.Import | ast.ImportFrom) -> None:
+        for alias in statement.names:
+            if isinstance(statement, ast.ImportFrom) and alias.name == "*":
+                self.names.update(all_names(statement.module or ""))
+            elif isinstance(statement, ast.ImportFrom):
+                value = imported_name(statement.module or "", alias.name, statement.level)
+                self.names[alias.asname or alias.name] = value
+            else:
+                name, value = imported_module(alias.name, alias.asname)
+                self.names[name] = value
+
+    def _define_function(self, statement: ast.FunctionDef) -> None:
+        value = Function(statement, self.names if self._depth else None)
+        self.names[statement.name] = value.reference() if statement.decorator_list else value
+
+    def _while(self, statement: ast.While, after: Sequence[ast.stmt]) -> None:
+        later, self._read_later = self._read_later, self._read_later | reads(statement, *after)
+        try:
+            while self._goes_on(statement):
+                self.step(statement)
+                try:
+                    self.block(statement.body)
+                except _Left as left:
+                    if left.ends:
+                        return
+            self.block(statement.orelse)
+        finally:
+            self._read_later = later
+
+    def _goes_on(self, statement: ast.While) -> bool:
+        test = self.condition(statement.test)
+        if isinstance(test, DataNode):
+            raise NeedsRunning(statement, "a node decides over a loop")
+        return bool(test)
+
+    def _try(self, statement: ast.Try) -> None:
+        """What is tried, and where it raises one of Python's own errors, the handler for that."""
+        try:
+            self.block(statement.body)
+        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError) as error:
+            handler = next((each for each in statement.handlers if _handles(each, error)), None)
+            if handler is None or isinstance(error, RecursionError):
+                raise
+            if handler.name:
+                self.names[handler.name] = PythonReference(None, type(error).__name__)
+            self.block(handler.body)
+        else:
+            self.block(statement.orelse)
+        self.block(statement.finalbody)
+
+    def _assert(self, statement: ast.Assert) -> None:
+        """Raise if what is asserted is known to be wrong."""
+        try:
+            holds = self.condition(statement.test)
+        except NeedsRunning:
+            return
+        if not isinstance(holds, DataNode) and not holds:
+            raise ValueError(f"what is asserted does not hold: {ast.unparse(statement.test)[:100]}")
 
     def _for(self, statement: ast.For, after: Sequence[ast.stmt]) -> None:
         later, self._read_later = self._read_later, self._read_later | reads(statement, *after)
@@ -231,51 +323,19 @@ class Interpreter(Evaluator):
         finally:
             self._read_later = before
 
-    # -- variables --------------------------------------------------------------------------------------------------
 
-    def _assign(self, statement: ast.Assign | ast.AnnAssign) -> None:
-        if statement.value is None:
-            return
-        self._before = next_call_number()
-        value = self.value(statement.value)
-        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-        for target in targets[::-1]:
-            self.store(target, value)
-
-    def store(self, target: ast.expr, value: Any) -> None:
-        """Assign a value, and name nodes after the variable."""
-        if isinstance(target, ast.Name):
-            self.names[target.id] = value
-            if isinstance(value, list) and len({id(getattr(item, "source", item)) for item in value}) == 1:
-                value = value[0]  # the outputs of one call
-            if isinstance(value, DataNode):
-                self._suggest(value, (target.id,))
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            if not isinstance(value, (tuple, list)) or len(value) != len(target.elts):
-                raise ValueError(f"takes {len(target.elts)} values apart")
-            for item, each in zip(target.elts, value, strict=True):
-                self.store(item, each)
-            names = tuple(item.id if isinstance(item, ast.Name) else "_" for item in target.elts)
-            if len({id(item.source) for item in value if isinstance(item, DataNode)}) == 1 and isinstance(
-                value[0], DataNode
-            ):
-                if value[0].source.number > self._before:
-                    value[0].source.suggested = ""
-                self._suggest(value[0], names)
-        elif isinstance(target, ast.Attribute) and isinstance(owner := self.value(target.value), Instance):
-            owner.attributes[target.attr] = value
-        else:
-            raise NeedsRunning(target, "a value goes to something other than a variable")
-
-    def _suggest(self, node: DataNode, names: tuple[str, ...]) -> None:
-        """Name a node after the variable that takes it from the call that makes it."""
-        if not node.source.suggested and node.source.number > self._before:
-            node.source.suggested = node_name(names)
-
-
-def _parameters(function: ast.FunctionDef) -> list[str]:
+def _parameters(function: ast.FunctionDef | ast.Lambda) -> list[str]:
     arguments = function.args
     return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+
+
+def _handles(handler: ast.ExceptHandler, error: Exception) -> bool:
+    """Whether a handler names the type of an error, or one that it is derived from."""
+    if handler.type is None:
+        return True
+    listed = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return any(isinstance(kind, ast.Name) and kind.id in kinds for kind in listed)
 
 
 def _is_constructor(call: ast.Call) -> bool:
@@ -285,4 +345,4 @@ def _is_constructor(call: ast.Call) -> bool:
     owner = call.func.value
     if isinstance(owner, ast.Call):
         return isinstance(owner.func, ast.Name) and owner.func.id == "super"
-    return isinstance(owner, ast.Name) and owner.id == "Pipeline"
+    return isinstance(owner, ast.Name) and ast.unparse(call).startswith(f"{owner.id}.__init__(self")

@@ -25,7 +25,7 @@ from dali_lab.errors import FormatError, nearest
 from dali_lab.formats import json_file
 from dali_lab.formats.files import PathLike, read_bytes
 from dali_lab.formats.python_names import STAND_INS
-from dali_lab.formats.python_static import decorator_of, parse
+from dali_lab.formats.python_static import decoded, decorator_of, parse, pipeline_classes
 from dali_lab.graph.graph import Graph
 
 Style = Literal["function", "class", "context"]
@@ -77,14 +77,13 @@ def pipelines(text: str) -> list[Found]:
     for node in ast.walk(module):
         if isinstance(node, ast.Assign) and _makes_pipeline(node.value):
             made.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    classes = pipeline_classes(module)
     for node in module.body:
         if isinstance(node, ast.FunctionDef) and decorator_of(node) is not None:
             required, optional = _arguments(node)
             found.append(Found(node.name, "function", node.lineno, _summary(node), required, optional))
-        elif isinstance(node, ast.ClassDef) and any(
-            isinstance(item, ast.FunctionDef) and item.name == "define_graph" for item in node.body
-        ):
-            required, optional = _arguments_of_class(node)
+        elif isinstance(node, ast.ClassDef) and node in classes:
+            required, optional = _arguments_of_class(module, node)
             found.append(Found(node.name, "class", node.lineno, _summary(node), required, optional))
     for node in ast.walk(module):
         if not isinstance(node, ast.With):
@@ -131,13 +130,20 @@ def _plain_text(default: ast.expr) -> str | None:
     return repr(value)[:_MOST_DEFAULT]
 
 
-def _arguments_of_class(node: ast.ClassDef) -> _Arguments:
+def _arguments_of_class(module: ast.Module, node: ast.ClassDef) -> _Arguments:
     """Arguments of a pipeline class: those of its constructor that have no stand-in."""
-    for item in node.body:
-        if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-            required, optional = _arguments(item)
-            others = tuple(name for name in required[1:] if name not in STAND_INS)
-            return others, (*((name, repr(STAND_INS[name])) for name in required if name in STAND_INS), *optional)
+    known = {item.name: item for item in module.body if isinstance(item, ast.ClassDef)}
+    for _ in known:
+        for item in node.body:
+            if isinstance(item, ast.FunctionDef) and item.name == "__init__":
+                required, optional = _arguments(item)
+                others = tuple(name for name in required[1:] if name not in STAND_INS)
+                stand_ins = ((name, repr(STAND_INS[name])) for name in required if name in STAND_INS)
+                return others, (*stand_ins, *optional)
+        bases = [known[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in known]
+        if not bases:
+            break
+        node = bases[0]
     return (), ()
 
 
@@ -208,27 +214,13 @@ def trace(
 def trace_text(text: str, name: str | None = None, **options: object) -> Graph:
     """As :func:`trace`, for a program that is in no file."""
     with tempfile.TemporaryDirectory(prefix="dali-lab-") as folder:
-        path = Path(folder) / "pasted.py"
+        path = Path(folder) / "pasted program.py"
         path.write_text(text, "utf-8")
         try:
             return trace(path, name, **options)  # type: ignore[arg-type]
         except FormatError as error:
             error.source = None
             raise
-
-
-def decoded(data: bytes) -> str:
-    """The text of a program.
-
-    Raises
-    ------
-    FormatError
-        If it is none.
-    """
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise FormatError("this is no text in UTF-8, so it is no program") from error
 
 
 def _run(command: list[str], timeout: float, cancel: threading.Event | None) -> None:

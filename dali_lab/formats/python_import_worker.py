@@ -15,10 +15,13 @@ from typing import Any
 from dali_lab import compat
 from dali_lab.formats import json_file
 from dali_lab.formats.python_comments import with_comments
-from dali_lab.formats.python_import import decoded
 from dali_lab.formats.python_names import STAND_INS
+from dali_lab.formats.python_static import decoded
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
+
+_UNNAMED = "traced_program"
+"""What a program is called as a module that cannot be imported by its own name."""
 
 
 def main() -> int:
@@ -54,6 +57,8 @@ def _trace(task: dict[str, Any]) -> Pipeline:
         parameters = inspect.signature(found).parameters
         missing = {key: value for key, value in STAND_INS.items() if key in parameters and key not in arguments}
         return found(**missing, **arguments)  # type: ignore[no-any-return]
+    if getattr(found, "_is_pipeline_def", False):
+        arguments["debug"] = False  # with debug mode there would be data and no graph
     pipeline = found(**arguments)
     if not isinstance(pipeline, Pipeline):
         raise TypeError(f"'{task['name']}' gives a {type(pipeline).__name__}, and no pipeline")
@@ -61,13 +66,15 @@ def _trace(task: dict[str, Any]) -> Pipeline:
 
 
 def _load(path: Path) -> ModuleType:
-    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else "traced_program"
+    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else _UNNAMED
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ImportError(f"{path} cannot be imported")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
+    if name == _UNNAMED:
+        del sys.modules[name]  # so that functions in it are not taken for ones that can be imported
     return module
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from dataclasses import dataclass
 from math import prod
 from types import ModuleType
 from typing import Any
@@ -15,6 +16,7 @@ import numpy as np
 
 from dali_lab import fn, math, ops, types
 from dali_lab.data_node import DataNode, newaxis
+from dali_lab.formats.python_plain import MODULES, Namespace, NeedsRunning, method
 from dali_lab.formats.values import PythonReference
 from dali_lab.ops import OperatorObject
 from dali_lab.schema.registry import has_operator
@@ -26,28 +28,11 @@ STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": Non
 _PACKAGES = ("dali_lab", "nvidia.dali")
 _NODE_METHODS = ("gpu", "cpu", "shape", "property", "source_info")
 _CONSTANT_METHODS = tuple(name for name in vars(ScalarConstant) if not name.startswith("_"))
-_LIST_METHODS = ("append", "extend")
+POLICIES = ("auto_augment", "auto_augment_image_net", "rand_augment", "trivial_augment_wide")
 _NUMPY = (
     "array", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "bool_", "zeros", "pi", "e", "inf", "nan",
 )  # fmt: skip
-
-
-class NeedsRunning(Exception):
-    """Code that says something only when it is run."""
-
-    def __init__(self, node: ast.AST, reason: str) -> None:
-        self.line = getattr(node, "lineno", 0)
-        self.reason = reason
-        super().__init__(reason)
-
-
-class Namespace:
-    """A package or module, as far as its names may be used."""
-
-    def __init__(self, path: str, names: dict[str, Any]) -> None:
-        self.path = path
-        self.names = names
 
 
 class Definition:
@@ -71,10 +56,47 @@ class Definition:
 
 
 class Instance:
-    """An object of a pipeline class in the program: its attributes."""
+    """An object of a pipeline class in the program: its attributes, and the functions of its class."""
 
-    def __init__(self) -> None:
+    def __init__(self, methods: dict[str, ast.FunctionDef] | None = None) -> None:
         self.attributes: dict[str, Any] = {}
+        self.methods = methods or {}
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of the program.
+
+    Attributes
+    ----------
+    code
+        What it does.
+    outside
+        The variables of the function around it.
+    first
+        Arguments that come before those of a call: the object of a method.
+    """
+
+    code: ast.FunctionDef | ast.Lambda
+    outside: dict[str, Any] | None = None
+    first: tuple[Any, ...] = ()
+
+    def reference(self) -> PythonReference:
+        """What stands for it where an operator takes a function."""
+        return PythonReference(None, f"{getattr(self.code, 'name', 'lambda')}, line {self.code.lineno}")
+
+
+def _auto_aug(path: str) -> Namespace:
+    """The policies of automatic augmentation, as far as they are called with nodes and plain values."""
+    from dali_lab.auto_aug import auto_augment, rand_augment, trivial_augment
+
+    modules = (auto_augment, rand_augment, trivial_augment)
+    spaces = {}
+    for module in modules:
+        short = module.__name__.rpartition(".")[2]
+        names = {name: getattr(module, name) for name in POLICIES if hasattr(module, name)}
+        spaces[short] = Namespace(f"{path}.auto_aug.{short}", names)
+    return Namespace(f"{path}.auto_aug", spaces)
 
 
 def package(path: str) -> Namespace:
@@ -84,6 +106,7 @@ def package(path: str) -> Namespace:
         "ops": Namespace(f"{path}.ops", {"": ops}),
         "types": Namespace(f"{path}.types", {"": types}),
         "math": Namespace(f"{path}.math", {"": math}),
+        "auto_aug": _auto_aug(path),
         "newaxis": newaxis,
         "pipeline_def": None,
         "Pipeline": Definition,
@@ -98,6 +121,8 @@ def _root(path: str) -> str | None:
 def imported_module(path: str, name: str | None) -> tuple[str, Any]:
     """What ``import path as name`` binds: the name, and what it stands for."""
     root = _root(path)
+    if path in MODULES:
+        return (name, MODULES[path]) if name else (path.split(".")[0], MODULES[path.split(".")[0]])
     if path == "numpy":
         return name or "numpy", Namespace("numpy", {key: getattr(np, key) for key in _NUMPY})
     if root is None:
@@ -124,7 +149,21 @@ def imported_name(module: str, name: str, level: int) -> Any:
         return package("nvidia.dali")
     if module == "numpy" and name in _NUMPY:
         return getattr(np, name)
+    if module in MODULES and not level and name in MODULES[module].names:
+        return MODULES[module].names[name]
     return PythonReference(f"{module}:{name}") if not level else PythonReference(None, name)
+
+
+def all_names(module: str) -> dict[str, Any]:
+    """What ``from module import *`` binds, of ``types`` and ``math``; nothing where that is not known."""
+    try:
+        space = _member(package(root), module[len(root) :].strip(".")) if (root := _root(module)) else None
+    except NeedsRunning:
+        return {}
+    if not isinstance(space, Namespace) or space.names.get("") not in (types, math):
+        return {}
+    names = (name for name in dir(space.names[""]) if not name.startswith("_"))
+    return {name: found for name in names if (found := _in_namespace(space, name)) is not None}
 
 
 def _member(space: Any, path: str) -> Any:
@@ -152,11 +191,14 @@ def attribute(value: Any, name: str, node: ast.AST) -> Any:
         return PythonReference(f"{value.name}{name}" if value.name.endswith(":") else f"{value.name}.{name}")
     if isinstance(value, Instance) and name in value.attributes:
         return value.attributes[name]
+    if isinstance(value, Instance) and name in value.methods:
+        return Function(value.methods[name], first=(value,))
     if isinstance(value, Definition) and name == "set_outputs":
         return value.set_outputs
-    methods = {DataNode: _NODE_METHODS, ScalarConstant: _CONSTANT_METHODS, list: _LIST_METHODS}.get(type(value), ())
-    if name in methods:
+    if name in {DataNode: _NODE_METHODS, ScalarConstant: _CONSTANT_METHODS}.get(type(value), ()):
         return getattr(value, name)
+    if (found := method(value, name)) is not None:
+        return found
     if isinstance(value, type) and issubclass(value, types._NamedEnum) and name in value.__members__:
         return value[name]
     raise NeedsRunning(node, f"there is '.{name}' of a {type(value).__name__}")
@@ -184,7 +226,7 @@ def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
     if module is math:
         return getattr(found, "__module__", "") == math.__name__
     if isinstance(found, type):
-        return issubclass(found, OperatorObject) and found is not OperatorObject
+        return found is ops.Compose or (issubclass(found, OperatorObject) and found is not OperatorObject)
     return has_operator(operator_name)
 
 

@@ -9,20 +9,45 @@ from __future__ import annotations
 
 import ast
 import inspect
+import io
+import tokenize
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dali_lab.conditionals import ConditionStack
 from dali_lab.errors import DaliLabError, FormatError, nearest
 from dali_lab.formats.python_comments import with_comments
 from dali_lab.formats.python_execution import Interpreter
-from dali_lab.formats.python_names import STAND_INS, Definition, NeedsRunning
+from dali_lab.formats.python_names import STAND_INS, Definition, Function
+from dali_lab.formats.python_plain import NeedsRunning
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import suggesting
 from dali_lab.pipeline import Pipeline
 
 _PACKAGES = ("dali_lab", "nvidia.dali")
+
+
+def decoded(data: bytes) -> str:
+    """The text of a program: UTF-8, or what its first lines declare.
+
+    Raises
+    ------
+    FormatError
+        If it is none; with the line.
+    """
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FormatError(f"line {line}: this is no text in {error.encoding}, so it is no program") from error
+    except SyntaxError as error:
+        raise FormatError(f"this is no program: {error.msg or 'its encoding is not known'}") from error
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise FormatError(f"line {line}: there is a zero byte, so it is no program")
+    return text
 
 
 def parse(text: str) -> ast.Module:
@@ -62,7 +87,18 @@ def decorator_of(function: ast.AST) -> ast.expr | None:
     return None
 
 
-def read(text: str, name: str | None = None) -> Graph:
+def pipeline_classes(module: ast.Module) -> list[ast.ClassDef]:
+    """The classes of a program with ``define_graph``, their own or that of a class of the program before them."""
+    found: dict[str, ast.ClassDef] = {}
+    for statement in module.body:
+        if isinstance(statement, ast.ClassDef):
+            derived = any(getattr(base, "id", None) in found for base in statement.bases)
+            if derived or _method(statement, "define_graph") is not None:
+                found[statement.name] = statement
+    return list(found.values())
+
+
+def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None = None) -> Graph:
     """The graph of a pipeline, without running anything.
 
     Parameters
@@ -70,6 +106,8 @@ def read(text: str, name: str | None = None) -> Graph:
     name
         Which function under ``pipeline_def``, class with ``define_graph``, or variable of a ``with`` block; needed if
         there are several.
+    arguments
+        Arguments of the function or of the class, and settings of the pipeline.
 
     Raises
     ------
@@ -77,7 +115,8 @@ def read(text: str, name: str | None = None) -> Graph:
         If there is no such pipeline, if its code is wrong, or if it must be run to know the graph.
     """
     module = parse(text)
-    found = {key: statement for statement in module.body for key in _pipelines_of(statement)}
+    classes = pipeline_classes(module)
+    found = {key: statement for statement in module.body for key in _pipelines_of(statement, classes)}
     if name is None:
         if not found:
             raise FormatError("there is no pipeline here that can be read; other styles must be run to be read")
@@ -92,9 +131,9 @@ def read(text: str, name: str | None = None) -> Graph:
             warnings.simplefilter("ignore")
             match found[name]:
                 case ast.FunctionDef() as function:
-                    graph = _of_function(interpreter, module, function)
+                    graph = _of_function(interpreter, module, function, arguments or {})
                 case ast.ClassDef() as definition:
-                    graph = _of_class(interpreter, module, definition)
+                    graph = _of_class(interpreter, module, definition, arguments or {})
                 case ast.With() as block:
                     graph = _of_block(interpreter, module, block)
                 case _:
@@ -115,13 +154,13 @@ def read(text: str, name: str | None = None) -> Graph:
         raise FormatError("this is nested too deeply to be read") from error
 
 
-def _pipelines_of(statement: ast.stmt) -> list[str]:
+def _pipelines_of(statement: ast.stmt, classes: Sequence[ast.ClassDef]) -> list[str]:
     """The names of the pipelines that a statement of a module defines."""
     match statement:
         case ast.FunctionDef():
             return [statement.name] if decorator_of(statement) is not None else []
         case ast.ClassDef():
-            return [statement.name] if _method(statement, "define_graph") is not None else []
+            return [statement.name] if statement in classes else []
         case ast.With(items=[ast.withitem(context_expr=ast.Name(id=name), optional_vars=None)]):
             return [name]
         case ast.With(items=[ast.withitem(context_expr=ast.Call(), optional_vars=ast.Name(id=name))]):
@@ -133,7 +172,9 @@ def _method(definition: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return next((item for item in definition.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
 
 
-def _of_function(interpreter: Interpreter, module: ast.Module, function: ast.FunctionDef) -> Graph:
+def _of_function(
+    interpreter: Interpreter, module: ast.Module, function: ast.FunctionDef, given: Mapping[str, Any]
+) -> Graph:
     interpreter.look_around(module.body)
     decorator = decorator_of(function)
     settings: dict[str, Any] = {}
@@ -141,6 +182,8 @@ def _of_function(interpreter: Interpreter, module: ast.Module, function: ast.Fun
         if decorator.args:
             raise NeedsRunning(decorator, "pipeline_def takes names of arguments alone")
         settings = interpreter.keywords(decorator.keywords)
+    own = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    settings.update({key: value for key, value in given.items() if key not in own})
     conditionals = bool(settings.pop("enable_conditionals", False))
     settings.pop("debug", None)
     accepted = inspect.signature(Pipeline.__init__).parameters
@@ -151,25 +194,41 @@ def _of_function(interpreter: Interpreter, module: ast.Module, function: ast.Fun
         )
 
     def define() -> tuple[Any, ...]:
-        result = interpreter.call_function(function, (), {})
+        result = interpreter.call_function(Function(function), (), {key: given[key] for key in own & given.keys()})
         return result if isinstance(result, tuple) else () if result is None else (result,)
 
     return _defined(settings, define, conditionals)
 
 
-def _of_class(interpreter: Interpreter, module: ast.Module, definition: ast.ClassDef) -> Graph:
+def _of_class(
+    interpreter: Interpreter, module: ast.Module, definition: ast.ClassDef, given: Mapping[str, Any]
+) -> Graph:
     interpreter.look_around(module.body)
-    constructor, define_graph = _method(definition, "__init__"), _method(definition, "define_graph")
-    bases = [getattr(base, "id", getattr(base, "attr", "")) for base in definition.bases]
-    if bases != ["Pipeline"] or constructor is None or define_graph is None:
+    classes = lineage(module, definition)
+    define_graph = next((each["define_graph"] for each in classes if "define_graph" in each), None)
+    if not any("__init__" in each for each in classes) or define_graph is None:
         raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
-    instance, made = interpreter.construct(constructor, STAND_INS)
+    instance, made = interpreter.construct(classes, {**STAND_INS, **given})
 
     def define() -> tuple[Any, ...]:
-        result = interpreter.call_function(define_graph, [instance], {})
+        result = interpreter.call_function(Function(define_graph), [instance], {})
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
     return _defined(made.settings, define)
+
+
+def lineage(module: ast.Module, definition: ast.ClassDef) -> list[dict[str, ast.FunctionDef]]:
+    """The functions of a class, then those of each class that it is derived from, up to ``Pipeline``."""
+    known = {item.name: item for item in module.body if isinstance(item, ast.ClassDef)}
+    result: list[dict[str, ast.FunctionDef]] = []
+    while True:
+        result.append({item.name: item for item in definition.body if isinstance(item, ast.FunctionDef)})
+        bases = [getattr(base, "id", getattr(base, "attr", "")) for base in definition.bases]
+        if bases == ["Pipeline"]:
+            return result
+        if len(bases) != 1 or bases[0] not in known or len(result) > len(known):
+            raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
+        definition = known[bases[0]]
 
 
 def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> Graph:

@@ -38,7 +38,7 @@ class Program:
         if not path.exists():
             raise DocumentError(f"There is no file {path}.", "not_found")
         try:
-            return cls(python_import.decoded(read_bytes(path)), path.name, path)
+            return cls(python_static.decoded(read_bytes(path)), path.name, path)
         except FormatError as error:
             raise DocumentError(sentence(f"{path.name}: {error.message}"), "unreadable") from error
 

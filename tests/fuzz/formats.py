@@ -22,7 +22,7 @@ from typing import Any
 
 from dali_lab.errors import FormatError
 from dali_lab.executor import dali_checkpoint
-from dali_lab.formats import dali_proto, dumps, json_file, loads, png, python_import
+from dali_lab.formats import dali_proto, dumps, json_file, loads, png, python_import, python_static
 from dali_lab.formats.dali_messages import messages
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems
@@ -117,7 +117,7 @@ def read_others(content: bytes) -> None:
         with contextlib.suppress(FormatError):
             reader(content)
     with contextlib.suppress(FormatError):
-        python_import.pipelines(python_import.decoded(content))
+        python_import.pipelines(python_static.decoded(content))
 
 
 def restore(content: bytes) -> None:
