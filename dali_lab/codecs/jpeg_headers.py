@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 
 Table = npt.NDArray[np.int64]
@@ -53,7 +54,7 @@ def read_plain(addresses: Table, lengths: Table) -> Table:
         :func:`~dali_lab.codecs.header.peek` tells more.
     """
     out = np.zeros((len(addresses), 4), np.int64)
-    _read(rows(addresses), rows(lengths), out, like(np.uint8))
+    background.call(_read, rows(addresses), rows(lengths), out, like(np.uint8))
     out[:, 3] &= (out[:, :2] > 0).all(axis=1)
     return out
 

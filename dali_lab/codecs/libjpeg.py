@@ -28,7 +28,7 @@ _missing = False
 
 
 def available() -> bool:
-    """Whether the library is there."""
+    """Whether the library is there, and what calls it compiled."""
     return _load() is not None
 
 
@@ -91,12 +91,21 @@ def decode(
 
 def _load() -> tuple[Any, Table, Table] | None:
     global _library, _missing
-    if _library is None and not _missing:
+    if _library is None and not _missing and _compiled():
         with _loading:
             if _library is None and not _missing:
                 _library = _first_usable()
                 _missing = _library is None
     return _library
+
+
+def _compiled() -> bool:
+    from dali_lab.kernels.cpu import background, jpeg
+
+    table, shapes, windows = np.zeros(2, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
+    return background.ready(
+        jpeg.decode, table, table, table, table, shapes, windows, table, table, False, table, table, table
+    )
 
 
 def _first_usable() -> tuple[Any, Table, Table] | None:

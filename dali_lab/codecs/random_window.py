@@ -6,11 +6,13 @@ has a Philox4x32-10 generator of its own, from which the attempts and then the t
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import kernel, part
 from dali_lab.kernels.cpu.philox import philox_block
 
@@ -72,7 +74,8 @@ def crop_windows(
         raise ValueError(f"num_attempts must be at least 1, not {num_attempts}")
     key = (int(seed) ^ SEED_MODIFIER) & 0xFFFFFFFFFFFFFFFF
     windows = np.zeros((len(sizes), 4), np.int64)
-    _draw(
+    background.call(
+        _draw,
         np.ascontiguousarray(sizes, np.int64),
         np.uint64(key),
         np.uint64(drawn & 0xFFFFFFFFFFFFFFFF),
@@ -171,7 +174,7 @@ def _draw(
             found = False
             for _ in range(num_attempts):
                 target = _real(state, low_area, high_area) * np.float32(np.uint64(area))
-                ratio = np.float32(np.exp(np.float64(_real(state, low_log, high_log))))
+                ratio = np.float32(math.exp(np.float64(_real(state, low_log, high_log))))
                 columns = max(1, _rounded_root(target * ratio))
                 rows = max(1, _rounded_root(target / ratio))
                 got = np.float32(columns) / np.float32(rows)

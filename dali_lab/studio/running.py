@@ -36,8 +36,11 @@ def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float]
     dict
         ``batches``, ``samples``, ``seconds``, ``images_per_second`` and, for each node, its time in a batch.
     """
+    from dali_lab.kernels.cpu import background
+
     pipeline.build()
     _next(pipeline)
+    background.finish()
     engine = pipeline._built().engine
     before = dict(engine.seconds), dict(engine.samples)
     done = samples = 0

@@ -39,6 +39,13 @@ def compile_kernels(tell: Callable[[float, str], None] | None = None) -> int:
     int
         Number of operators that ran.
     """
+    from dali_lab.kernels.cpu import background
+
+    with background.at_once():
+        return _compile_kernels(tell)
+
+
+def _compile_kernels(tell: Callable[[float, str], None] | None) -> int:
     operators = all_operators()
     order = [name for name in FIRST if name in operators]
     order += [name for name in operators if name not in order]

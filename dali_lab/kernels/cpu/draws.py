@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.kernels.cpu import philox, standard_random
+from dali_lab.kernels.cpu import background, philox, standard_random
 from dali_lab.kernels.cpu.convert import cast
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.streams import Stream, open_stream, real_of, truncated
@@ -82,7 +82,7 @@ def fill_coin_flip(
     thresholds = np.where(scaled >= np.float32(2.0**32), np.uint64(_WORD), truncated(scaled, np.dtype(np.uint32)))
     direct = np.dtype(np.uint8 if target.itemsize == 1 else np.int32)
     with _Converted(addresses, counts, direct, direct if target.itemsize == 1 else target) as (rows, like):
-        philox.coin_flips(stream.key, stream.highs, rows, counts, thresholds.astype(np.uint64), like)
+        background.call(philox.coin_flips, stream.key, stream.highs, rows, counts, thresholds.astype(np.uint64), like)
 
 
 def fill_indices(

@@ -6,10 +6,13 @@ call serves samples of different sizes without a Python object for each of them.
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -153,6 +156,33 @@ def fast_kernel(function: F) -> F:
     return cast(F, numba.njit(fastmath=fast, **_OUTER)(function))
 
 
+def array_in_memory(address: int, shape: tuple[int, ...], like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """What :func:`array_at` is in kernels, for Python; the dtype is that of `like`."""
+    size = math.prod(shape) * like.itemsize
+    memory: Any = (ctypes.c_uint8 * size).from_address(int(address))
+    return np.ndarray(shape, like.dtype, buffer=memory)
+
+
+def as_python(function: Any, **others: Any) -> Any:
+    """A part or kernel as Python itself runs it, with all parts that it calls.
+
+    Parameters
+    ----------
+    function
+        What :func:`part` or :func:`kernel` gave; its arguments must be NumPy's numbers where their width matters.
+    others
+        Functions to call in place of parts, by the parts' names in the module.
+    """
+    plain = function.py_func
+    names = dict(plain.__globals__)
+    for name in plain.__code__.co_names:
+        if names.get(name) is array_at:
+            others.setdefault(name, array_in_memory)
+        elif hasattr(names.get(name), "py_func"):
+            others.setdefault(name, as_python(names[name]))
+    return FunctionType(plain.__code__, names | others, plain.__name__, plain.__defaults__)
+
+
 def like(dtype: Any) -> np.ndarray[Any, Any]:
     """The empty array that stands for `dtype` in a kernel call.
 
@@ -178,4 +208,15 @@ def rows(values: Any, dtype: Any = np.int64) -> np.ndarray[Any, Any]:
 
 _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 
-__all__ = ["array_at", "fast_kernel", "inner_part", "kernel", "like", "like_size", "part", "rows", "variants"]
+__all__ = [
+    "array_at",
+    "as_python",
+    "fast_kernel",
+    "inner_part",
+    "kernel",
+    "like",
+    "like_size",
+    "part",
+    "rows",
+    "variants",
+]

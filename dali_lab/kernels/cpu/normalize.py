@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, resample_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
@@ -347,10 +348,14 @@ def resize_crop_mirror_normalize(
     if floats and rounded and planar_dst and out_channels == 3 and takes(
         src_shapes[:, 3], src_shapes[:, 2], windows[:, 3]
     ):  # fmt: skip
-        _resize_crop_mirror_normalize_pixels(
+        arguments = (
             rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
             rows(mag_filter), antialias, rows(mirror), _lanes(mean), _lanes(inverse),
         )  # fmt: skip
+        if background.ready(_resize_crop_mirror_normalize_pixels, *arguments):
+            _resize_crop_mirror_normalize_pixels(*arguments)
+        else:
+            resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
         return
     _resize_crop_mirror_normalize(
         rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),

@@ -48,7 +48,8 @@ _TRIANGLE_SIZE, _GAUSSIAN_SIZE, _LANCZOS_SIZE, _CUBIC_SIZE = 3, 65, 193, 129
 _GAUSSIAN_BASE = _TRIANGLE_SIZE
 _LANCZOS_BASE = _GAUSSIAN_BASE + _GAUSSIAN_SIZE
 _CUBIC_BASE = _LANCZOS_BASE + _LANCZOS_SIZE
-_TABLES = _filter_tables()
+TABLES = _filter_tables()
+"""The sampled filters one after the other, ``float32[390]``."""
 
 
 @part
@@ -110,8 +111,8 @@ def filter_taps(
             if position > np.float32(-1) and position < np.float32(count):
                 left = np.int64(np.floor(position))
                 fraction = position - np.float32(left)
-                low = _TABLES[base + left] if left >= 0 else np.float32(0)
-                high = _TABLES[base + left + 1] if left + 1 < count else np.float32(0)
+                low = TABLES[base + left] if left >= 0 else np.float32(0)
+                high = TABLES[base + left + 1] if left + 1 < count else np.float32(0)
                 value = low + fraction * (high - low)
             weights[x * n + k] = value
             total += value

@@ -7,11 +7,9 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.memory import kernel
-from dali_lab.kernels.cpu.resample_filters import _TABLES, NN, plan_axis
+from dali_lab.kernels.cpu.resample_filters import NN, plan_axis
 
 Array = np.ndarray[Any, Any]
-TABLES = _TABLES
-"""The sampled filters one after the other, ``float32[390]``."""
 
 
 @kernel

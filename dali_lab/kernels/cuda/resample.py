@@ -96,9 +96,9 @@ def _axes(
 
 
 def _tables(gpu: Launcher) -> int:
-    from dali_lab.kernels.cpu import resample_plan
+    from dali_lab.kernels.cpu import resample_filters
 
-    return gpu.constant(resample_plan.TABLES)
+    return gpu.constant(resample_filters.TABLES)
 
 
 @launches

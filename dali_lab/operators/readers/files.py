@@ -75,10 +75,12 @@ def read_files(call: Call, paths: Paths, rows: npt.NDArray[np.int64], sources: t
 
 def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
     """The files in as few blocks of memory as they fit into; `None` if one cannot be read."""
-    from dali_lab.kernels.cpu import files
+    from dali_lab.kernels.cpu import background, files
 
     wanted = paths.addresses[rows]
     addresses, sizes = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    if not background.ready(files.read_whole, wanted, 0, 0, addresses, sizes):
+        return None
     blocks = []
     done = needed = 0
     while done < len(rows):

@@ -1,0 +1,251 @@
+"""Kernels compiled by another process, while their caller does the same work some slower way.
+
+Compiling the largest kernels takes seconds. Where another way has the same result, a pipeline begins with it::
+
+    if background.ready(kernel, *arguments):
+        kernel(*arguments)
+    else:
+        another_way(*arguments)
+
+For kernels that do little, their Python text is another way: :func:`call`.
+
+The other process writes to the cache on disk. When this process ends, it finishes what it was given and goes too.
+``DALI_LAB_COMPILE=at-once`` has every kernel compiled when it is first called, as has :func:`at_once`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import config
+from numba.core.compiler_lock import global_compiler_lock
+
+from dali_lab.kernels.cpu.memory import as_python
+
+Kind = str | tuple[str, int]
+Variant = tuple[Any, ...]
+"""A kernel, and the kinds of its arguments."""
+
+_PACKAGE_FOLDER = Path(__file__).parents[3]
+_ready: set[Variant] = set()
+_as_python = functools.cache(as_python)
+_lock = threading.Lock()
+_compiler: _Compiler | None = None
+_at_once = 0
+
+
+def ready(kernel: Any, *arguments: Any) -> bool:
+    """Whether a call need not wait for the compiler; if not, the kernel is being compiled from now on.
+
+    Parameters
+    ----------
+    kernel
+        What is to be called.
+    arguments
+        Contiguous arrays that can be written to, and numbers of Python or NumPy.
+    """
+    variant = (kernel, *(_kind(value) for value in arguments))
+    return variant in _ready or _look(variant, arguments)
+
+
+def call(kernel: Any, *arguments: Any) -> Any:
+    """Call a kernel, or its Python text as long as it is not ready."""
+    if ready(kernel, *arguments):
+        return kernel(*arguments)
+    with np.errstate(all="ignore"):
+        return _as_python(kernel)(*arguments)
+
+
+def finish() -> None:
+    """Wait until everything that is being compiled is ready."""
+    compiler = _compiler
+    if compiler is not None:
+        compiler.finish()
+
+
+@contextlib.contextmanager
+def at_once() -> Iterator[None]:
+    """Have every kernel compiled when it is first called."""
+    global _at_once
+    with _lock:
+        _at_once += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _at_once -= 1
+
+
+def _look(variant: Variant, arguments: tuple[Any, ...]) -> bool:
+    global _compiler
+    if _at_once or os.environ.get("DALI_LAB_COMPILE") == "at-once":
+        return True
+    with _lock:
+        if variant in _ready:
+            return True
+        if _compiler is not None and variant in _compiler.asked:
+            return False
+        if not _is_there(variant[0], _signature(arguments)):
+            if _compiler is None:
+                _compiler = _Compiler.start()
+            if _compiler is not None and _compiler.ask(variant):
+                return False
+        _ready.add(variant)
+    return True
+
+
+def _signature(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(numba.typeof(value) for value in arguments)  # type: ignore[no-untyped-call]
+
+
+def _is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
+    """Whether a kernel was compiled, or is in the cache on disk; it is, too, where Numba does not tell."""
+    if signature in kernel.overloads or getattr(config, "DISABLE_JIT", False):
+        return True
+    try:
+        with global_compiler_lock:
+            cache = kernel._cache
+            kernel.targetctx.refresh()
+            found = cache._cache_file._load_index()
+            return cache._index_key(signature, kernel.targetctx.codegen()) in found
+    except AttributeError:
+        return True
+
+
+def _kind(value: Any) -> Kind:
+    """The name of a number's type, or that of an array's elements and the number of its dimensions."""
+    return (value.dtype.str, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _stand_in(kind: Kind) -> Any:
+    """A value of a kind."""
+    return np.dtype(kind).type(0) if isinstance(kind, str) else np.empty((0,) * kind[1], kind[0])
+
+
+class _Compiler:
+    """The process that compiles, seen from here. It ends when it has nothing left to do.
+
+    Attributes
+    ----------
+    asked
+        What it was given and has not finished, in turn.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.asked: list[Variant] = []
+        self._process = process
+        self._changed = threading.Condition(_lock)
+        threading.Thread(target=self._listen, name="dali-lab-compiler", daemon=True).start()
+
+    @classmethod
+    def start(cls) -> _Compiler | None:
+        """Start the process, if that is possible."""
+        environment = dict(os.environ)
+        path = environment.get("PYTHONPATH")
+        environment["PYTHONPATH"] = os.pathsep.join([str(_PACKAGE_FOLDER), *([path] if path else [])])
+        pipe = subprocess.PIPE
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-m", __name__], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0,
+                env=environment, start_new_session=True,
+            )  # fmt: skip
+        except OSError:
+            return None
+        return cls(process)
+
+    def ask(self, variant: Variant) -> bool:
+        """Have a kernel compiled; whether the process could be told."""
+        kernel, *kinds = variant
+        assert self._process.stdin is not None
+        request = json.dumps([kernel.py_func.__module__, kernel.py_func.__name__, kinds]) + "\n"
+        try:
+            self._process.stdin.write(request.encode())
+        except (OSError, ValueError):
+            return False
+        self.asked.append(variant)
+        return True
+
+    def finish(self) -> None:
+        """Wait until it has nothing left to do."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.asked)
+
+    def let_go(self) -> None:
+        """Close this end of the pipe to it."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for _ in self._process.stdout:
+            self._done(1)
+        # It ended: what it leaves is compiled here.
+        self._done(len(self.asked))
+        self._process.stdout.close()
+        self._process.wait()
+
+    def _done(self, count: int) -> None:
+        global _compiler
+        with self._changed:
+            _ready.update(self.asked[:count])
+            del self.asked[:count]
+            if not self.asked:
+                self.let_go()
+                if _compiler is self:
+                    _compiler = None
+            self._changed.notify_all()
+
+
+def _after_fork() -> None:
+    """A child has no thread that listens, and looks by itself."""
+    global _compiler, _lock
+    if _compiler is not None:
+        _compiler.let_go()
+    _compiler = None
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def _wait_for_others() -> Any:
+    """A file that is locked, so that other processes do not compile the same until it is closed, where that can be."""
+    try:
+        import fcntl
+
+        file = open(Path(os.environ["NUMBA_CACHE_DIR"]) / "compiling", "w")  # noqa: SIM115
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except (ImportError, KeyError, OSError):
+        return None
+    return file
+
+
+def _main() -> None:
+    """Compile what the lines on the standard input say; nobody may be left to hear of it."""
+    import importlib
+
+    for line in sys.stdin:
+        module, name, kinds = json.loads(line)
+        kernel = getattr(importlib.import_module(module), name)
+        lock = _wait_for_others()
+        kernel.compile(_signature(_stand_in(kind) for kind in kinds))
+        if lock is not None:
+            lock.close()
+        with contextlib.suppress(OSError):
+            os.write(1, b"done\n")
+
+
+if __name__ == "__main__":
+    _main()
