@@ -134,3 +134,39 @@ def test_memory_that_runs_out_is_told_with_what_to_do(device: cuda.CudaDevice) -
     device.arena.limit = None
     with pytest.raises(cuda.OutOfDeviceMemory, match="MiB do not fit"):
         device.take(cupy_stand_in.CAPACITY + 1)
+
+
+def _flipped() -> Pipeline:
+    pipeline = Pipeline(2, 1, 0, gpu="require")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC")
+        pipeline.set_outputs(fn.flip(images.gpu(), name="mine"))
+    return pipeline
+
+
+def test_code_that_the_driver_cannot_load_says_what_to_do(
+    device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(module: Any, cubin: bytes) -> None:
+        raise RuntimeError("CUDA_ERROR_INVALID_IMAGE")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cupy_stand_in.Module, "load", load)
+        pipeline = _flipped()
+        with pytest.raises(dali_lab.DaliLabError, match=r"(?s)'mine'.*CUDA 13\.0.*INVALID_IMAGE.*Update the driver"):
+            pipeline.run()
+        pipeline.close()
+    assert (_flipped().run()[0].as_cpu().as_array() == 1).all(), "what was refused is tried again"
+
+
+def test_nvrtc_that_is_missing_says_what_to_install(device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cubin(variant: Variant, architecture: str) -> bytes:
+        raise nvrtc.NvrtcMissing("NVRTC compiles the GPU kernels and is not installed: pip install nvidia-cuda-nvrtc")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(nvrtc, "cubin", cubin)
+        pipeline = _flipped()
+        with pytest.raises(dali_lab.DaliLabError, match=r"(?s)node 'mine'.*pip install nvidia-cuda-nvrtc"):
+            pipeline.run()
+        pipeline.close()
+    assert (_flipped().run()[0].as_cpu().as_array() == 1).all()

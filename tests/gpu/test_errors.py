@@ -14,6 +14,7 @@ from dali_lab import Pipeline, fn
 from dali_lab.device import cuda
 from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.device.interface import DeviceError
+from dali_lab.errors import GraphError
 from dali_lab.executor import placement
 
 
@@ -59,6 +60,40 @@ def test_a_device_that_cannot_be_used(
         cuda.CudaDevice(index)
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fault", "index", "words"),
+    [
+        ({"status": 35, "driver": 0}, 0, "no NVIDIA driver"),
+        ({"status": 35, "driver": 12020}, 0, "driver is too old"),
+        ({"status": 100}, 0, "CUDA_VISIBLE_DEVICES"),
+        ({"count": 2}, 5, "no GPU 5"),
+        ({"capability": (7, 0)}, 0, "7.5"),
+        (None, 0, "dali-lab\\[gpu\\]"),
+    ],
+    ids=["no driver", "old driver", "no GPU", "no such GPU", "old GPU", "no CuPy"],
+)
+def test_a_pipeline_says_so_and_runs_on_the_cpu_or_is_refused(
+    monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any] | None, index: int, words: str
+) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None if fault is None else _cupy(**fault))
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+    def make(mode: str) -> Pipeline:
+        pipeline = Pipeline(2, 1, index, gpu=mode)
+        with pipeline:
+            images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC")
+            pipeline.set_outputs(fn.flip(images.gpu(), name="mine"))
+        return pipeline
+
+    with pytest.raises(GraphError, match=f"(?s){words}.*mine"):
+        make("require").build()
+    usable = make("auto")
+    with pytest.warns(UserWarning, match=f"(?s){words}.*mine.*DALI_LAB_GPU=require"):
+        usable.build()
+    assert usable.run()[0].as_cpu().as_array().shape == (2, 4, 4, 3)
+    usable.close()
 
 
 def test_cupy_that_is_missing_or_for_another_cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
@@ -120,4 +155,22 @@ def test_a_sample_larger_than_memory_is_told_with_its_node_and_the_table(monkeyp
     message = str(caught.value)
     assert "node 'large'" in message and "out of GPU memory" in message and "tried once more" in message
     assert "flipped " in message and "0.5 MiB" in message, message
+    pipeline.close()
+
+
+def test_a_pipeline_goes_on_after_a_sample_that_was_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = EmulatedDevice(capacity=8 << 20)
+    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: small)
+    sizes = iter([(64, 64), (4000, 4000), (64, 64), (64, 64), (64, 64), (64, 64)])
+    pipeline = Pipeline(1, 1, 0, gpu="emulated", prefetch_queue_depth=1)
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((1, 40, 40, 3), np.uint8), layout="HWC").gpu()
+        size = fn.external_source(source=lambda: [np.array(next(sizes), np.float32)])
+        pipeline.set_outputs(fn.resize(images, size=size, name="large"))
+    assert pipeline.run()[0].shape() == [(64, 64, 3)]
+    with pytest.raises(dali_lab.DaliLabError, match=r"(?s)node 'large'.*out of GPU memory.*tried once more"):
+        pipeline.run()
+    for _ in range(2):
+        output = pipeline.run()[0].as_cpu()
+        assert output.shape() == [(64, 64, 3)] and (output.as_array() == 1).all()
     pipeline.close()
