@@ -33,7 +33,7 @@ def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summari
             bar.show(share, f"{rate:,.0f} images/s")
             return batches is None and spent >= seconds
 
-        return measure(pipeline, batches, tell)
+        return measure(pipeline, batches, tell, at_once=True)
     finally:
         bar.clear()
         pipeline.close()

@@ -28,6 +28,10 @@ def _run(options: argparse.Namespace) -> int:
         from dali_lab.compat import run_script
 
         return run_script(options.graph, options.script)
+    from dali_lab.kernels.cpu import background
+
     result = measured(make_pipeline(options), options.batches, 5.0, summarize=True)
     print_rate(result)
+    if background.busy():
+        print("Kernels were still being compiled meanwhile; the next run is faster.")
     return 0

@@ -20,7 +20,13 @@ Tell = Callable[[str, Json], None]
 _EVERY = 0.1
 
 
-def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float], bool | None] | None = None) -> Json:
+def measure(
+    pipeline: Pipeline,
+    batches: int | None,
+    tell: Callable[[int, float], bool | None] | None = None,
+    *,
+    at_once: bool = False,
+) -> Json:
     """Run a pipeline as a training loop would, and say how fast it was.
 
     Parameters
@@ -30,6 +36,8 @@ def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float]
         until `tell` says that it is enough.
     tell
         Called with the number of batches done and images per second; what it raises ends the run.
+    at_once
+        Begin while kernels are still being compiled in the background.
 
     Returns
     -------
@@ -40,7 +48,8 @@ def measure(pipeline: Pipeline, batches: int | None, tell: Callable[[int, float]
 
     pipeline.build()
     _next(pipeline)
-    background.finish()
+    if not at_once:
+        background.finish()
     engine = pipeline._built().engine
     before = dict(engine.seconds), dict(engine.samples)
     done = samples = 0

@@ -43,6 +43,7 @@ _as_python = functools.cache(as_python)
 _lock = threading.Lock()
 _compiler: _Compiler | None = None
 _at_once = 0
+_detours = 0
 
 
 def ready(kernel: Any, *arguments: Any) -> bool:
@@ -67,6 +68,16 @@ def call(kernel: Any, *arguments: Any) -> Any:
         return _as_python(kernel)(*arguments)
 
 
+def detours() -> int:
+    """How often the slower way was taken so far."""
+    return _detours
+
+
+def busy() -> bool:
+    """Whether something is being compiled in the background."""
+    return _compiler is not None
+
+
 def finish() -> None:
     """Wait until everything that is being compiled is ready."""
     compiler = _compiler
@@ -88,18 +99,20 @@ def at_once() -> Iterator[None]:
 
 
 def _look(variant: Variant, arguments: tuple[Any, ...]) -> bool:
-    global _compiler
+    global _compiler, _detours
     if _at_once or os.environ.get("DALI_LAB_COMPILE") == "at-once":
         return True
     with _lock:
         if variant in _ready:
             return True
         if _compiler is not None and variant in _compiler.asked:
+            _detours += 1
             return False
         if not _is_there(variant[0], _signature(arguments)):
             if _compiler is None:
                 _compiler = _Compiler.start()
             if _compiler is not None and _compiler.ask(variant):
+                _detours += 1
                 return False
         _ready.add(variant)
     return True
