@@ -91,9 +91,9 @@ class CudaStream(Stream):
         """The stream of another library, by its handle."""
         stream = cls.__new__(cls)
         Stream.__init__(stream, device, f"external {pointer:#x}")
-        stream.stream = (
-            device.cupy.cuda.Stream.from_external(_Handle(pointer)) if pointer else device.cupy.cuda.Stream.null
-        )
+        known = device.cupy.cuda.Stream
+        with device:
+            stream.stream = known.from_external(_Handle(pointer)) if pointer else known.null
         stream.foreign = True
         stream.issued = 1  # what it is given to do is never marked: it is waited for as a whole
         return stream

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from dali_lab import Pipeline, fn
 from dali_lab.device.interface import Device, DeviceError
 from dali_lab.executor.placement import find_device
+
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take three quarters of the memory
 
 SHARE = 1e-3
 """CUDA's sine, exponential and so on differ from the C library's in the last bits, so that this share of whole numbers

@@ -29,6 +29,7 @@ class DumpImage(Operator):
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel or three."),)
     outputs = (Output("data", doc="The images as they came."),)
     devices = ("cpu", "gpu")
+    differs = "Placed on a GPU, pictures are copied to the CPU, which writes the files."
     in_order = True
     tested_elsewhere = "tests/unit/operators/test_dump_image.py"
     arguments = (

@@ -37,6 +37,9 @@ class Numpy(Operator):
     title = "NumPy reader"
     outputs = (Output("array", kind="any", doc="The array of each file, in C order."),)
     devices = ("cpu", "gpu")
+    differs = (
+        "Placed on a GPU, files are read on the CPU and copied; NVIDIA DALI reads into the GPU by GPUDirect Storage."
+    )
     source = True
     random = True
     tested_elsewhere = "tests/unit/readers/test_numpy.py"
