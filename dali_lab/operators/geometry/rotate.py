@@ -97,6 +97,7 @@ class Rotate(Warping):
             {"angle": angles, "fill_value": 100.0},
             {"angle": angles, "keep_size": True},
             {"angle": 45.0, "size": (20, 50), "fill_value": 1.0},
+            {"angle": 45.0, "size": (20.5, 49.7), "fill_value": 1.0},
             {"angle": 12.0, "interp_type": INTERP_NN},
             {"angle": 0.0},
             {"angle": 180.0},

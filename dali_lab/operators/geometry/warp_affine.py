@@ -86,6 +86,7 @@ class WarpAffine(Warping):
             {"matrix": shear, "inverse_map": False, "fill_value": 9.0},
             {"matrix": shear, "interp_type": INTERP_NN},
             {"matrix": shear, "size": (20, 60), "fill_value": 1.0},
+            {"matrix": shear, "size": (20.5, 59.7), "fill_value": 1.0},
             {"matrix": PerSample(rows), "fill_value": 2.0},
             {"matrix": shear, "dtype": FLOAT},
         ):

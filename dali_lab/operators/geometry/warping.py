@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.operators.geometry.windows import half_away
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 
@@ -46,7 +47,8 @@ SIZE = Arg(
     "size",
     "float",
     (),
-    "Size of the result: height and width, for volumes depth, height and width; that of the input if not given.",
+    "Size of the result: height and width, for volumes depth, height and width; that of the input if not given."
+    " Constants are rounded to whole pixels; what nodes give loses its fraction.",
     vector=True,
     tensor=True,
     unit="px",
@@ -70,10 +72,12 @@ class Warping(Operator):
         """Spatial size of each result, ``int64[N, axes]``."""
         if "size" not in self.given or ("size" not in self.connected and not self.values["size"]):
             return default
-        sizes = call.vectors("size", default.shape[1])
+        given = call.vectors("size", default.shape[1])
+        # As in NVIDIA DALI, which rounds constants and drops the fractions of what nodes give.
+        sizes = given if "size" in self.connected else half_away(given)
         if (sizes < 1).any():
             index = int((sizes < 1).any(axis=1).argmax())
-            raise call.problem(f"{sizes[index].tolist()} is not positive", argument="size", sample=index)
+            raise call.problem(f"{given[index].tolist()} is not positive", argument="size", sample=index)
         return sizes.astype(np.int64)
 
     def result_type(self, call: Call, data: Batch) -> DALIDataType:

@@ -116,8 +116,12 @@ class _Reshaping(Operator):
             factors = stacked(batch).reshape(len(batch), -1).astype(np.float32)
         else:
             factors = np.tile(np.array(self.values["rel_shape"], np.float32).reshape(1, -1), (call.count, 1))
-        if factors.shape[1] > source.shape[1] or (self.has("src_dims") and factors.shape[1] != source.shape[1]):
+        more = factors.shape[1] - source.shape[1]
+        # Only the axis that takes the rest needs no axis of the input.
+        beyond = more > 0 and (factors[:, source.shape[1] :] >= 0).any()
+        if beyond or (self.has("src_dims") and more):
             raise call.problem(f"has {factors.shape[1]} factors for {source.shape[1]} axes", argument="rel_shape")
+        source = np.pad(source, ((0, 0), (0, max(more, 0))), constant_values=1)
         scaled = np.floor(factors * source[:, : factors.shape[1]].astype(np.float32) + np.float32(0.5)).astype(np.int64)
         return np.where(factors < 0, -1, scaled)
 
@@ -196,6 +200,7 @@ class Reshape(_Reshaping):
             {"rel_shape": [0.3, -1]},
             {"rel_shape": [0.5, 2]},
             {"rel_shape": [-1]},
+            {"rel_shape": [1, 0.5, -1]},
             {"src_dims": [1, 0]},
             {"src_dims": [1, 0], "rel_shape": [0.5, -1]},
             {"src_dims": [0, 1, -1], "rel_shape": [1, -1, 2]},
