@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dali_lab.errors import DaliLabError
 from dali_lab.gallery import samples
+from dali_lab.gallery.samples.own import KINDS, MOST_PICTURES, annotation_name, annotations_of, pictures_in
 from dali_lab.graph.graph import Graph
 
 PHOTOGRAPHS = "$photographs"
 """What stands in a graph of the gallery where the folder of pictures goes."""
+
+ANNOTATED = "$annotated"
+"""What stands where the folder of pictures with boxes, points and masks goes."""
 
 OWN_FOLDER = "gallery"
 """A project's own entries are in the folder of this name."""
 
 _PLACES: Mapping[str, Callable[[], Path]] = {
     PHOTOGRAPHS: samples.photographs,
-    "$annotated": samples.annotated,
+    ANNOTATED: samples.annotated,
     "$volumes": samples.volumes,
     "$sounds": samples.sounds,
 }
@@ -70,13 +74,36 @@ def with_pictures(graph: Graph, folder: str | os.PathLike[str] | None = None) ->
         If the folder does not exist, or the sample photographs are not installed.
     """
     wanted = places_in(graph)
-    if PHOTOGRAPHS in wanted and folder is not None and not os.path.isdir(folder):
+    if {PHOTOGRAPHS, ANNOTATED} & wanted and folder is not None and not os.path.isdir(folder):
         raise DaliLabError(f"there is no folder of pictures at {os.fspath(folder)}")
+    if ANNOTATED in wanted and folder is not None:
+        graph = with_annotated(graph, Path(folder), pictures_in(Path(folder))[:MOST_PICTURES])
+        wanted.discard(ANNOTATED)
     table = {
         place: os.fspath(folder) if place == PHOTOGRAPHS and folder is not None else os.fspath(_PLACES[place]())
         for place in wanted
     }
     return with_places(graph, table)
+
+
+def with_annotated(graph: Graph, folder: Path, files: Sequence[str]) -> Graph:
+    """`graph` with these pictures of a folder, and what belongs to them, in place of ``$annotated``.
+
+    Raises
+    ------
+    DaliLabError
+        If a file beside a picture is damaged.
+    """
+    made = annotations_of(folder, sorted(set(files)))
+    for node in graph.nodes.values():
+        named = node.arguments.get("files")
+        if node.arguments.get("file_root") != ANNOTATED or not named:
+            continue
+        kind = next((kind for kind in KINDS if named[0].endswith(kind)), None)
+        chosen = tuple(files) if kind is None else tuple(annotation_name(file, kind) for file in files)
+        root = os.fspath(folder if kind is None else made)
+        graph = graph.with_node(node.replaced(arguments={**node.arguments, "file_root": root, "files": chosen}))
+    return graph
 
 
 def with_places(graph: Graph, table: Mapping[str, str]) -> Graph:

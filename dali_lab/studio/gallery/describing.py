@@ -8,7 +8,7 @@ from dali_lab.errors import DaliLabError
 from dali_lab.formats import dumps, json_file
 from dali_lab.gallery.entries import Argument, BrokenEntry, Entry
 from dali_lab.gallery.fragments import fragment
-from dali_lab.gallery.places import PHOTOGRAPHS, built_in_folder, places_in
+from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, places_in
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.documents import sentence
@@ -38,7 +38,8 @@ def entry_line(entry: Entry) -> Json:
         "own": entry.folder.parent.resolve() != built_in_folder().resolve(),
         "folder": str(entry.folder),
         "views": len(Subject.of(entry).after),
-        "pictures": PHOTOGRAPHS in places_in(entry.graph),
+        "pictures": bool({PHOTOGRAPHS, ANNOTATED} & places_in(entry.graph)),
+        "annotated": ANNOTATED in places_in(entry.graph),
     }
     if entry.waiting is not None:
         line["waiting"] = entry.waiting
@@ -67,7 +68,7 @@ def entry_page(entry: Entry, photographs: Photographs | None) -> Json:
     """All that an entry's page shows besides pictures; the graph reads from `photographs`."""
     page = entry_line(entry)
     if entry.waiting is None:
-        graph = entry.over(photographs.folder if photographs is not None else None)
+        graph = entry.over(photographs.folder if photographs is not None and photographs.own else None)
         page["random"] = Subject.of(entry).random
         page["document"] = json_file.to_document(graph)
         try:

@@ -14,12 +14,12 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, DaliLabError
 from dali_lab.formats.values import decode
 from dali_lab.gallery.entries import Entry, Overlay
-from dali_lab.gallery.places import PHOTOGRAPHS, with_pictures, with_places
+from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, places_in, with_annotated, with_pictures, with_places
+from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.evaluation import Evaluation, Evaluator, Token
-from dali_lab.studio.files import IMAGE_SUFFIXES
 from dali_lab.studio.pictures import Picture, coloured_labels, encode, fitted
 from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds
 
@@ -30,7 +30,6 @@ FIRST = ("chelsea.jpg", "coffee.jpg", "motorcycle.jpg", "astronaut.jpg", "rocket
 READER_SEED = 7
 """Readers keep their order while everything else is drawn anew."""
 
-MOST_PICTURES = 256
 _MASK_OPACITY = 120
 _LONG = 1000
 _SPECTRUM = "ft"
@@ -57,17 +56,16 @@ class Photographs:
         self.folder = samples.photographs() if folder is None else Path(folder).expanduser().absolute()
         if not self.folder.is_dir():
             raise DaliLabError(f"there is no folder of pictures at {self.folder}")
-        found = [
-            path.relative_to(self.folder).as_posix()
-            for pattern in ("*", "*/*")
-            for path in self.folder.glob(pattern)
-            if path.suffix.lower() in IMAGE_SUFFIXES and path.is_file()
-        ]
-        if not found:
-            raise DaliLabError(f"there are no pictures in {self.folder} or the folders in it")
+        found = pictures_in(self.folder)
         rank = {name: place for place, name in enumerate(FIRST)}
         ordered = sorted(found, key=lambda path: (rank.get(path.rpartition("/")[2], len(rank)), path))
         self.files = ordered[:MOST_PICTURES]
+
+    def count(self, graph: Graph) -> int:
+        """How many pictures `graph` has to begin with."""
+        if self.own or ANNOTATED not in places_in(graph):
+            return len(self.files)
+        return max(len(node.arguments.get("files") or ()) for node in graph.nodes.values())
 
     def over(self, graph: Graph, first: int = 0) -> Graph:
         """`graph` with its readers of photographs reading these, in this order, beginning with number `first`."""
@@ -79,7 +77,19 @@ class Photographs:
             if node.op == "readers.file" and isinstance(root, str) and root.startswith(PHOTOGRAPHS):
                 arguments = {"file_root": os.fspath(self.folder), "files": chosen, "seed": READER_SEED}
                 graph = graph.with_node(node.replaced(arguments=arguments))
+        if ANNOTATED in places_in(graph):
+            graph = with_annotated(graph, self.folder, chosen) if self.own else _beginning_with(graph, first)
         return with_pictures(with_places(graph, {PHOTOGRAPHS: os.fspath(self.folder)}))
+
+
+def _beginning_with(graph: Graph, first: int) -> Graph:
+    """The graph with the samples that have annotations in another order."""
+    for node in graph.nodes.values():
+        files = node.arguments.get("files")
+        if node.arguments.get("file_root") == ANNOTATED and files:
+            turned = tuple(files[(first + index) % len(files)] for index in range(len(files)))
+            graph = graph.with_node(node.replaced(arguments={**node.arguments, "files": turned}))
+    return graph
 
 
 @dataclass(frozen=True)
@@ -106,9 +116,9 @@ class Subject:
         after = tuple(edge for edge in entry.graph.outputs if edge not in drawn_over)
         return cls(entry.graph, entry.before, after or entry.graph.outputs[:1], entry.overlays)
 
-    def graph_over(self, folder: str | os.PathLike[str]) -> Graph:
+    def graph_over(self, photographs: Photographs) -> Graph:
         """The graph as people take it along, over a folder of pictures."""
-        return with_pictures(with_places(self.graph, {PHOTOGRAPHS: os.fspath(folder)}))
+        return with_pictures(self.graph, photographs.folder if photographs.own else None)
 
     @property
     def random(self) -> bool:

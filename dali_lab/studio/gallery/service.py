@@ -204,7 +204,7 @@ class Gallery:
                 token=token,
             )
             results.append(_drawn(drawn, buffers))
-        return {"variants": results, "photographs": len(photographs.files)}, buffers
+        return {"variants": results, "photographs": photographs.count(subject.graph)}, buffers
 
     def _cost(self, params: Json, token: Token) -> Answer:
         subject = self._subject(params)
@@ -212,18 +212,18 @@ class Gallery:
         photographs = self._pictures(params)
         with self._measuring:
             token.check()
-            return cost(variant.of(subject.graph_over(photographs.folder)), token), []
+            return cost(variant.of(subject.graph_over(photographs)), token), []
 
     def _code(self, params: Json, token: Token) -> Answer:
         """The graph and its code under the settings of the controls."""
         (variant,) = parse_variants([params])
-        graph = variant.of(self._subject(params).graph_over(self._pictures(params).folder))
+        graph = variant.of(self._subject(params).graph_over(self._pictures(params)))
         return {"document": json_file.to_document(graph), "code": dumps(graph, "python").decode("utf-8")}, []
 
     def _surprise(self, params: Json, token: Token) -> Answer:
         seed = int(params["seed"]) if params.get("seed") is not None else random.SystemRandom().randrange(1 << 31)
         graph, steps = self.compose(seed, token)
-        with_files = Subject(graph, None, graph.outputs).graph_over(self._pictures(params).folder)
+        with_files = Subject(graph, None, graph.outputs).graph_over(self._pictures(params))
         return {
             "seed": seed,
             "title": " + ".join(entry.title for entry in steps),

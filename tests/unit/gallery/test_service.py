@@ -217,3 +217,30 @@ def test_opening_an_entry_by_its_name(ask: Ask) -> None:
     assert opened["title"] == "Rotation by a random angle"
     assert "$photographs" not in json.dumps(opened["document"])
     assert ask("open", gallery="none-such")[0]["error"]["code"] == "not_found"
+
+
+ANNOTATED = ("ssd-crop", "detection-flip", "detection-zoom-out", "keypoints", "segmentation")
+
+
+@pytest.mark.parametrize("name", [f"recipe-{name}" for name in ANNOTATED])
+def test_recipes_with_annotations_take_ones_own_pictures(ask: Ask, pictures: Path, name: str) -> None:
+    answer, _ = ask("gallery.entry", name=name, pictures=str(pictures))
+    assert answer["result"]["pictures"] and answer["result"]["annotated"]
+    graph = json_file.from_document(answer["result"]["document"])
+    verify(graph)
+    (reader,) = [node for node in graph.nodes.values() if node.arguments.get("file_root") == str(pictures)]
+    assert reader.arguments["files"][0].endswith(".jpg")
+    drawn, buffers = ask("gallery.draw", name=name, pictures=str(pictures), first=2, variants=[{"seed": 4}], size=64)
+    assert drawn["result"]["photographs"] == 6 and buffers
+    view = drawn["result"]["variants"][0]
+    assert len(view["after"][0]["images"]) == 1 and "problem" not in view, view
+    assert view["after"][0]["overlays"][0]
+
+
+def test_the_samples_with_annotations_come_in_the_order_that_is_asked_for(ask: Ask) -> None:
+    seen = []
+    for first in (0, 1, 4):
+        drawn, buffers = ask("gallery.draw", name="recipe-detection-flip", first=first, variants=[{"seed": 4}], size=64)
+        assert drawn["result"]["photographs"] == 4
+        seen.append(bytes(buffers[0]))
+    assert seen[0] == seen[2] != seen[1]
