@@ -148,6 +148,8 @@ class _World:
         inputs, arguments = [bare(e) for e in node.inputs], {k: bare(e) for k, e in node.connections.items()}
         # On the CPU only operators that are functions of their arguments, and have all of them.
         pure = operator.on_gpu and not operator.source and operator.family != "python"
+        if operator.family == "random" and inputs:  # it would draw a number for each element of its input
+            return ()
         here = [*arguments.values(), *(e for k, e in enumerate(inputs) if not step.gpu or k in operator.cpu_inputs)]
         if (
             not (step.gpu or pure)

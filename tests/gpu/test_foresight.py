@@ -164,3 +164,32 @@ def test_what_is_foreseen_of_an_operator_is_what_comes(
             assert seen is None or (seen.dtype, len(seen.shape)) == (kind.dtype, len(kind.shape))
             if seen is not None and known and case.batches == 1:
                 assert np.prod(kind.shape) >= np.prod(seen.shape), (edge, kind, seen)
+
+
+def test_many_random_numbers_are_not_drawn_to_plan_for_them(
+    device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dali_lab.operators.random.drawing import Drawing
+
+    drawn: list[int] = []
+    memory = Drawing.memory
+
+    def count(operator: Drawing, call: Any, like: Any, dtype: Any) -> Any:
+        batch = memory(operator, call, like, dtype)
+        drawn.append(batch.nbytes)
+        return batch
+
+    monkeypatch.setattr(Drawing, "memory", count)
+    pipeline = Pipeline(2, 1, 0, gpu="emulated")
+    with pipeline:
+        images = fn.external_source(source=lambda: np.ones((2, 30, 30, 3), np.uint8), layout="HWC").gpu()
+        large = fn.random.normal(shape=[300, 400], device="gpu", dtype=types.FLOAT, name="large")
+        angle = fn.random.uniform(range=(0.0, 9.0))
+        like = fn.random.uniform(images, device="gpu")
+        pipeline.set_outputs(large, fn.rotate(images, angle=angle), like)
+    pipeline.build()
+    assert _rows(pipeline)["large"] == (2 * 300 * 400 * 4, False)
+    assert sum(drawn) < 1000, "the angles alone"
+    pipeline.run()
+    assert _rows(pipeline)["large"] == (2 * 300 * 400 * 4, True)
+    pipeline.close()

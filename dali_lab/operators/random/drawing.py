@@ -10,8 +10,11 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema.operator import Extent
 from dali_lab.types import DALIDataType
 
+_QUICKLY_DRAWN = 4096
+"""Numbers of a sample that are drawn rather than guessed when memory is planned: they may be arguments of others."""
 SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
 SHAPE = Arg("shape", "int", None, "Shape of each sample; a single number if not given.", vector=True, tensor=True)
 
@@ -29,6 +32,12 @@ class Drawing(Operator):
     devices: ClassVar[tuple[str, ...]] = ("cpu", "gpu")
     on_gpu = True
     random = True
+
+    def extents(self) -> tuple[Extent, ...]:
+        shape = self.values["shape"] if "shape" not in self.connected else None
+        if shape is None or np.prod(shape, dtype=np.float64) <= _QUICKLY_DRAWN:
+            return ()
+        return (Extent(tuple(int(extent) for extent in shape), self.values.get("dtype")),)
 
     def memory(self, call: Call, like: tuple[Batch, ...], dtype: DALIDataType) -> Batch:
         """Where the numbers are drawn: on the CPU, also for a GPU, so that they are the same on both."""
