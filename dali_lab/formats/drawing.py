@@ -7,11 +7,12 @@ positions from pulling each node towards its neighbours while keeping the order.
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from dali_lab.formats.labels import Label, edge_label, label
+from dali_lab.formats.folding import folded
+from dali_lab.formats.labels import Label, edge_label, fold_label, label
 from dali_lab.graph.graph import Graph
 
 _GAP_X, _GAP_Y, _MARGIN = 28.0, 44.0, 12.0
@@ -44,9 +45,11 @@ class _Line:
 def svg(graph: Graph) -> str:
     """The picture of a graph; it needs no other program and no fonts.
 
+    Folded groups, and the conditions of a large graph, are one node each.
     Nodes carry a mark that tells CPU (blue), GPU (green) and mixed (teal) apart; dashed lines are argument inputs.
     """
-    boxes, lines = _collect(graph)
+    shown, folds = folded(graph)
+    boxes, lines = _collect(shown, folds)
     layers = _layers(boxes)
     _sort_layers(boxes, layers)
     _place(boxes, layers)
@@ -64,11 +67,13 @@ def svg(graph: Graph) -> str:
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _collect(graph: Graph) -> tuple[list[_Box], list[_Line]]:
+def _collect(graph: Graph, folds: Mapping[str, tuple[str, ...]]) -> tuple[list[_Box], list[_Line]]:
     """Boxes with their layers, and the lines between them, bent once in each layer that they cross."""
     names = list(graph.nodes)
     index = {name: number for number, name in enumerate(names)}
-    boxes = [_node_box(label(node)) for node in graph.nodes.values()]
+    boxes = [
+        _node_box(fold_label(name, folds[name]) if name in folds else label(node)) for name, node in graph.nodes.items()
+    ]
     wanted: list[tuple[int, int, str, bool]] = []
     for name, node in graph.nodes.items():
         entries = [(edge, edge_label(graph, edge.node, edge.output), False) for edge in node.inputs]

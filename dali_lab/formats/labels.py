@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +17,7 @@ from dali_lab.graph.graph import Graph, Node
 from dali_lab.schema.registry import find_operator, has_operator
 
 DEVICE_COLOURS = {"cpu": "#2f6fc4", "gpu": "#3f8f1f", "mixed": "#1a8f88"}
+FOLD_COLOUR = "#7a8699"
 UNKNOWN_COLOUR = "#c0392b"
 MOST_ARGUMENTS = 6
 
@@ -57,6 +60,14 @@ def label(node: Node) -> Label:
         tuple(printable(line, 48) for line in lines),
         DEVICE_COLOURS.get(node.device, UNKNOWN_COLOUR) if known else UNKNOWN_COLOUR,
     )
+
+
+def fold_label(title: str, operators: Sequence[str]) -> Label:
+    """The label of what stands for several nodes, with these operators among them."""
+    lines = textwrap.wrap(", ".join(operators), 44)
+    if len(lines) > MOST_ARGUMENTS:
+        lines = [*lines[: MOST_ARGUMENTS - 1], "…"]
+    return Label(printable(title, 40), "folded", tuple(printable(line, 48) for line in lines), FOLD_COLOUR)
 
 
 def edge_label(graph: Graph, source: str, output: int) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file, python_import, python_static
 from dali_lab.formats.files import read_bytes
+from dali_lab.formats.folding import with_groups
 from dali_lab.studio.documents import DocumentError, checked, sentence
 from dali_lab.studio.results import Token
 
@@ -115,7 +116,7 @@ def opened(program: Program, pipeline: str | None) -> Json:
         raise DocumentError(
             f"This program must be run to know its graph ({entry['reason']}).", "needs_running", pipelines=pipelines
         )
-    return checked(json_file.to_document(python_static.read(program.text, name)))
+    return checked(json_file.to_document(with_groups(python_static.read(program.text, name))))
 
 
 def traced(program: Program, params: Json, token: Cancellation) -> Json:
@@ -149,7 +150,7 @@ def traced(program: Program, params: Json, token: Cancellation) -> Json:
         line, found = python_import.line_of(message)
         extra: Json = {"detail": detail} if detail else {}
         raise DocumentError(sentence(found), **({**extra, "line": line} if line else extra)) from error
-    return checked(json_file.to_document(graph))
+    return checked(json_file.to_document(with_groups(graph)))
 
 
 def _seconds(value: Any) -> float:
