@@ -28,8 +28,10 @@ FLAGS = [
 ]
 IDLE = '[data-preview="idle"]:not([data-pending="true"])'
 """An editor without edits or previews under way."""
-PATIENCE = 60.0
+PATIENCE = 120.0
 """Seconds that a state may take to come where nothing else is said: only a failure takes so long."""
+COMPILING = 300.0
+"""The same where kernels that this machine has never used may be compiled first."""
 STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
 """An idle editor whose document is laid out, and whose view does not move."""
 
@@ -97,18 +99,17 @@ class Tab:
 
     def ready(self) -> None:
         """Wait until the document is there and its pictures too."""
-        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]', timeout=60_000)
-        # Kernels that this machine has never used are compiled first.
-        self.page.wait_for_selector("img[data-node]", timeout=120_000)
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=120_000)
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]', timeout=1000 * COMPILING)
+        self.page.wait_for_selector("img[data-node]", timeout=1000 * COMPILING)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=1000 * COMPILING)
 
     def idle(self) -> None:
         """Wait until every edit has arrived and no preview is at work."""
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=60_000)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=1000 * COMPILING)
 
     def still(self) -> None:
         """Wait until it is idle and the view has come to rest: what is seen now stays where it is."""
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=60_000)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=1000 * COMPILING)
 
     def node(self, name: str) -> Any:
         return self.page.locator(f'[data-node-id="{name}"]').first
