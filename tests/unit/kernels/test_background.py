@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs import jpeg_headers, random_window
-from dali_lab.kernels.cpu import background, normalize, philox, resample_plain
+from dali_lab.kernels.cpu import background, files, normalize, philox, resample_plain
 from dali_lab.kernels.cpu.memory import as_python, rows
+from dali_lab.studio import warming
 
 _RUN = """
 import hashlib, sys
@@ -46,7 +47,7 @@ for _ in range(4):
     (output,) = pipeline.run()
     digests.append(hashlib.sha256(b"".join(np.asarray(sample).tobytes() for sample in output)).hexdigest())
 pipeline.close()
-print(len(compiled), *compiled)
+print(background.detours(), *compiled)
 print(*digests)
 background.finish()
 """
@@ -63,23 +64,30 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-def _run(pictures: Path, cache: Path, mode: str) -> tuple[list[str], list[str]]:
-    """Names of the functions that the process compiled, and digests of its batches."""
+def _train(pictures: Path, cache: Path, mode: str) -> tuple[int, list[str], str]:
+    """How often a process went another way, what it compiled, and digests of its batches."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "DALI_LAB_COMPILE": mode}
-    done = subprocess.run(
-        [sys.executable, "-c", _RUN, str(pictures)], env=environment, capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, "-c", _RUN, str(pictures)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    compiled, digests = done.stdout.splitlines()
-    return compiled.split()[1:], digests.split()
+    first, digests = done.stdout.splitlines()
+    detours, *compiled = first.split()
+    return int(detours), compiled, digests
 
 
 def test_training_from_an_empty_cache_and_again(pictures: Path, tmp_path: Path) -> None:
-    first, early = _run(pictures, tmp_path, "background")
-    assert first == []
-    again, late = _run(pictures, tmp_path, "at-once")
-    assert again == [], "all that training needs is in the cache after a run"
-    assert early == late
+    detours, compiled, digests = _train(pictures, tmp_path, "background")
+    assert detours > 0 and compiled == []
+    assert _train(pictures, tmp_path, "at-once") == (0, [], digests), (
+        "the other process compiled all that training needs"
+    )
+
+
+def test_warming_reaches_the_kernels_of_readers() -> None:
+    """Whose cases come without files."""
+    warming._compile_readers()
+    for kernel in (files.read_whole, files.read_heads, files.copy_heads, files.groups_of_rows):
+        assert kernel.signatures
 
 
 def test_without_another_process(pictures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,12 +189,12 @@ def test_coins_in_python() -> None:
 
 
 def test_headers_in_python(pictures: Path) -> None:
-    files = [np.frombuffer(path.read_bytes(), np.uint8) for path in sorted(pictures.rglob("*.jpg"))]
-    files += [file[:cut] for file in files[:3] for cut in (0, 1, 5, 30, 170)]
-    addresses, lengths = rows([file.ctypes.data for file in files]), rows([len(file) for file in files])
+    contents = [np.frombuffer(path.read_bytes(), np.uint8) for path in sorted(pictures.rglob("*.jpg"))]
+    contents += [file[:cut] for file in contents[:3] for cut in (0, 1, 5, 30, 170)]
+    addresses, lengths = rows([file.ctypes.data for file in contents]), rows([len(file) for file in contents])
     both = []
     for function in (jpeg_headers._read, as_python(jpeg_headers._read)):
-        both.append(np.zeros((len(files), 4), np.int64))
+        both.append(np.zeros((len(contents), 4), np.int64))
         with np.errstate(all="ignore"):
             function(addresses, lengths, both[-1], np.empty(0, np.uint8))
     assert both[0][:, 3].sum() == 9
