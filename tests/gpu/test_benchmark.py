@@ -9,6 +9,8 @@ import cv2
 import numpy as np
 import pytest
 
+from dali_lab.device.emulated import EmulatedDevice
+from dali_lab.executor import placement
 from tests.benchmarks import gpu
 from tests.benchmarks.gpu import Measured, line, main
 
@@ -25,6 +27,9 @@ def pictures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         picture = cv2.resize(rng.integers(0, 255, (6, 8, 3)).astype(np.uint8), (300, 280))
         cv2.imwrite(str(tmp_path / str(index % 2) / f"{index}.jpg"), picture)
     monkeypatch.setattr(gpu, "folder", lambda kind: tmp_path)
+    device = EmulatedDevice()  # nothing else has memory on it
+    for module in (gpu, placement):
+        monkeypatch.setattr(module, "find_device", lambda mode, index=0: device)
     return tmp_path
 
 
