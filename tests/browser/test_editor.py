@@ -106,6 +106,28 @@ def test_disabled_nodes_are_grey_and_take_along_what_needs_them(tab: Tab, app: A
     page.locator('[data-node-id="normalize"][data-state="ok"]').wait_for()
 
 
+def test_a_click_on_one_of_several_selected_nodes_chooses_it(tab: Tab) -> None:
+    page = tab.page
+    chosen = page.locator('[data-node-id][data-op][data-selected="true"]')
+    select(tab, "resize", "rotate", "normalize")
+    assert chosen.count() == 3
+    tab.node("rotate").click(position={"x": 12, "y": 8})
+    tab.wait(lambda: chosen.count() == 1, "all are still selected")
+    assert chosen.get_attribute("data-node-id") == "rotate"
+    # So it is where a rectangle chose them, whose frame lies over the nodes.
+    first, last = (tab.node(name).bounding_box() for name in ("resize", "rotate"))
+    page.keyboard.down("Shift")
+    page.mouse.move(first["x"] - 6, first["y"] - 6)
+    page.mouse.down()
+    page.mouse.move(last["x"] + last["width"] / 2, last["y"] + last["height"] / 2, steps=8)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    tab.wait(lambda: chosen.count() >= 2, "the rectangle selects nothing")
+    page.mouse.click(first["x"] + 12, first["y"] + 8)
+    tab.wait(lambda: chosen.count() == 1, "all are still selected")
+    assert chosen.get_attribute("data-node-id") == "resize"
+
+
 def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     page, store = tab.page, app.session.store
     view = lambda: store.document["view"]  # noqa: E731

@@ -317,6 +317,27 @@ def test_a_document_closed_at_once_leaves_the_shared_kernel(shown: Document) -> 
     assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == shown.kernel
 
 
+def test_the_last_of_the_documents_that_share_a_kernel_ends_it(shown: Document) -> None:
+    running = "() => window.jupyterapp.serviceManager.kernels.refreshRunning().then(() => [...window.jupyterapp.serviceManager.kernels.running()].map(({ id }) => id))"  # noqa: E501
+    shown.open("first.dali.json", small_text(), alone=True)
+    own = shown.ask("(widget) => widget.context.sessionContext.session.kernel.id")
+    assert own != shown.kernel
+    (shown.lab.folder / "second.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="second.dali.json", kernel={"id": own})
+    shown.ready()
+    assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == own
+    for name, left in (("second", True), ("first", False)):
+        shown.command("docmanager:open", path=f"{name}.dali.json")
+        shown.wait(lambda: shown.ask("(widget) => widget.context.path") == f"{name}.dali.json", "not in front")  # noqa: B023
+        shown.ask("(widget) => { widget.context.model.dirty = false; widget.close(); }")
+        if left:
+            shown.wait(lambda: shown.ask("(widget) => widget.context.path") == "first.dali.json", "not closed")
+            assert own in shown.page.evaluate(running)
+        else:
+            shown.wait(lambda: own not in shown.page.evaluate(running), "the kernel is still there")
+    assert shown.kernel in shown.page.evaluate(running)
+
+
 def test_answers_that_are_lost_are_asked_for_again(lab: Lab, browser: Any) -> None:
     # A kernel that is busy while somebody connects says things before that one listens.
     context = browser.new_context(viewport={"width": 1200, "height": 800})

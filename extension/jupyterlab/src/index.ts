@@ -69,6 +69,10 @@ const plugin: JupyterFrontEndPlugin<void> = {
       dialogs,
       contents: serviceManager.contents,
       defaults,
+      uses: (path) =>
+        !path.endsWith('.dali.json') ||
+        tracker.find(({ context, isDisposed }) => !isDisposed && context.sessionContext.path === path) !==
+          undefined,
       createNew: async (cwd) => {
         const made = (await commands.execute('dali-lab:create-new', { cwd })) as GraphWidget | undefined;
         return made?.content ?? null;

@@ -47,6 +47,8 @@ export interface Surroundings {
   contents: Contents.IManager;
   /** The person's defaults, once they are known. */
   defaults: () => Promise<Defaults>;
+  /** Whether the session of this path is of use to somebody; that of a document that is closed is not. */
+  uses: (path: string) => boolean;
   /** A new pipeline beside this one, in the same folder. */
   createNew: (folder: string) => Promise<GraphPanel | null>;
 }
@@ -106,8 +108,9 @@ export class GraphPanel extends Widget {
     const { sessionContext } = this.context;
     const { session } = sessionContext;
     if (!session?.kernel) return;
-    for (const { id, kernel } of sessionContext.sessionManager.running())
-      if (id !== session.id && kernel?.id === session.kernel.id)
+    // The session of a document that was closed before stays with the kernel, and has no use for it.
+    for (const { id, kernel, path } of sessionContext.sessionManager.running())
+      if (id !== session.id && kernel?.id === session.kernel.id && this.surroundings.uses(path))
         sessionContext.kernelPreference = { ...sessionContext.kernelPreference, shutdownOnDispose: false };
   }
 

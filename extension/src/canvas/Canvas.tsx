@@ -12,7 +12,7 @@ import {
   type EdgeChange,
   type NodeChange,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type MouseEvent } from 'react';
 import * as actions from '../core/actions';
 import * as commands from '../core/commands';
 import type { Point } from '../core/commands';
@@ -23,7 +23,7 @@ import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, useValue } from './context';
 import { cornerOf, flowEdges, fitFrames, flowNodes, type FlowNode } from './flow';
-import { clientPoint, linkAt } from './hits';
+import { clientPoint, linkAt, nodeAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
@@ -270,12 +270,36 @@ export function Canvas() {
     [editor, flow],
   );
 
+  /** A click on one of several selected nodes chooses it; a drag takes all of them along, and is no click. */
+  const chooseOne = useCallback(
+    (event: MouseEvent, id: string | null) => {
+      const { nodes: chosen } = editor.selection.get();
+      const more = event.shiftKey || event.metaKey || event.ctrlKey;
+      if (
+        id === null ||
+        more ||
+        (event.target as HTMLElement).closest('.nodrag') ||
+        chosen.size < 2 ||
+        !chosen.has(id)
+      )
+        return;
+      store.setState({ nodesSelectionActive: false });
+      editor.select([id]);
+    },
+    [editor, store],
+  );
+
   return (
     <div
       ref={frame}
       className="canvas"
       tabIndex={0}
       aria-label={t('Graph canvas')}
+      onClick={(event) => {
+        // The frame around what was selected by a rectangle lies over the nodes.
+        if ((event.target as HTMLElement).classList.contains('react-flow__nodesselection-rect'))
+          chooseOne(event, nodeAt(frame.current, clientPoint(event)));
+      }}
       onPointerMove={(event) => {
         pointer.current = { x: event.clientX, y: event.clientY };
       }}
@@ -321,6 +345,7 @@ export function Canvas() {
           } else if (toHandle?.type === 'source') endConnection(event, state);
           else if (!toHandle) actions.disconnect(editor, [old]);
         }}
+        onNodeClick={(event, node) => chooseOne(event, node.id)}
         onNodeContextMenu={(event, node) => {
           event.preventDefault();
           if (node.type === 'frame' || node.type === 'subgraph') {

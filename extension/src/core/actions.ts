@@ -20,6 +20,7 @@ import type { Editor } from './editor';
 import {
   align,
   autoLayout,
+  clearPlace,
   freePlace,
   NODE_SIZE,
   placeOf,
@@ -94,7 +95,8 @@ export function addOperator(editor: Editor, name: string, options: AddOptions = 
   const facts = editor.facts;
   const operator = facts?.catalogue.operator(name);
   if (!facts || !operator) return null;
-  const place = options.at ?? defaultPlace(editor, options);
+  const wanted = options.at ?? defaultPlace(editor, options);
+  const place = options.into ? wanted : clearPlace(wanted, NODE_SIZE, boxes(editor));
   let added = '';
   const done = editor.edit(t('Add %1', name), (document) => {
     const source = options.into?.source ?? options.from;

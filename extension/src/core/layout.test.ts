@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { samples } from '../../dev/documents';
 import * as commands from './commands';
 import { links, type GraphDocument } from './document';
-import { align, autoLayout, freePlace, missingPositions, type Box } from './layout';
+import { align, autoLayout, clearPlace, freePlace, missingPositions, type Box } from './layout';
 
 const size = { width: 212, height: 300 };
 const make = (name: string): GraphDocument => (samples[name] as () => GraphDocument)();
@@ -67,6 +67,8 @@ describe('places', () => {
     const at = freePlace({ x: 10, y: 10 }, size, boxes);
     expect(at.y).toBeGreaterThanOrEqual(300);
     expect(freePlace({ x: 500, y: 8 }, size, boxes)).toEqual({ x: 504, y: 8 });
+    expect(clearPlace({ x: 10, y: 10 }, size, boxes)).toEqual(at);
+    expect(clearPlace({ x: 213, y: 7 }, size, boxes)).toEqual({ x: 213, y: 7 });
   });
 
   it('align and spread', () => {

@@ -123,6 +123,11 @@ export function freePlace(at: Point, size: Size, boxes: readonly Box[]): Point {
   return { x: box.x, y: box.y };
 }
 
+/** `at` itself where a box of this size covers no other, else the place nearest below it. */
+export function clearPlace(at: Point, size: Size, boxes: readonly Box[]): Point {
+  return boxes.some((other) => overlap({ ...size, ...at }, other)) ? freePlace(at, size, boxes) : at;
+}
+
 export type Alignment = 'left' | 'centre' | 'right' | 'top' | 'middle' | 'bottom' | 'across' | 'down';
 
 /** Aligns boxes to their common edge or middle, or spreads them with equal gaps. */
