@@ -24,6 +24,8 @@ _SHARED_PARTS = (
     "convert.py",
     "philox.py",
     "pixel_vectors.py",
+    "remap_rows.py",
+    "remap_vectors.py",
     "resample_filters.py",
     "resample_pixels.py",
     "resample_rows.py",
