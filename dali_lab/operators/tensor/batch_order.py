@@ -68,7 +68,7 @@ class PermuteBatch(Operator):
 
 @register
 class BatchPermutation(Operator):
-    """Draws an order of the samples of a batch, for :func:`permute_batch`: one index for each sample."""
+    """Draws an order of the samples of a batch, for ``permute_batch``: one index for each sample."""
 
     name = "batch_permutation"
     family = "random"

@@ -18,7 +18,7 @@ class Constant(Operator):
     """Yields the same tensor for each sample.
 
     The numbers are given by `fdata` or `idata` and laid out in `shape`; a single number fills it. Python values,
-    lists and arrays become such nodes by themselves; :func:`dali_lab.types.Constant` makes them explicitly.
+    lists and arrays become such nodes by themselves; ``types.Constant`` makes them explicitly.
     """
 
     name = "constant"

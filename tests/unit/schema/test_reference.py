@@ -20,6 +20,7 @@ def test_help_is_complete(name: str) -> None:
     text = docstring(operator)
     assert text.strip()[0].isupper()
     assert "Examples" in text
+    assert ":`" not in text, "marks of Sphinx, which people would read"
     assert operator.example, "an example that shows the operator at work is missing"
     ast.parse(inspect.cleandoc(operator.example).replace(">>> ", "").replace("... ", ""))
     for arg in operator.argument_table.values():
