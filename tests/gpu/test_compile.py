@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -49,3 +50,36 @@ def test_an_error_says_which_kernel_and_where() -> None:
     broken = UserKernel(UserSource("broken", text), ["u1"], "u1")
     with pytest.raises(CompileError, match=r"(?s)run_broken.*sm_90.*broken\(2\).*nonsense"):
         nvrtc.cubin(broken.variant(), "sm_90")
+
+
+def test_types_that_are_compiled_together_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.gpu.compile_all import compile_job, report
+
+    monkeypatch.setenv("DALI_LAB_KERNELS", str(tmp_path))
+    kernel = next(kernel for kernel in all_kernels() if kernel.name == "scale")
+    types = (("u1", "u1"), ("f2", "i4"), ("f4", "f4"))
+    outcomes, known = compile_job((kernel.name, types, "sm_90"))
+    assert not known
+    for each, outcome in zip(types, outcomes, strict=True):
+        variant = kernel.variant(*each)
+        assert outcome.label == f"{variant.label} sm_90" and not outcome.complaint
+        assert outcome.registers == _check(variant, "sm_90")
+    assert compile_job((kernel.name, types, "sm_90")) == (outcomes, True)
+    assert "3 compilations for sm_90" in report(outcomes, ["sm_90"], 0, 1.0)
+
+
+def test_of_types_that_are_compiled_together_the_wrong_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.gpu import compile_all
+
+    monkeypatch.setenv("DALI_LAB_KERNELS", str(tmp_path))
+    entry = Variant.entry
+
+    def spoilt(variant: Variant, name: str = "entry") -> str:
+        return entry(variant, name) + (" nonsense;" if variant.types == ("f2", "i4") else "")
+
+    monkeypatch.setattr(Variant, "entry", spoilt)
+    job = ("scale", (("u1", "u1"), ("f2", "i4")), "sm_90")
+    right, wrong = compile_all.compile_job(job)[0]
+    assert not right.complaint and "scale<f2, i4> sm_90" in wrong.complaint and "nonsense" in wrong.complaint
