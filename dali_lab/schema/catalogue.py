@@ -69,6 +69,7 @@ def operator_entry(operator: type[Operator]) -> Json:
         "random": operator.random,
         "deprecated": operator.deprecated or None,
         "differs": operator.differs or None,
+        "nvidia": None if operator.beyond_dali else f"nvidia.dali.fn.{operator.name}",
         "picture": None,
         "example": inspect.cleandoc(operator.example) if operator.example else None,
     }

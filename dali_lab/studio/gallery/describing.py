@@ -6,6 +6,7 @@ from typing import Any
 
 from dali_lab.errors import DaliLabError
 from dali_lab.formats import dumps, json_file
+from dali_lab.formats.folding import with_groups
 from dali_lab.gallery.entries import Argument, BrokenEntry, Entry
 from dali_lab.gallery.fragments import fragment
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, places_in
@@ -70,7 +71,7 @@ def entry_page(entry: Entry, photographs: Photographs | None) -> Json:
     if entry.waiting is None:
         graph = entry.over(photographs.folder if photographs is not None and photographs.own else None)
         page["random"] = Subject.of(entry).random
-        page["document"] = json_file.to_document(graph)
+        page["document"] = json_file.to_document(with_groups(graph))
         try:
             page["code"] = dumps(graph, "python").decode("utf-8")
         except DaliLabError as error:

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
 from dali_lab.formats import dumps, json_file
+from dali_lab.formats.folding import with_groups
 from dali_lab.gallery import entries as files
 from dali_lab.gallery.entries import Entry
 from dali_lab.gallery.fragments import can_follow, follow
@@ -218,7 +219,10 @@ class Gallery:
         """The graph and its code under the settings of the controls."""
         (variant,) = parse_variants([params])
         graph = variant.of(self._subject(params).graph_over(self._pictures(params)))
-        return {"document": json_file.to_document(graph), "code": dumps(graph, "python").decode("utf-8")}, []
+        return {
+            "document": json_file.to_document(with_groups(graph)),
+            "code": dumps(graph, "python").decode("utf-8"),
+        }, []
 
     def _surprise(self, params: Json, token: Token) -> Answer:
         seed = int(params["seed"]) if params.get("seed") is not None else random.SystemRandom().randrange(1 << 31)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.formats import json_file
+from dali_lab.formats.folding import with_groups
 from dali_lab.studio.documents import DocumentError, empty_document
 from dali_lab.studio.exports import export_document, export_file, is_file
 from dali_lab.studio.files import listing
@@ -66,7 +67,7 @@ def _open_named(session: Session, params: Json) -> None:
             session.store.replace(sample.make(), title=sample.title)
         elif kind == "gallery":
             entry = session.gallery_page.entry(str(name))
-            session.store.replace(json_file.to_document(entry.over()), title=entry.title)
+            session.store.replace(json_file.to_document(with_groups(entry.over())), title=entry.title)
         else:
             raise DocumentError(f"There is no {kind} '{name}'.", "not_found")
         return

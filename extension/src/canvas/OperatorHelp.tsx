@@ -2,6 +2,7 @@
 import type { Operator } from '../core/catalogue';
 import { describeRange, formatValue } from '../core/values';
 import { msg, t } from '../core/language';
+import { Words } from './Words';
 
 const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') } as const;
 
@@ -11,6 +12,15 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
       <h3>{operator.title}</h3>
       <code className="help-name">{operator.name}</code>
       {operator.deprecated && <p className="help-warning">{operator.deprecated}</p>}
+      {operator.nvidia !== undefined && (
+        <p className="muted">
+          {operator.nvidia === null ? (
+            t('NVIDIA DALI has no such operator.')
+          ) : (
+            <Words of={msg('In NVIDIA DALI: %1')} parts={[<code key="name">{operator.nvidia}</code>]} />
+          )}
+        </p>
+      )}
       <p>{operator.summary}</p>
       {!brief && operator.doc && <Paragraphs text={operator.doc} />}
       <dl className="help-ports">

@@ -64,6 +64,8 @@ export interface Operator {
   arguments: ArgumentDeclaration[];
   random?: boolean;
   deprecated?: string | null;
+  /** Its name in NVIDIA DALI; `null` where that has none. */
+  nvidia?: string | null;
   picture?: string | null;
 }
 

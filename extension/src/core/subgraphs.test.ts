@@ -4,7 +4,7 @@ import { samples } from '../../dev/documents';
 import { Catalogue } from './catalogue';
 import * as commands from './commands';
 import type { GraphDocument, Group } from './document';
-import { boundary, hiddenNodes, outputOfPort, portOf, targetOfPort } from './subgraphs';
+import { boundary, foldGroups, hiddenNodes, outputOfPort, portOf, targetOfPort } from './subgraphs';
 
 const catalogue = new Catalogue(data);
 
@@ -58,5 +58,28 @@ describe('ports', () => {
       expect(targetOfPort('group:g', portOf.target(target, true))).toEqual(target);
       expect(targetOfPort(target.node, portOf.target(target, false))).toEqual(target);
     }
+  });
+});
+
+describe('foldGroups', () => {
+  it('has a node for a collapsed group, wired as its members are', () => {
+    const [document] = grouped(['rotate', 'brightness_contrast']);
+    const before = Object.keys(document.nodes);
+    const { document: folded, sizes } = foldGroups(document);
+    expect([...sizes]).toEqual([['Augment', 2]]);
+    expect(Object.keys(folded.nodes).sort()).toEqual(
+      [...before.filter((id) => id !== 'rotate' && id !== 'brightness_contrast'), 'Augment'].sort(),
+    );
+    const inputs = folded.nodes['Augment']?.inputs ?? [];
+    expect(new Set(inputs).size).toBe(inputs.length);
+    expect(inputs).not.toContain('Augment');
+    const fed = Object.values(folded.nodes).filter((node) => node.inputs?.includes('Augment'));
+    expect(fed.length + folded.outputs.filter((edge) => edge === 'Augment').length).toBeGreaterThan(0);
+  });
+
+  it('leaves a document without such groups as it is', () => {
+    const [document] = grouped(['rotate', 'brightness_contrast']);
+    const open = commands.setGroup(document, 'group', { collapsed: false });
+    expect(foldGroups(open).document).toBe(open);
   });
 });

@@ -114,3 +114,49 @@ export function targetOfPort(element: string, port: string): Target {
     ? { node: element, argument: port.slice(4) }
     : { node: element, input: Number(port.slice(3)) };
 }
+
+/**
+ * The document as a small drawing shows it: a node named after each collapsed group in place of its members, wired to
+ * what they are wired to outside. Answers too how many nodes each stands for.
+ */
+export function foldGroups(document: GraphDocument): { document: GraphDocument; sizes: Map<string, number> } {
+  const hidden = hiddenNodes(document);
+  const sizes = new Map<string, number>();
+  if (hidden.size === 0) return { document, sizes };
+  const names = new Map<string, string>();
+  for (const group of document.view.groups) {
+    const title = group.title.replaceAll(':', ' ');
+    let name = title;
+    for (let number = 2; document.nodes[name] || sizes.has(name); number++) name = `${title} ${number}`;
+    names.set(group.id, name);
+    if (group.collapsed) sizes.set(name, 0);
+  }
+  const place = (node: string): string => {
+    const group = hidden.get(node);
+    return group === undefined ? node : (names.get(group) ?? node);
+  };
+  const there = (reference: string): string => {
+    const { node } = parseEdge(reference);
+    return hidden.has(node) ? place(node) : reference;
+  };
+  const nodes: GraphDocument['nodes'] = {};
+  for (const [id, node] of Object.entries(document.nodes)) {
+    const name = place(id);
+    const inputs = (node.inputs ?? []).map((reference) => (reference === null ? null : there(reference)));
+    const connections = Object.entries(node.connections ?? {}).map(([key, reference]) => [
+      key,
+      there(reference),
+    ]);
+    if (!hidden.has(id)) {
+      nodes[id] = { ...node, inputs, connections: Object.fromEntries(connections) as Record<string, string> };
+      continue;
+    }
+    sizes.set(name, (sizes.get(name) ?? 0) + 1);
+    const folded = (nodes[name] ??= { op: '', inputs: [] });
+    for (const reference of [...inputs, ...connections.map(([, reference]) => reference)]) {
+      if (reference == null || reference === name || folded.inputs?.includes(reference)) continue;
+      folded.inputs?.push(reference);
+    }
+  }
+  return { document: { ...document, nodes, outputs: document.outputs.map(there) }, sizes };
+}

@@ -308,7 +308,7 @@ function Page({ page }: { page: EntryPage }) {
             />
           </Section>
         )}
-        {page.pictures && run && <MyPictures />}
+        {page.pictures && run && <MyPictures annotated={page.annotated === true} />}
         {run && (
           <Section title={t('Cost')}>
             <CostCard name={page.name} overrides={settled} />
@@ -405,7 +405,7 @@ function Others({ view }: { view: { images: (Picture | null)[] } | undefined }) 
 }
 
 /** A folder of the person's own in place of the sample photographs. */
-function MyPictures() {
+function MyPictures({ annotated }: { annotated: boolean }) {
   const model = useGallery();
   const own = useValue(model.pictures);
   const [open, setOpen] = useState(false);
@@ -430,6 +430,13 @@ function MyPictures() {
           t('The sample photographs.')
         )}
       </p>
+      {annotated && (own !== null || open) && (
+        <p className="muted">
+          {t(
+            'Boxes, points and masks come from files beside each picture: NAME.boxes.npy or NAME.txt (YOLO), NAME.points.npy, NAME.mask.png. Pictures without get stand-ins in their middle.',
+          )}
+        </p>
+      )}
       {open ? (
         <form
           onSubmit={(event) => {

@@ -2,7 +2,8 @@
 import { memo, useMemo } from 'react';
 import { isArgument, links, type GraphDocument } from '../core/document';
 import { autoLayout, type Size } from '../core/layout';
-import { t } from '../core/language';
+import { t, tn } from '../core/language';
+import { foldGroups } from '../core/subgraphs';
 
 const NODE: Size = { width: 132, height: 34 };
 const MARGIN = 8;
@@ -13,19 +14,24 @@ interface Properties {
   marked: readonly string[];
 }
 
-export const GraphPicture = memo(function GraphPicture({ document, marked }: Properties) {
+export const GraphPicture = memo(function GraphPicture({ document: whole, marked }: Properties) {
+  const { document, sizes } = useMemo(() => foldGroups(whole), [whole]);
   const places = useMemo(() => autoLayout(document, () => NODE), [document]);
   const points = Object.values(places);
   if (points.length === 0) return null;
   const width = Math.max(...points.map(({ x }) => x)) + NODE.width + 2 * MARGIN;
   const height = Math.max(...points.map(({ y }) => y)) + NODE.height + 2 * MARGIN;
   const outputs = new Set(document.outputs.map((edge) => edge.replace(/:\d+$/, '')));
+  const subtitle = (id: string): string => {
+    const size = sizes.get(id);
+    return size === undefined ? (document.nodes[id]?.op ?? '') : tn('%1 node', '%1 nodes', size);
+  };
   return (
     <svg
       className="graph-picture"
       data-testid="gallery-graph"
       role="img"
-      aria-label={t('A graph of %1 nodes', points.length)}
+      aria-label={t('A graph of %1 nodes', Object.keys(whole.nodes).length)}
       viewBox={`${-MARGIN} ${-MARGIN} ${width} ${height}`}
       width={width}
       height={height}
@@ -51,13 +57,13 @@ export const GraphPicture = memo(function GraphPicture({ document, marked }: Pro
           transform={`translate(${x} ${y})`}
           className={marked.includes(id) ? 'graph-node marked' : 'graph-node'}
         >
-          <title>{`${id}: ${document.nodes[id]?.op ?? ''}`}</title>
+          <title>{`${id}: ${subtitle(id)}`}</title>
           <rect width={NODE.width} height={NODE.height} rx={6} />
           <text x={9} y={15}>
             {cut(id, 20)}
           </text>
           <text x={9} y={27} className="graph-op">
-            {cut(document.nodes[id]?.op ?? '', 22)}
+            {cut(subtitle(id), 22)}
           </text>
           {outputs.has(id) && (
             <circle cx={NODE.width} cy={NODE.height / 2} r={3.5} className="graph-output" />

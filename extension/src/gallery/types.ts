@@ -16,6 +16,8 @@ export interface EntryLine {
   views: number;
   /** Whether it reads photographs, so that other pictures can take their place. */
   pictures: boolean;
+  /** Whether it reads boxes, points or masks with them. */
+  annotated?: boolean;
   waiting?: string;
 }
 

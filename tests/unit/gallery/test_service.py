@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import queue
 import shutil
@@ -45,11 +46,15 @@ def ask(project: Path) -> Iterator[Ask]:
     answers: queue.Queue[tuple[Json, list[bytes]]] = queue.Queue()
     port = session.attach(lambda message, buffers: answers.put((message, buffers)))
 
+    numbers = itertools.count()
+
     def request(method: str, **params: Any) -> tuple[Json, list[bytes]]:
-        session.receive(port, {"kind": "request", "id": "t-1", "method": method, "params": params})
+        asked = f"t-{next(numbers)}"
+        session.receive(port, {"kind": "request", "id": asked, "method": method, "params": params})
         while True:
-            message, buffers = answers.get(timeout=60)
-            if message["kind"] == "response":
+            # Only a failure takes so long: operators that are met for the first time are compiled.
+            message, buffers = answers.get(timeout=300)
+            if message["kind"] == "response" and message["id"] == asked:
                 return message, buffers
 
     yield request

@@ -136,3 +136,10 @@ def test_the_command_builds_and_builds_again(tmp_path: Path, capsys: pytest.Capt
     assert not (tmp_path / "site" / "entries" / "hue.html").exists()
     assert "1 entries" not in capsys.readouterr().err
     assert main(["gallery", "build", str(tmp_path / "site"), "--only", "none-such"]) == 2
+
+
+def test_operators_are_named_as_nvidia_dali_has_them(site: Path) -> None:
+    named = {page.stem: page.read_text("utf-8") for page in (site / "operators").glob("*.html")}
+    assert named
+    for name, text in named.items():
+        assert (f"nvidia.dali.fn.{name}</code>" in text) != ("NVIDIA DALI has no such operator" in text)

@@ -142,9 +142,11 @@ def operator_page(operator: Json, users: Sequence[EntryPage]) -> str:
     )
     table = f"<table><tr><th>Argument</th><th>Default</th><th></th></tr>{rows}</table>" if rows else "<p>None.</p>"
     doc = "".join(f"<p>{_text(part)}</p>" for part in re.split(r"\n\s*\n", operator.get("doc") or ""))
+    name = operator["nvidia"]
+    there = f"In NVIDIA DALI: <code>{escape(name)}</code>." if name else "NVIDIA DALI has no such operator."
     body = (
         f"{_header('<code>fn.' + escape(operator['name']) + '</code>')}"
-        f'<main class="entry"><p>{_text(operator["summary"])}</p>{doc}'
+        f'<main class="entry"><p>{_text(operator["summary"])}</p>{doc}<p>{there}</p>'
         f"{_section('Arguments', table)}{_section('Entries', f'<ul>{entries}</ul>')}</main>"
     )
     return document(f"{operator['name']}: DALI Lab", body, "../")
