@@ -28,6 +28,11 @@ class _Capsule:
         return (1, 0)
 
 
+def from_capsule(capsule: Any) -> Array:
+    """An array over the memory of a bare DLPack capsule, which is used up."""
+    return np.from_dlpack(_Capsule(capsule))
+
+
 def is_array_like(value: Any) -> bool:
     """Whether :func:`array_of` may take `value`."""
     if isinstance(value, (np.ndarray, np.generic, bytes, bytearray, memoryview)):
@@ -52,7 +57,7 @@ def array_of(value: Any) -> Array:
     if isinstance(value, (bytes, bytearray, memoryview)):
         array: Array = np.frombuffer(value, np.uint8) if not isinstance(value, memoryview) else np.asarray(value)
     elif type(value).__name__ == "PyCapsule":
-        array = np.from_dlpack(_Capsule(value))
+        array = from_capsule(value)
     elif isinstance(value, (np.ndarray, np.generic)) or hasattr(value, "__array_interface__"):
         array = np.asarray(value)
     elif hasattr(value, "__dlpack__") and _is_on_cpu(value):

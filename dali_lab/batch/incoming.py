@@ -9,25 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.foreign import from_capsule
 from dali_lab.device import dlpack
 from dali_lab.device.transfer import download
 from dali_lab.errors import OperatorError
 from dali_lab.types import DALIDataType
 
 Array = npt.NDArray[Any]
-
-
-class _Capsule:
-    """Gives a bare DLPack capsule the interface that numpy asks for."""
-
-    def __init__(self, capsule: Any) -> None:
-        self._capsule = capsule
-
-    def __dlpack__(self, **options: Any) -> Any:
-        return self._capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)
 
 
 def to_array(item: Any) -> Array:
@@ -45,7 +33,7 @@ def to_array(item: Any) -> Array:
     elif hasattr(item, "__cuda_array_interface__") or dlpack.takes(item):
         array = _from_gpu(item)
     elif type(item).__name__ == "PyCapsule":
-        array = np.from_dlpack(_Capsule(item))
+        array = from_capsule(item)
     elif hasattr(item, "asnumpy"):
         array = item.asnumpy()
     elif not hasattr(item, "__array__") and hasattr(item, "__dlpack__"):
