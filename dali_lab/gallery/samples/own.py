@@ -81,7 +81,7 @@ def _write(folder: Path, files: Sequence[str], target: Path) -> None:
         np.save(target / annotation_name(file, ".boxes.npy"), boxes)
         np.save(target / annotation_name(file, ".labels.npy"), labels)
         points = _table(_beside(folder, file, ".points.npy"), 2)
-        np.save(target / annotation_name(file, ".points.npy"), np.float32(_POINTS) if points is None else points)
+        np.save(target / annotation_name(file, ".points.npy"), np.array(_POINTS, np.float32) if points is None else points)
         mask = _beside(folder, file, ".mask.png")
         if mask.is_file():
             shutil.copyfile(mask, target / annotation_name(file, ".mask.png"))
@@ -100,7 +100,7 @@ def _boxes(folder: Path, file: str) -> tuple[npt.NDArray[np.float32], npt.NDArra
     listed = _beside(folder, file, ".txt")
     if listed.is_file():
         return _yolo(listed)
-    return np.float32(_BOX), np.ones(1, np.int32)
+    return np.array(_BOX, np.float32), np.ones(1, np.int32)
 
 
 def _yolo(path: Path) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
