@@ -81,7 +81,8 @@ def _write(folder: Path, files: Sequence[str], target: Path) -> None:
         np.save(target / annotation_name(file, ".boxes.npy"), boxes)
         np.save(target / annotation_name(file, ".labels.npy"), labels)
         points = _table(_beside(folder, file, ".points.npy"), 2)
-        np.save(target / annotation_name(file, ".points.npy"), np.array(_POINTS, np.float32) if points is None else points)
+        stand_in = np.array(_POINTS, np.float32)
+        np.save(target / annotation_name(file, ".points.npy"), stand_in if points is None else points)
         mask = _beside(folder, file, ".mask.png")
         if mask.is_file():
             shutil.copyfile(mask, target / annotation_name(file, ".mask.png"))
