@@ -30,7 +30,14 @@ function pane(size = { width: 800, height: 600 }, start: View = { x: 0, y: 0, zo
     next = null;
     step?.(now);
   };
-  return { motion, size, seen, draw, view: () => view, moving: () => (expect(marked).toBe(next !== null), marked) };
+  return {
+    motion,
+    size,
+    seen,
+    draw,
+    view: () => view,
+    moving: () => (expect(marked).toBe(next !== null), marked),
+  };
 }
 
 const THERE: View = { x: -300, y: 40, zoom: 0.25 };
