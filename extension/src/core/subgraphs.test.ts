@@ -81,5 +81,7 @@ describe('foldGroups', () => {
     const [document] = grouped(['rotate', 'brightness_contrast']);
     const open = commands.setGroup(document, 'group', { collapsed: false });
     expect(foldGroups(open).document).toBe(open);
+    const bare = { ...open, view: undefined } as unknown as GraphDocument;
+    expect(foldGroups(bare).document).toBe(bare);
   });
 });

@@ -120,8 +120,10 @@ export function targetOfPort(element: string, port: string): Target {
  * what they are wired to outside. Answers too how many nodes each stands for.
  */
 export function foldGroups(document: GraphDocument): { document: GraphDocument; sizes: Map<string, number> } {
-  const hidden = hiddenNodes(document);
   const sizes = new Map<string, number>();
+  // A document as it stands in a file may have no view.
+  if (!(document as Partial<GraphDocument>).view?.groups) return { document, sizes };
+  const hidden = hiddenNodes(document);
   if (hidden.size === 0) return { document, sizes };
   const names = new Map<string, string>();
   for (const group of document.view.groups) {
