@@ -355,6 +355,8 @@ class _Teller:
         for node, output in request.focus:
             result = evaluation.results.get(node)
             if result is None or output >= len(result.outputs):
+                # The client has let go of the pictures of a node that is off.
+                delivered.focus.pop((node, output), None)
                 continue
             over = self._overlays(evaluation, Edge(node, output))
             seen = tuple((item.kind, item.edge, evaluation.results[item.edge.node].key) for item in over)

@@ -52,6 +52,12 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     ['undo', trans.__('Undo'), trans.__('Undo the last gesture'), undoIcon],
     ['redo', trans.__('Redo'), trans.__('Do again what was undone'), redoIcon],
     ['search', trans.__('Add Operator…'), trans.__('Search for an operator and place it')],
+    ['bypass', trans.__('Bypass Nodes'), trans.__('Pass the input of the selected nodes through')],
+    [
+      'disable',
+      trans.__('Disable Nodes'),
+      trans.__('Compute neither the selected nodes nor what needs them'),
+    ],
     ['arrange', trans.__('Arrange'), trans.__('Lay the graph out'), arrangeIcon],
     ['fit', trans.__('Fit'), trans.__('Show the whole graph'), fitIcon],
     ['zoom-in', trans.__('Zoom In'), trans.__('Zoom in'), zoomInIcon],

@@ -215,6 +215,7 @@ export class Previews {
     const left = event.error ?? (event.skipped?.off ? null : event.skipped);
     const kept = outputs.length === 0 && left ? (old?.outputs ?? []) : outputs;
     if (old && kept !== old.outputs) this.releaseOutputs(old.outputs);
+    if (event.skipped?.off) this.forgetFocus(event.node);
     this.put(event.node, {
       outputs: kept,
       time: event.time_ms,
@@ -223,6 +224,15 @@ export class Previews {
       skipped: event.skipped ?? null,
       stale: kept !== outputs,
     });
+  }
+
+  /** The large pictures of a node that has none any more. */
+  private forgetFocus(node: string): void {
+    for (const [key, result] of this.focused) {
+      if (result.node !== node) continue;
+      this.releaseFocus(result);
+      this.focused.delete(key);
+    }
   }
 
   private takeFocus(event: FocusEvent, buffers: Bytes[]): void {
