@@ -22,10 +22,7 @@ _made_namespace = False
 
 
 # Modules that have no file of this name here.
-_ELSEWHERE = {
-    "dali_lab.backend_impl": "dali_lab.backend",
-    "dali_lab.pipeline.experimental": "dali_lab._pipeline.experimental",
-}
+_ELSEWHERE = {"dali_lab.backend_impl": "dali_lab.backend"}
 
 
 def _own_name(name: str) -> str:

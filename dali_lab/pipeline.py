@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import secrets
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -35,6 +36,7 @@ _TRAVELLING = (
 _local = threading.local()
 # NVIDIA DALI has a module ``pipeline.experimental``; this lets it be imported by name.
 __path__: list[str] = []
+sys.modules[f"{__name__}.experimental"] = experimental
 
 
 class Pipeline(PipelineReport, PipelineFiles):

@@ -438,9 +438,9 @@ def test_text_and_canvas_edited_at_once_keep_both(shown: Document) -> None:
 
 
 def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
-    shown.open("first.dali.json", small_text())
+    shown.open("before.dali.json", small_text())
     rename = "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to).then(() => null)"
-    shown.page.evaluate(rename, ["first.dali.json", "second.dali.json"])
+    shown.page.evaluate(rename, ["before.dali.json", "after.dali.json"])
     title = "(widget) => widget.content.handle?.editor.info.get().title"
     shown.wait(lambda: shown.ask(title) == "second", "the new name did not arrive")
 
@@ -450,7 +450,7 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     seed.press("Enter")
     shown.wait(shown.dirty, "the file is not marked")
     shown.command("docmanager:toggle-autosave")
-    shown.wait(lambda: '"seed": 12' in shown.text("second.dali.json"), "it was not saved by itself")
+    shown.wait(lambda: '"seed": 12' in shown.text("after.dali.json"), "it was not saved by itself")
     shown.command("docmanager:toggle-autosave")
 
     shown.find(".react-flow__pane").first.click(position={"x": 20, "y": 20})
