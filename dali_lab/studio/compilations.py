@@ -13,6 +13,7 @@ def compilations() -> int:
     """How many kernels were compiled so far, as far as this was asked before they were, or were done without."""
     global _listening
     if not _listening and "numba" in sys.modules:
+        import numba  # noqa: F401  (waits if another thread is importing it, which importing a part of it would not)
         from numba.core import event
 
         class Counter(event.Listener):

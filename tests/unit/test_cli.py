@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import urllib.request
 from pathlib import Path
 
@@ -198,8 +199,12 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
     )
     try:
         assert process.stdout is not None
-        found = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
-        assert found is not None
+        last = threading.Timer(180, process.kill)
+        last.start()
+        line = process.stdout.readline()
+        last.cancel()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
+        assert found is not None, f"it said {line!r}"
         with urllib.request.urlopen(found[0], timeout=20) as page:
             text = page.read().decode()
         assert "<title>DALI Lab</title>" in text
