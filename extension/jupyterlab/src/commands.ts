@@ -19,10 +19,25 @@ import {
   zoomInIcon,
   zoomOutIcon,
 } from './icons';
+import { editorCommands } from './words';
 import { readGraph } from '../../src/core/text';
 
 export const FACTORY = 'DALI pipeline';
 export const FILE_TYPE = 'dali-graph';
+
+const ICONS: Record<string, LabIcon> = {
+  run: runIcon,
+  stop: stopIcon,
+  step: stepIcon,
+  'step-back': stepBackIcon,
+  undo: undoIcon,
+  redo: redoIcon,
+  arrange: arrangeIcon,
+  fit: fitIcon,
+  'zoom-in': zoomInIcon,
+  'zoom-out': zoomOutIcon,
+  export: exportIcon,
+};
 
 /** What is needed of a notebook. */
 interface NotebookLike extends Widget {
@@ -43,34 +58,9 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
   const current = (): GraphWidget | null =>
     tracker.currentWidget && tracker.currentWidget === app.shell.currentWidget ? tracker.currentWidget : null;
 
-  // One for each command of the editor that makes sense outside it: id, words, and perhaps an icon.
-  const table: [string, string, string, LabIcon?][] = [
-    ['run', trans.__('Run Batches'), trans.__('Measure the speed of a real run'), runIcon],
-    ['stop', trans.__('Stop'), trans.__('Stop the run and the previews'), stopIcon],
-    ['step', trans.__('Next Batch'), trans.__('Show the next batch'), stepIcon],
-    ['step-back', trans.__('Previous Batch'), trans.__('Show the batch before'), stepBackIcon],
-    ['undo', trans.__('Undo'), trans.__('Undo the last gesture'), undoIcon],
-    ['redo', trans.__('Redo'), trans.__('Do again what was undone'), redoIcon],
-    ['search', trans.__('Add Operator…'), trans.__('Search for an operator and place it')],
-    ['bypass', trans.__('Bypass Nodes'), trans.__('Pass the input of the selected nodes through')],
-    [
-      'disable',
-      trans.__('Disable Nodes'),
-      trans.__('Compute neither the selected nodes nor what needs them'),
-    ],
-    ['arrange', trans.__('Arrange'), trans.__('Lay the graph out'), arrangeIcon],
-    ['fit', trans.__('Fit'), trans.__('Show the whole graph'), fitIcon],
-    ['zoom-in', trans.__('Zoom In'), trans.__('Zoom in'), zoomInIcon],
-    ['zoom-out', trans.__('Zoom Out'), trans.__('Zoom out'), zoomOutIcon],
-    ['export', trans.__('Export…'), trans.__('Show the graph as code'), exportIcon],
-    ['pipeline', trans.__('Pipeline Settings…'), trans.__('Batch size, threads, seed')],
-    ['next-problem', trans.__('Go to Next Problem'), trans.__('Select the next node that has a problem')],
-    ['toggle-palette', trans.__('Palette'), trans.__('Show or hide the operators')],
-    ['toggle-inspector', trans.__('Inspector'), trans.__('Show or hide the arguments')],
-    ['toggle-tray', trans.__('Batch Tray'), trans.__('Show or hide the batch')],
-    ['shortcuts', trans.__('Keyboard Shortcuts of the Editor'), trans.__('List the keys of the canvas')],
-  ];
-  for (const [id, label, caption, icon] of table) {
+  const table = editorCommands(trans);
+  for (const [id, label, caption] of table) {
+    const icon = ICONS[id];
     commands.addCommand(`dali-lab:${id}`, {
       label,
       caption,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { PageSession } from '../../dev/session';
 import { COMMANDS, execute } from './commandTable';
 import { Editor } from './editor';
+import { editorCommands, JUPYTERLABS_OWN } from '../../jupyterlab/src/words';
 import type { GraphDocument } from './document';
 
 /** What changes the graph; all others must leave it as it is. */
@@ -112,5 +113,11 @@ describe('every command', () => {
     const keys = COMMANDS.flatMap((command) => command.keys ?? []);
     expect(new Set(keys).size).toBe(keys.length);
     for (const { label } of COMMANDS) expect(label).toMatch(/^[A-Z]/);
+  });
+
+  it('is offered by JupyterLab, too', () => {
+    const shown = COMMANDS.filter(({ id, hidden }) => !hidden && !JUPYTERLABS_OWN.includes(id));
+    const offered = editorCommands({ __: (text: string) => text });
+    expect(offered.map(([id]) => id).sort()).toEqual(shown.map(({ id }) => id).sort());
   });
 });
