@@ -442,7 +442,7 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     rename = "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to).then(() => null)"
     shown.page.evaluate(rename, ["before.dali.json", "after.dali.json"])
     title = "(widget) => widget.content.handle?.editor.info.get().title"
-    shown.wait(lambda: shown.ask(title) == "second", "the new name did not arrive")
+    shown.wait(lambda: shown.ask(title) == "after", "the new name did not arrive")
 
     # Autosave writes what was changed, without a word.
     seed = shown.page.get_by_label("Seed")
