@@ -32,6 +32,7 @@ def select(tab: Tab, *names: str) -> None:
     tab.still()
     for index, name in enumerate(names):
         tab.node(name).click(position={"x": 12, "y": 8}, modifiers=["Shift"] if index else [])
+        tab.page.wait_for_selector(f'[data-node-id="{name}"][data-selected="true"]')
 
 
 def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
@@ -110,7 +111,7 @@ def test_a_click_on_one_of_several_selected_nodes_chooses_it(tab: Tab) -> None:
     page = tab.page
     chosen = page.locator('[data-node-id][data-op][data-selected="true"]')
     select(tab, "resize", "rotate", "normalize")
-    assert chosen.count() == 3
+    tab.wait(lambda: chosen.count() == 3, "not all are selected")
     tab.node("rotate").click(position={"x": 12, "y": 8})
     tab.wait(lambda: chosen.count() == 1, "all are still selected")
     assert chosen.get_attribute("data-node-id") == "rotate"
