@@ -9,29 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.philox import fused_multiply_add
 from dali_lab.kernels.cpu.resample_rows import widen_row
 
 Array = np.ndarray[Any, Any]
-BORDERS = {"reflect_101": 0, "reflect_1001": 1, "wrap": 2, "clamp": 3, "constant": 4}
-
-
-@part
-def _place(index: Any, size: Any, border: Any) -> Any:
-    """Which element of an axis stands at `index` of the axis continued beyond its ends; −1 for the fill value."""
-    if 0 <= index < size:
-        return index
-    if border == 4:
-        return -1
-    if border == 3 or size == 1:
-        return 0 if index < 0 else size - 1
-    if border == 2:
-        return index % size
-    period = 2 * size - 2 if border == 0 else 2 * size
-    place = index % period
-    return place if place < size else (period if border == 0 else period - 1) - place
+_NAMES = {"reflect_1001": "reflect", "clamp": "replicate"}
+"""Borders that NVIDIA DALI calls otherwise here than elsewhere."""
 
 
 @part
@@ -44,9 +30,9 @@ def _pad(
     az, ay, ax = anchor
     pitch = extents[2] * channels
     for z in range(extents[0]):
-        from_z = _place(z - az, depth, border)
+        from_z = place_of(z - az, depth, border)
         for y in range(extents[1]):
-            from_y = _place(y - ay, height, border)
+            from_y = place_of(y - ay, height, border)
             base = (z * extents[1] + y) * pitch
             if from_z < 0 or from_y < 0:
                 padded[base : base + pitch] = fill
@@ -56,7 +42,7 @@ def _pad(
             for x in range(extents[2]):
                 if ax <= x < ax + width:
                     continue
-                from_x = _place(x - ax, width, border)
+                from_x = place_of(x - ax, width, border)
                 for c in range(channels):
                     padded[base + x * channels + c] = (
                         fill if from_x < 0 else padded[base + (ax + from_x) * channels + c]
@@ -149,10 +135,11 @@ def correlate(
     fills
         ``float32[N]``: what lies outside with the border ``"constant"``.
     border
-        One of :data:`BORDERS`.
+        ``"reflect_101"``, ``"reflect_1001"``, ``"wrap"``, ``"clamp"`` or ``"constant"``.
     """
     _correlate(
         rows(src), rows(dst), rows(shapes), rows(outs), rows(windows), rows(lengths), rows(anchors),
-        rows(fills, np.float32), BORDERS[border], np.dtype(dst_dtype).kind in "iu", like(src_dtype), like(dst_dtype),
+        rows(fills, np.float32), BORDERS[_NAMES.get(border, border)],
+        np.dtype(dst_dtype).kind in "iu", like(src_dtype), like(dst_dtype),
         like(np.float32),
     )  # fmt: skip
