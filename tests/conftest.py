@@ -6,6 +6,11 @@ import os
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# The suite tries the same examples each time; DALI_LAB_EXAMPLES=random looks for others.
+settings.register_profile("same", derandomize=True, database=None)
+settings.load_profile("same" if os.environ.get("DALI_LAB_EXAMPLES") != "random" else "default")
 
 # Which of two ways is taken must not depend on what the cache holds; those that look into that say otherwise.
 os.environ.setdefault("DALI_LAB_COMPILE", "at-once")

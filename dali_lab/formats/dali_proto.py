@@ -34,7 +34,8 @@ from dali_lab.schema.registry import find_operator, has_operator
 CPU_ONLY = types.CPU_ONLY_DEVICE_ID
 PIPELINED, ASYNC, SEPARATED, DYNAMIC = 1, 2, 4, 8
 DEFAULT_FLAGS = 4
-_SOURCE_ARGUMENTS = ("layout", "dtype", "ndim")
+_SOURCE_ARGUMENTS = {"layout": str, "dtype": types.DALIDataType, "ndim": int}
+"""What an external source says about its output, and the type that is read back."""
 _SETTINGS = frozenset(
     {
         "batch_size", "num_threads", "device_id", "seed", "enable_checkpointing", "prefetch_queue_depth",
@@ -179,7 +180,7 @@ class _Writer:
         if graph.view:
             rest["view"] = values.encode(dict(graph.view))
         if self.kept:
-            rest["arguments"] = self.kept
+            rest["arguments"] = {node: dict(sorted(kept.items())) for node, kept in self.kept.items()}
         if self.groups:
             rest["groups"] = self.groups
         if renamed := {name: node for node, name in self.names.items() if node in graph.nodes and name != node}:
@@ -244,10 +245,11 @@ class _Writer:
         for name, value in arguments.items():
             if name in ("name", "device", "preserve_name"):
                 continue
+            arg = table.get(name)
             if node.op == "external_source" and name in _SOURCE_ARGUMENTS:
+                if value is not None and type(value) is not _SOURCE_ARGUMENTS[name]:
+                    self.kept.setdefault(node.id, {})[name] = values.encode(value, arg)
                 value, arg = _one(value[0] if isinstance(value, tuple) and len(value) == 1 else value), None
-            else:
-                arg = table.get(name)
             self._write(message, node, name, value, arg)
         source = has_operator(node.op) and find_operator(node.op).source
         message.args.append(dali_arguments.write("preserve_name", bool(source)))
@@ -260,7 +262,7 @@ class _Writer:
                 raise Unwritable("what NVIDIA DALI has no argument for")
             message.args.append(dali_arguments.write(name, value, arg))
         except (Unwritable, TypeError, ValueError, OverflowError):
-            self.kept.setdefault(node.id, {})[name] = values.encode(value, arg)
+            self.kept.setdefault(node.id, {}).setdefault(name, values.encode(value, arg))
 
     def _sources(self, node: Node) -> list[Any]:
         """An external source for each output of one with several."""
