@@ -5,22 +5,19 @@ The same pixels as nvImageCodec gives, which uses this library as well but copie
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
-import sys
 import threading
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs import bundled
+
 Table = npt.NDArray[np.int64]
 
 #: Version of each binary interface and the size of its structure; the library compares both.
 _STRUCTURES = ((80, 656), (62, 632))
-_PACKAGES = ("imagecodecs", "PIL")
 
 _loading = threading.Lock()
 _library: tuple[Any, Table, Table] | None = None
@@ -109,18 +106,10 @@ def _compiled() -> bool:
 
 
 def _first_usable() -> tuple[Any, Table, Table] | None:
-    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
-        return None
     from dali_lab.kernels.cpu import jpeg
 
     nothing = np.zeros(0, np.int64)
-    for path in _candidates():
-        try:
-            library = ctypes.CDLL(str(path))
-            addresses = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in jpeg.FUNCTIONS]
-        except (OSError, AttributeError):
-            continue
-        functions = np.array(addresses, np.int64)
+    for library, functions in bundled.libraries("libjpeg-*.so*", jpeg.FUNCTIONS):
         for structure in _STRUCTURES:
             shape = np.zeros((0, 3), np.int64)
             windows = np.zeros((0, 4), np.int64)
@@ -131,13 +120,3 @@ def _first_usable() -> tuple[Any, Table, Table] | None:
             ):
                 return library, functions, table
     return None
-
-
-def _candidates() -> Iterator[Path]:
-    """The library beside each package that brings it along; the packages are not imported."""
-    for name in _PACKAGES:
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.origin:
-            folder = Path(spec.origin).parents[1]
-            for package in (f"{name.lower()}.libs", "pillow.libs" if name == "PIL" else f"{name}.libs"):
-                yield from sorted((folder / package).glob("libjpeg-*.so*"))

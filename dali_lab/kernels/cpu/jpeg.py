@@ -9,7 +9,6 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 from numba.core import cgutils
 from numba.core.types import ExternalFunction
-from numba.extending import intrinsic
 
+from dali_lab.kernels.cpu.foreign import call1, call2, call3, emitted
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 Array = np.ndarray[Any, Any]
@@ -62,44 +61,7 @@ _pointer = _byte.as_pointer()
 like_words, like_halves, like_bytes = like(np.int64), like(np.uint32), like(np.uint8)
 
 
-def _emitted(function: Callable[..., Any]) -> Any:
-    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
-    return intrinsic(function)
-
-
-def _calling(context: Any, builder: Any, arguments: Any) -> Any:
-    function, *values = arguments
-    kind = ir.FunctionType(_i64, [_i64] * len(values))
-    return builder.call(builder.inttoptr(function, kind.as_pointer()), values)
-
-
-@_emitted
-def _call1(typingctx: Any, function: Any, one: Any) -> Any:
-    """Call a C function of pointers and unsigned integers at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _calling(context, builder, arguments)
-
-    return nb_types.int64(*[nb_types.int64] * 2), codegen
-
-
-@_emitted
-def _call2(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _calling(context, builder, arguments)
-
-    return nb_types.int64(*[nb_types.int64] * 3), codegen
-
-
-@_emitted
-def _call3(typingctx: Any, function: Any, one: Any, two: Any, three: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _calling(context, builder, arguments)
-
-    return nb_types.int64(*[nb_types.int64] * 4), codegen
-
-
-@_emitted
+@emitted
 def _begin(typingctx: Any, place: Any) -> Any:
     """Note the present state of the thread at an address: 0, and not 0 when :func:`_leave` comes back to it."""
 
@@ -132,7 +94,7 @@ def _leaving(module: Any, name: str, warnings: bool) -> Any:
     return made
 
 
-@_emitted
+@emitted
 def _set_handlers(typingctx: Any, manager: Any) -> Any:
     """Let an error manager leave the picture at errors and warnings."""
 
@@ -161,10 +123,10 @@ def _create(table: int, state: int, version: int, size: int) -> Any:
     words[_MEMORY // 8] = 0
     if _begin(state + _JUMP) != 0:
         return False
-    words[_ERROR // 8] = _call1(functions[_STD_ERROR], state + _MANAGER)
+    words[_ERROR // 8] = call1(functions[_STD_ERROR], state + _MANAGER)
     words[_CLIENT // 8] = state + _JUMP
     _set_handlers(state + _MANAGER)
-    _call3(functions[_CREATE], state, version, size)
+    call3(functions[_CREATE], state, version, size)
     return True
 
 
@@ -240,14 +202,14 @@ def _decode(
     words = array_at(state, (STATE // 8,), like_words)
     if _begin(state + _JUMP) != 0:
         return False
-    _call3(functions[_SOURCE], state, data, size)
-    _call2(functions[_HEADER], state, 1)
+    call3(functions[_SOURCE], state, data, size)
+    call2(functions[_HEADER], state, 1)
     if halves[_HEIGHT // 4] != shape[0] or halves[_WIDTH // 4] != shape[1]:
         return False
     halves[_COLOR // 4] = color
     if fast and orientation == 1:
         halves[_TRANSFORM // 4] = _FAST_TRANSFORM
-    _call1(functions[_START], state)
+    call1(functions[_START], state)
     channels = shape[2]
     if halves[_OUT_HEIGHT // 4] != shape[0] or halves[_OUT_WIDTH // 4] != shape[1]:
         return False
@@ -260,12 +222,12 @@ def _decode(
     if width < shape[1]:
         halves[_SCALARS // 4] = start
         halves[_SCALARS // 4 + 1] = width
-        _call3(functions[_CROP], state, state + _SCALARS, state + _SCALARS + 4)
+        call3(functions[_CROP], state, state + _SCALARS, state + _SCALARS + 4)
         start = np.int64(halves[_SCALARS // 4])
         width = np.int64(halves[_SCALARS // 4 + 1])
         if start > left or start + width < right or halves[_OUT_WIDTH // 4] != width:
             return False
-    if top > 0 and _call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
+    if top > 0 and call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
         return False
     first, below, beside = _walk(orientation, bottom - top, right - left, channels)
     direct = width == right - left and beside == channels
@@ -278,7 +240,7 @@ def _decode(
         wanted = min(_AT_ONCE - waiting, bottom - y)
         for k in range(wanted):
             words[_ROWS // 8 + k] = out + first + (y - top + k) * below if direct else lines + (waiting + k) * pitch
-        ready = _call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
+        ready = call3(functions[_READ], state, state + _ROWS, wanted) & 0xFFFFFFFF
         if ready == 0 or ready > wanted:
             return False
         y += ready
@@ -294,13 +256,13 @@ def _decode(
     if orientation != 1 and bottom < shape[0]:
         # Rows that are skipped are looked at if others follow.
         last = shape[0] - 1
-        if bottom < last and _call2(functions[_SKIP], state, last - bottom) & 0xFFFFFFFF != last - bottom:
+        if bottom < last and call2(functions[_SKIP], state, last - bottom) & 0xFFFFFFFF != last - bottom:
             return False
         words[_ROWS // 8] = lines
-        if _call3(functions[_READ], state, state + _ROWS, 1) & 0xFFFFFFFF != 1:
+        if call3(functions[_READ], state, state + _ROWS, 1) & 0xFFFFFFFF != 1:
             return False
     if whole or orientation != 1:
-        _call1(functions[_FINISH], state)
+        call1(functions[_FINISH], state)
     return True
 
 
@@ -348,7 +310,7 @@ def decode(
     room = memory.shape[0] * 8 - STATE - 64
     usable = room >= 0 and _create(table, state, structures[0], structures[1])
     if usable:
-        _call1(functions[_DESTROY], state)
+        call1(functions[_DESTROY], state)
         for i in range(addresses.shape[0]):
             # One decompressor for each: some builds of the library lose their place when one is used again.
             _create(table, state, structures[0], structures[1])
@@ -356,7 +318,7 @@ def decode(
                 table, state, addresses[i], lengths[i], shapes.ctypes.data + i * 24, windows.ctypes.data + i * 32,
                 orientations[i], colors[i], fast, outs[i], room,
             )  # fmt: skip
-            _call1(functions[_DESTROY], state)
+            call1(functions[_DESTROY], state)
     return usable
 
 

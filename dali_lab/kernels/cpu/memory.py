@@ -22,6 +22,7 @@ _SHARED_PARTS = (
     "memory.py",
     "borders.py",
     "convert.py",
+    "foreign.py",
     "philox.py",
     "pixel_vectors.py",
     "remap_rows.py",

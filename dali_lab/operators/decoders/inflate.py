@@ -10,11 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.codecs import unpacking
+from dali_lab.codecs.header import CodecError
 from dali_lab.device.transfer import to_host
 from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
-ALGORITHMS = ("LZ4", "DEFLATE")
+Table = npt.NDArray[np.int64]
+_BYTES = np.empty(0, np.uint8)
 
 
 @register
@@ -40,7 +43,7 @@ class Inflate(Operator):
     arguments = (
         Arg("shape", "int", REQUIRED, "Shape of an unpacked chunk.", vector=True, tensor=True, important=True),
         Arg("dtype", "dtype", UINT8, "Type of the unpacked elements.", important=True),
-        Arg("algorithm", "string", "LZ4", "How the data are compressed.", choices=ALGORITHMS),
+        Arg("algorithm", "string", "LZ4", "How the data are compressed.", choices=unpacking.ALGORITHMS),
         Arg("chunk_offsets", "int", None, "Where the chunks of a sample begin.", vector=True, tensor=True),
         Arg("chunk_sizes", "int", None, "Bytes of each chunk of a sample.", vector=True, tensor=True),
         Arg("layout", "layout", "", "Layout of an unpacked chunk."),
@@ -67,46 +70,34 @@ class Inflate(Operator):
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         dtype: DALIDataType = self.value("dtype")
         chunk_shapes = self._shapes(call)
-        spans = self._spans(call, data)
+        owner, place, starts, ends = self._spans(call, data)
         layout = self.value("layout")
         if layout and len(layout) != chunk_shapes.shape[1]:
             raise call.problem(f"{layout!r} does not name {chunk_shapes.shape[1]} axes", argument="layout")
         shapes = chunk_shapes
         if self._chunked:
-            counts = np.array([len(rows) for rows in spans], np.int64)
+            counts = np.bincount(owner, minlength=len(data))
             shapes = np.concatenate([counts[:, None], chunk_shapes], axis=1)
             layout = self.value("sequence_axis_name") + layout if layout else ""
         out = call.allocate(shapes, dtype, layout)
-        sizes = chunk_shapes.prod(axis=1) * numpy_dtype(dtype).itemsize
-        if call.gpu is not None:
-            self._on_gpu(call, data, out, spans, sizes)
-            return out
-        for index, size in enumerate(sizes.tolist()):
-            source, target = data.array(index), out.array(index).reshape(-1).view(np.uint8)
-            for place, (start, end) in enumerate(spans[index].tolist()):
-                self._unpack(call, index, place, source[start:end], target[place * size : (place + 1) * size])
-        return out
-
-    def _on_gpu(
-        self, call: Call, data: Batch, out: Batch, spans: list[npt.NDArray[np.int64]], sizes: npt.NDArray[np.int64]
-    ) -> None:
-        assert call.gpu is not None
-        counts = np.array([len(rows) for rows in spans], np.int64)
-        starts, ends = (np.concatenate([rows[:, k] for rows in spans]) if len(spans) else counts for k in (0, 1))
-        owner = np.repeat(np.arange(len(spans)), counts)
-        place = np.arange(len(owner)) - np.repeat(np.cumsum(counts) - counts, counts)
-        filled = sizes[owner] > 0
-        owner, place, starts, ends = owner[filled], place[filled], starts[filled], ends[filled]
+        sizes = (chunk_shapes.prod(axis=1) * numpy_dtype(dtype).itemsize)[owner]
+        filled = sizes > 0
+        owner, place, starts, ends, sizes = (row[filled] for row in (owner, place, starts, ends, sizes))
+        table = (data.addresses[owner] + starts, ends - starts, out.addresses[owner] + place * sizes, sizes)
         if not len(owner):
-            return
-        made = call.kernels("unpack").unpack_lz4(
-            data.addresses[owner] + starts, ends - starts, out.addresses[owner] + place * sizes[owner], sizes[owner]
-        )
+            return out
+        if call.gpu is None:
+            made = unpacking.unpack(self.value("algorithm"), *table)
+            for chunk in np.flatnonzero(made != sizes).tolist():
+                self._again(call, int(owner[chunk]), int(place[chunk]), *(int(column[chunk]) for column in table))
+            return out
+        counted = call.kernels("unpack").unpack_lz4(*table)
         if self.value("check_output_size"):
             call.gpu.issue()
-            found = to_host(made, call.gpu.stream).array(0)
-            for chunk in np.flatnonzero(found != sizes[owner]).tolist():
-                self._complain(call, int(owner[chunk]), int(place[chunk]), int(sizes[owner[chunk]]), int(found[chunk]))
+            found = to_host(counted, call.gpu.stream).array(0)
+            for chunk in np.flatnonzero(found != sizes).tolist():
+                self._complain(call, int(owner[chunk]), int(place[chunk]), int(sizes[chunk]), int(found[chunk]))
+        return out
 
     @property
     def _chunked(self) -> bool:
@@ -120,51 +111,60 @@ class Inflate(Operator):
             raise call.problem(f"{table[index].tolist()} has a negative extent", argument="shape", sample=index)
         return table
 
-    def _spans(self, call: Call, data: Batch) -> list[npt.NDArray[np.int64]]:
-        """Begin and end of the chunks of each sample."""
+    def _spans(self, call: Call, data: Batch) -> tuple[Table, Table, Table, Table]:
+        """Of each chunk its sample, its place there, and where it begins and ends in it, ``int64[N]`` each."""
         lengths = data.shapes[:, 0]
         if not self._chunked:
-            return [np.array([[0, length]], np.int64) for length in lengths.tolist()]
+            nought = np.zeros(len(data), np.int64)
+            return np.arange(len(data)), nought, nought, lengths
         offsets, sizes = call.lists("chunk_offsets", np.int64), call.lists("chunk_sizes", np.int64)
-        result = []
-        for index, length in enumerate(lengths.tolist()):
-            if offsets is not None and not len(offsets[index]):
-                raise call.problem("must have at least one offset", argument="chunk_offsets", sample=index)
-            if offsets is None:
-                assert sizes is not None
-                ends = np.cumsum(sizes[index])
-                starts = ends - sizes[index]
-            else:
-                starts = offsets[index]
-                ends = np.append(starts[1:], length) if sizes is None else starts
-                if sizes is not None:
-                    if len(sizes[index]) != len(starts):
-                        message = f"has {len(sizes[index])} sizes for {len(starts)} offsets"
-                        raise call.problem(message, argument="chunk_sizes", sample=index)
-                    ends = starts + sizes[index]
-            wrong = (starts < 0) | (ends < starts) | (ends > length)
-            if wrong.any():
-                place = int(wrong.argmax())
-                name = "chunk_sizes" if offsets is None else "chunk_offsets"
-                raise call.problem(
-                    f"chunk {place} from {starts[place]} to {ends[place]} leaves the {length} bytes of the sample",
-                    argument=name,
-                    sample=index,
-                )
-            result.append(np.stack([starts, ends], axis=1))
-        return result
+        rows = sizes if offsets is None else offsets
+        assert rows is not None
+        counts = _counts(rows)
+        if offsets is not None and not counts.all():
+            raise call.problem("must have at least one offset", argument="chunk_offsets", sample=int(counts.argmin()))
+        if offsets is not None and sizes is not None and (counts != _counts(sizes)).any():
+            index = int((counts != _counts(sizes)).argmax())
+            message = f"has {len(sizes[index])} sizes for {counts[index]} offsets"
+            raise call.problem(message, argument="chunk_sizes", sample=index)
+        owner = np.repeat(np.arange(len(rows)), counts)
+        first = np.cumsum(counts) - counts
+        place = np.arange(len(owner)) - first[owner]
+        flat = [np.concatenate(row) if row else np.zeros(0, np.int64) for row in (offsets or [], sizes or [])]
+        if offsets is None:
+            total = np.concatenate([[0], np.cumsum(flat[1])])
+            ends = total[1:] - total[first[owner]]
+            starts = ends - flat[1]
+        elif sizes is None:
+            starts = flat[0]
+            ends = np.append(starts[1:], 0)
+            ends[first + counts - 1] = lengths
+        else:
+            starts, ends = flat[0], flat[0] + flat[1]
+        wrong = (starts < 0) | (ends < starts) | (ends > lengths[owner])
+        if wrong.any():
+            chunk = int(wrong.argmax())
+            index = int(owner[chunk])
+            raise call.problem(
+                f"chunk {place[chunk]} from {starts[chunk]} to {ends[chunk]} leaves the {lengths[index]} bytes of the"
+                " sample",
+                argument="chunk_sizes" if offsets is None else "chunk_offsets",
+                sample=index,
+            )
+        return owner, place, starts, ends
 
-    def _unpack(
-        self, call: Call, index: int, place: int, packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]
-    ) -> None:
-        size = len(target)
+    def _again(self, call: Call, index: int, place: int, source: int, packed: int, target: int, size: int) -> None:
+        """Unpack a chunk that was refused by itself, or say what is wrong with it."""
+        from dali_lab.kernels.cpu.memory import array_in_memory
+
         where = f" of chunk {place}" if self._chunked else ""
-        if size == 0:
-            return
-        unpack = _unpack_lz4 if self.value("algorithm") == "LZ4" else _unpack_deflate
         try:
-            found = unpack(packed, target)
-        except (RuntimeError, ValueError, zlib.error) as error:
+            found = unpacking.unpack_one(
+                self.value("algorithm"),
+                array_in_memory(source, (packed,), _BYTES),
+                array_in_memory(target, (size,), _BYTES),
+            )
+        except CodecError as error:
             raise call.problem(f"cannot unpack the data{where}: {error}", sample=index) from error
         if found != size:
             self._complain(call, index, place, size, found)
@@ -192,32 +192,5 @@ class Inflate(Operator):
         yield ErrorCase(([packed.reshape(1, -1)],), good, words=("one-dimensional",))
 
 
-def _unpack_lz4(packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]) -> int:
-    """Unpack one LZ4 block, without the GIL; the number of bytes that it held."""
-    import imagecodecs
-
-    decode: Any = imagecodecs.lz4_decode  # its annotations leave arrays out
-    return len(decode(packed, out=target))
-
-
-def _unpack_deflate(packed: npt.NDArray[np.uint8], target: npt.NDArray[np.uint8]) -> int:
-    """Unpack deflate, with a header of zlib or gzip or without; the number of bytes, at most one more than fit.
-
-    zlib works without the GIL.
-    """
-    data, size = packed.tobytes(), len(target)
-    last: zlib.error | None = None
-    for bits in (zlib.MAX_WBITS | 32, -zlib.MAX_WBITS):
-        unpacker = zlib.decompressobj(bits)
-        try:
-            raw = unpacker.decompress(data, size + 1)
-        except zlib.error as error:
-            last = last or error
-            continue
-        if len(raw) < size and not unpacker.eof:
-            raise ValueError("the data end too early")
-        if len(raw) == size:
-            target[:] = np.frombuffer(raw, np.uint8)
-        return len(raw)
-    assert last is not None
-    raise last
+def _counts(rows: list[Table]) -> Table:
+    return np.fromiter(map(len, rows), np.int64, len(rows))

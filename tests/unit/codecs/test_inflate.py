@@ -12,6 +12,8 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, types
+from dali_lab.codecs import unpacking
+from dali_lab.codecs.header import CodecError
 from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import run
 
@@ -66,3 +68,41 @@ def test_several_chunks(by: str) -> None:
     assert result.layout() == "FHWC"
     for index, sequence in enumerate(sequences):
         np.testing.assert_array_equal(np.array(result.at(index)), sequence)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_many_chunks_at_once(packer: str) -> None:
+    """One damaged chunk among many is told by itself; the others are what was packed."""
+    algorithm, pack = PACKERS[packer]
+    chunks = [np.random.default_rng(n).integers(0, 5, 40 + n).astype(np.uint8) for n in range(60)]
+    packed = [np.frombuffer(pack(chunk.tobytes()), np.uint8) for chunk in chunks]
+    results = [np.full(len(chunk), 7, np.uint8) for chunk in chunks]
+    packed[17] = packed[17][: len(packed[17]) // 2]
+    columns = [
+        np.array([array.ctypes.data for array in packed]),
+        np.array([len(array) for array in packed]),
+        np.array([array.ctypes.data for array in results]),
+        np.array([len(array) for array in results]),
+    ]
+    made = unpacking.unpack(algorithm, *columns)
+    assert np.flatnonzero(made != columns[3]).tolist() == [17]
+    with pytest.raises(CodecError):
+        unpacking.unpack_one(algorithm, packed[17], results[17])
+    for index, chunk in enumerate(chunks):
+        if index != 17:
+            np.testing.assert_array_equal(results[index], chunk)
+
+
+@pytest.mark.parametrize("packer", PACKERS)
+def test_without_the_libraries(packer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "_functions", lambda algorithm: None)
+    test_one_chunk(packer, np.int16)
+
+
+@pytest.mark.parametrize("kind", ["zlib", "gzip"])
+def test_a_missing_checksum_is_no_error(kind: str) -> None:
+    """zlib has given all the bytes by then; libdeflate alone would refuse them."""
+    data = bytes(range(200)) * 3
+    packed = np.frombuffer(PACKERS[kind][1](data)[:-3], np.uint8)
+    ((result,),) = run(dali_lab, "decoders.inflate", Case(([packed],), {"shape": (600,), "algorithm": "DEFLATE"}))
+    assert result["samples"][0].tobytes() == data
