@@ -252,7 +252,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         verify(graph)
         device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
         self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
-        self._runner = Runner(graph, self._settings, graph_seeds(graph, self._seed), self._dali_names, device)
+        seeds = graph_seeds(graph, self._seed)
+        self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph))
         self._fill_queue = True
 
     def start_py_workers(self) -> None:
@@ -387,25 +388,6 @@ class Pipeline(PipelineReport, PipelineFiles):
     def empty(self) -> bool:
         """Whether no batch is in flight."""
         return self._runner is None or self._runner.in_flight == 0
-
-    def checkpoint(self, filename: str | None = None) -> bytes:
-        """The state of the pipeline, for the argument of the same name of a pipeline with the same graph.
-
-        NVIDIA DALI restores it too, and what NVIDIA DALI wrote is restored here.
-
-        Parameters
-        ----------
-        filename
-            A file to write it to as well.
-        """
-        data = self._get_checkpoint()
-        if filename is not None:
-            with open(filename, "wb") as file:
-                file.write(data)
-        return data
-
-    def _get_checkpoint(self, iterator_data: str = "") -> bytes:
-        return self._built().checkpoint(iterator_data)
 
     def close(self) -> None:
         """Stop all work and give up threads and processes; can be called again."""

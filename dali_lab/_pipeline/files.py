@@ -1,4 +1,4 @@
-"""Pipelines as files: NVIDIA DALI's serialized form, and a picture of the graph."""
+"""Pipelines as files: NVIDIA DALI's serialized form, checkpoints, and a picture of the graph."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from dali_lab.errors import DaliLabError, GraphError
 
 if TYPE_CHECKING:
+    from dali_lab.executor.checkpoint import Checkpoint
+    from dali_lab.executor.runner import Runner
     from dali_lab.executor.settings import Settings
     from dali_lab.graph.graph import Graph
     from dali_lab.pipeline import Pipeline
@@ -28,6 +30,7 @@ class PipelineFiles:
         def graph(self) -> Graph: ...
         def _trace(self, define_graph: Callable[[], Any] | None = None) -> None: ...
         def build(self) -> None: ...
+        def _built(self) -> Runner: ...
 
     def serialize(self, define_graph: Callable[[], Any] | None = None, filename: str | None = None) -> bytes:
         """The pipeline in NVIDIA DALI's serialized form.
@@ -103,6 +106,43 @@ class PipelineFiles:
         }
         self._settings = type(default)(**{**vars(self._settings), **changes})
         self.build()
+
+    def checkpoint(self, filename: str | None = None) -> bytes:
+        """The state of the pipeline, for the argument of the same name of a pipeline with the same graph.
+
+        NVIDIA DALI restores it too, and what NVIDIA DALI wrote is restored here.
+
+        Parameters
+        ----------
+        filename
+            A file to write it to as well.
+
+        Raises
+        ------
+        GraphError
+            If checkpointing was not enabled, or the next batch has failed.
+        """
+        data = self._get_checkpoint()
+        if filename is not None:
+            with open(filename, "wb") as file:
+                file.write(data)
+        return data
+
+    def _get_checkpoint(self, iterator_data: str = "") -> bytes:
+        from dali_lab.formats import dali_checkpoint
+
+        runner = self._built()
+        return dali_checkpoint.dumps(runner.checkpoint(iterator_data), runner.graph, self._dali_names)
+
+    def _saved(self, graph: Graph) -> Checkpoint | None:
+        """The checkpoint to go on from, if one was given."""
+        settings = self._settings
+        if settings.checkpoint is None:
+            return None
+        from dali_lab.formats import dali_checkpoint
+
+        assert settings.batch_size is not None
+        return dali_checkpoint.loads(settings.checkpoint, graph, self._dali_names, settings.batch_size)
 
     def save_graph_to_dot_file(
         self, filename: str, *, show_tensors: bool = False, show_ids: bool | None = None, use_colors: bool = False

@@ -12,7 +12,6 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.errors import DaliLabError, FormatError, GraphError, OperatorError
-from dali_lab.executor import dali_checkpoint
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -43,10 +42,15 @@ class Runner:
         The pipeline's settings; `batch_size` must be there.
     seeds
         Seed of each node that draws random numbers.
-    names
-        What NVIDIA DALI calls the operators of nodes, where that is not the node's name.
     device
         Where nodes placed on the GPU run; without one they run on the CPU.
+    saved
+        What :meth:`checkpoint` gave for the same graph, to go on from.
+
+    Raises
+    ------
+    FormatError
+        If what was saved is of another graph.
 
     Notes
     -----
@@ -58,20 +62,16 @@ class Runner:
         graph: Graph,
         settings: Settings,
         seeds: Mapping[str, int],
-        names: Mapping[str, str] | None = None,
         device: Device | None = None,
+        saved: Checkpoint | None = None,
     ) -> None:
         assert settings.batch_size is not None
         self.graph = graph
-        self.names = dict(names or {})
         self.settings = settings
         self.batch_size = settings.batch_size
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
         self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
-        saved = None
-        if settings.checkpoint is not None:
-            saved = dali_checkpoint.loads(settings.checkpoint, graph, self.names, self.batch_size)
         self._start_workers()
         self.engine = Engine(
             self.plan,
@@ -249,20 +249,20 @@ class Runner:
         states = {step.node.id: step.operator.state() for step in self.sources}
         return replace(self.state, sources={name: state for name, state in states.items() if state is not None})
 
-    def checkpoint(self, iterator: str = "") -> bytes:
-        """The state from which the next batch to be taken follows, as bytes that NVIDIA DALI reads too.
+    def checkpoint(self, iterator: str = "") -> Checkpoint:
+        """The state from which the next batch to be taken follows.
 
         Raises
         ------
         GraphError
-            If checkpointing was not enabled.
+            If checkpointing was not enabled, or the next batch has failed.
         """
         if not self.settings.enable_checkpointing:
             raise GraphError("no checkpoint can be taken: the pipeline was made without enable_checkpointing=True")
         before = self._flights[0].before if self._flights else self._snapshot()
         if before is None:
             raise GraphError("no checkpoint can be taken: the next batch has failed")
-        found = replace(
+        return replace(
             before,
             operators=self.operators(),
             seeds=dict(self.engine.seeds),
@@ -270,7 +270,6 @@ class Runner:
             consumed=self.state.consumed,
             iterator=iterator,
         )
-        return dali_checkpoint.dumps(found, self.graph, self.names)
 
     def _restore(self, saved: Checkpoint) -> None:
         saved.check(self.operators())

@@ -21,8 +21,7 @@ from types import FrameType
 from typing import Any
 
 from dali_lab.errors import FormatError
-from dali_lab.executor import dali_checkpoint
-from dali_lab.formats import dali_proto, dumps, json_file, loads, png, python_import, python_static
+from dali_lab.formats import dali_checkpoint, dali_proto, dumps, json_file, loads, png, python_import, python_static
 from dali_lab.formats.dali_messages import messages
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems

@@ -13,6 +13,7 @@ from typing import Any
 
 from dali_lab.errors import FormatError
 from dali_lab.executor.checkpoint import Checkpoint
+from dali_lab.formats.dali_messages import messages
 from dali_lab.graph.dali_names import Names, made_up_name, operator_names, output_name
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.kernels.streams import GeneratorState
@@ -29,8 +30,6 @@ def dumps(checkpoint: Checkpoint, graph: Graph, names: Names) -> bytes:
     names
         What NVIDIA DALI calls the operators of nodes.
     """
-    from dali_lab.formats.dali_messages import messages
-
     kinds = messages()
     message = kinds.Checkpoint()
     for node in graph.nodes.values():
@@ -56,8 +55,6 @@ def loads(data: bytes, graph: Graph, names: Names, batch_size: int) -> Checkpoin
     """
     from google.protobuf.message import DecodeError
 
-    from dali_lab.formats.dali_messages import messages
-
     try:
         message = messages().Checkpoint.FromString(data)
     except (DecodeError, ValueError, RuntimeError, TypeError) as error:
@@ -71,8 +68,6 @@ def loads(data: bytes, graph: Graph, names: Names, batch_size: int) -> Checkpoin
 
 def _state_of(node: Node, checkpoint: Checkpoint) -> bytes:
     """The state of a node's operator as NVIDIA DALI writes it, empty for one without."""
-    from dali_lab.formats.dali_messages import messages
-
     state = checkpoint.sources.get(node.id)
     if isinstance(state, Mapping) and "epoch_start" in state:
         engine, epoch, age = state["epoch_start"]
@@ -139,8 +134,6 @@ def _progress(data: bytes) -> tuple[int, int]:
 def _reader_state(state: bytes, node: Node) -> list[int]:
     """State of the engine when the epoch began, the epoch, and the samples of it that were given out."""
     from google.protobuf.message import DecodeError
-
-    from dali_lab.formats.dali_messages import messages
 
     try:
         loader = messages().ReaderState.FromString(state).loader_state
