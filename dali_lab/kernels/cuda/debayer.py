@@ -1,4 +1,4 @@
-"""Colour images from Bayer patterns; OpenCV has them on the CPU."""
+"""Colour images from Bayer patterns."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.debayer import ALGORITHMS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-ALGORITHMS = ("bilinear", "edge_aware", "gray")
 
 DEBAYER = Kernel(
     "debayer.cu",

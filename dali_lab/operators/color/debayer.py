@@ -14,19 +14,13 @@ from dali_lab.schema.cases import PerSample
 from dali_lab.types import UINT8, UINT16, numpy_dtype
 
 _TILES = ("BG", "GB", "GR", "RG")
-_CODES = {
-    "bilinear_ocv": "COLOR_Bayer{}2RGB",
-    "default_npp": "COLOR_Bayer{}2RGB",
-    "edgeaware_ocv": "COLOR_Bayer{}2RGB_EA",
-    "vng_ocv": "COLOR_Bayer{}2RGB_VNG",
-    "gray_ocv": "COLOR_Bayer{}2GRAY",
-}
-_ON_GPU = {
+_KERNELS = {
     "bilinear_ocv": "bilinear",
     "default_npp": "bilinear",
     "edgeaware_ocv": "edge_aware",
     "gray_ocv": "gray",
 }
+_ALGORITHMS = ("bilinear_ocv", "default_npp", "edgeaware_ocv", "vng_ocv", "gray_ocv")
 
 
 @register
@@ -69,7 +63,7 @@ class Debayer(Operator):
             None,
             "``bilinear_ocv`` (if not given), ``edgeaware_ocv``, ``vng_ocv`` (for UINT8), ``gray_ocv`` (one channel, of"
             " the brightness) or ``default_npp`` (for a GPU; on the CPU the same as ``bilinear_ocv``).",
-            choices=tuple(_CODES),
+            choices=_ALGORITHMS,
             important=True,
         ),
     )
@@ -104,19 +98,19 @@ class Debayer(Operator):
             raise call.problem(f"{positions[index].tolist()} is not 0 or 1", argument="blue_position", sample=index)
         channels = 1 if algorithm == "gray_ocv" else 3
         out = call.allocate(np.column_stack([sizes, np.full(len(data), channels)]), data.dtype, "HWC")
-        if call.gpu is None:
-            self._by_opencv(call, data, out, positions, algorithm)
+        if algorithm == "vng_ocv":
+            self._by_opencv(call, data, out, positions)
         else:
             call.kernels("debayer").debayer(
-                data.addresses, out.addresses, sizes, positions, _ON_GPU[algorithm], numpy_dtype(data.dtype)
+                data.addresses, out.addresses, sizes, positions, _KERNELS[algorithm], numpy_dtype(data.dtype)
             )
         return out
 
-    def _by_opencv(self, call: Call, data: Batch, out: Batch, positions: npt.NDArray[np.int64], algorithm: str) -> None:
+    def _by_opencv(self, call: Call, data: Batch, out: Batch, positions: npt.NDArray[np.int64]) -> None:
         from dali_lab.codecs.opencv import module
 
         cv2 = module()
-        codes = [getattr(cv2, _CODES[algorithm].format(tile)) for tile in _TILES]
+        codes = [getattr(cv2, f"COLOR_Bayer{tile}2RGB_VNG") for tile in _TILES]
         sources, targets = data.arrays(), out.arrays()
         for index, (row, column) in enumerate(positions.tolist()):
             if call.cancelled():

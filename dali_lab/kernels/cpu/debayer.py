@@ -1,0 +1,140 @@
+"""Colour images from Bayer patterns, with the numbers of OpenCV."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
+
+Array = np.ndarray[Any, Any]
+ALGORITHMS = ("bilinear", "edge_aware", "gray")
+_BILINEAR, _EDGE_AWARE, _GRAY = range(len(ALGORITHMS))
+_RED, _GREEN, _BLUE = 4899, 9617, 1868
+"""Shares of the colours in brightness, of 16384."""
+
+
+def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: Any) -> None:
+    """Make RGB images, or gray ones.
+
+    Pixels of the edge are those next to them inside; images without an inside, of two rows or columns, become 0.
+
+    Parameters
+    ----------
+    src, dst
+        ``int64[N]`` addresses.
+    sizes
+        ``int64[N, 2]``: height and width, even.
+    positions
+        ``int64[N, 2]``: row and column of blue in the tile that begins in the second row and column.
+    algorithm
+        One of :data:`ALGORITHMS`.
+    dtype
+        uint8 or uint16.
+    """
+    _debayer(rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype))
+
+
+@kernel
+def _debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:
+    channels = 1 if algorithm == _GRAY else 3
+    for i in range(src.shape[0]):
+        height, width = sizes[i, 0], sizes[i, 1]
+        source = array_at(src[i], (height, width), like)
+        target = array_at(dst[i], (height, width * channels), like)
+        if height <= 2 or width <= 2:
+            target[:] = 0
+            continue
+        for y in range(1, height - 1):
+            above, here, below, row = source[y - 1], source[y], source[y + 1], target[y]
+            blue_row = (y - 1) & 1 == positions[i, 0]
+            green_first = blue_row != (positions[i, 1] == 0)
+            if algorithm == _GRAY:
+                _gray_row(above, here, below, row, blue_row, green_first)
+            elif algorithm == _EDGE_AWARE:
+                _color_row(above, here, below, row, blue_row, green_first, True)
+            else:
+                _color_row(above, here, below, row, blue_row, green_first, False)
+            for c in range(channels):
+                row[c] = row[channels + c]
+                row[(width - 1) * channels + c] = row[(width - 2) * channels + c]
+        target[0] = target[1]
+        target[height - 1] = target[height - 2]
+
+
+@inner_part
+def _at(row: Array, x: Any) -> Any:
+    return np.uint32(row[np.uintp(x)])
+
+
+@inner_part
+def _color_row(
+    above: Array, here: Array, below: Array, out: Array, blue_row: Any, green_first: Any, edges: Any
+) -> None:
+    """The pixels of a row but the first and the last, as loops without conditions."""
+    if blue_row:
+        if green_first:
+            _pairs(above, here, below, out, 1, 2, 2, 0, edges)
+        else:
+            _pairs(above, here, below, out, 2, 1, 2, 0, edges)
+    elif green_first:
+        _pairs(above, here, below, out, 1, 2, 0, 2, edges)
+    else:
+        _pairs(above, here, below, out, 2, 1, 0, 2, edges)
+
+
+@inner_part
+def _pairs(
+    above: Array, here: Array, below: Array, out: Array, green: Any, other: Any, across: Any, down: Any, edges: Any
+) -> None:
+    """Pixels that have seen green, from column `green` on, and the others, from `other` on.
+
+    `across` is the channel that the others of the row have seen, `down` the third one.
+    """
+    for k in range((here.shape[0] - 2) // 2):
+        x = green + 2 * k
+        out[np.uintp(3 * x + 1)] = here[np.uintp(x)]
+        out[np.uintp(3 * x + across)] = (_at(here, x - 1) + _at(here, x + 1) + np.uint32(1)) >> np.uint32(1)
+        out[np.uintp(3 * x + down)] = (_at(above, x) + _at(below, x) + np.uint32(1)) >> np.uint32(1)
+        x = other + 2 * k
+        left, right, over, under = _at(here, x - 1), _at(here, x + 1), _at(above, x), _at(below, x)
+        corners = _at(above, x - 1) + _at(above, x + 1) + _at(below, x - 1) + _at(below, x + 1)
+        out[np.uintp(3 * x + across)] = here[np.uintp(x)]
+        out[np.uintp(3 * x + down)] = (corners + np.uint32(2)) >> np.uint32(2)
+        if edges:
+            rough = max(left, right) - min(left, right) > max(over, under) - min(over, under)
+            mean = (over + under if rough else left + right) + np.uint32(1)
+            out[np.uintp(3 * x + 1)] = mean >> np.uint32(1)
+        else:
+            out[np.uintp(3 * x + 1)] = (left + right + over + under + np.uint32(2)) >> np.uint32(2)
+
+
+@inner_part
+def _gray_row(above: Array, here: Array, below: Array, out: Array, blue_row: Any, green_first: Any) -> None:
+    if blue_row:
+        if green_first:
+            _gray_pairs(above, here, below, out, 1, 2, _BLUE, _RED)
+        else:
+            _gray_pairs(above, here, below, out, 2, 1, _BLUE, _RED)
+    elif green_first:
+        _gray_pairs(above, here, below, out, 1, 2, _RED, _BLUE)
+    else:
+        _gray_pairs(above, here, below, out, 2, 1, _RED, _BLUE)
+
+
+@inner_part
+def _gray_pairs(
+    above: Array, here: Array, below: Array, out: Array, green: Any, other: Any, across: Any, down: Any
+) -> None:
+    """Brightness of the pixels of a row, as in :func:`_pairs`; `across` and `down` are the shares of the colours."""
+    for k in range((here.shape[0] - 2) // 2):
+        x = green + 2 * k
+        beside, over = _at(here, x - 1) + _at(here, x + 1), _at(above, x) + _at(below, x)
+        total = beside * np.uint32(across) + over * np.uint32(down) + _at(here, x) * np.uint32(2 * _GREEN)
+        out[np.uintp(x)] = (total + np.uint32(1 << 14)) >> np.uint32(15)
+        x = other + 2 * k
+        cross = _at(here, x - 1) + _at(here, x + 1) + _at(above, x) + _at(below, x)
+        corners = _at(above, x - 1) + _at(above, x + 1) + _at(below, x - 1) + _at(below, x + 1)
+        total = corners * np.uint32(down) + _at(here, x) * np.uint32(4 * across) + cross * np.uint32(_GREEN)
+        out[np.uintp(x)] = (total + np.uint32(1 << 15)) >> np.uint32(16)
