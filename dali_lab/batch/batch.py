@@ -287,8 +287,10 @@ class Batch:
         addresses = np.asarray(np.repeat(self.addresses, counts) + steps * frame, np.int64)
         return Batch(addresses, inner, self.dtype, self.layout[1:], self.owners, None)
 
-    def folded(self, counts: npt.NDArray[np.int64], letter: str) -> Batch:
+    def folded(self, counts: npt.NDArray[np.int64], letter: str, like: npt.NDArray[np.int64] | None = None) -> Batch:
         """The inverse of :meth:`unfolded`, for frames that lie one after the other in memory.
+
+        Sequences without frames have the extents of `like`, ``int64[N, ndim + 1]``, if it has as many, else 0.
 
         Raises
         ------
@@ -297,9 +299,9 @@ class Batch:
         """
         starts = np.cumsum(counts) - counts
         shapes = np.empty((len(counts), self.ndim + 1), np.int64)
-        shapes[:, 0] = counts
         has_frames = counts > 0
-        shapes[:, 1:] = 0
+        shapes[:] = like if like is not None and like.shape == shapes.shape else 0
+        shapes[:, 0] = counts
         shapes[has_frames, 1:] = self.shapes[starts[has_frames]]
         if not np.array_equal(np.repeat(shapes[:, 1:], counts, axis=0), self.shapes):
             raise ValueError("the frames of one sequence must have the same shape")

@@ -29,9 +29,10 @@ def run_operator(
 ) -> tuple[Batch, ...]:
     """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
-    counts = None
+    counts = sequences = None
     if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
-        counts = inputs[0].shapes[:, 0].copy()
+        sequences = inputs[0].shapes
+        counts = sequences[:, 0].copy()
         inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
         call.repeat = counts
         call.count = len(inputs[0])
@@ -40,7 +41,7 @@ def run_operator(
     if len(outputs) != output_count:
         raise OperatorError(f"declares {output_count} outputs and returned {len(outputs)}")
     if counts is not None:
-        outputs = tuple(batch.folded(counts, "F") for batch in outputs)
+        outputs = tuple(batch.folded(counts, "F", sequences) for batch in outputs)
     if check:
         expected = len(counts) if counts is not None else call.count
         for batch in outputs:

@@ -2,8 +2,7 @@
 
 What NVIDIA DALI does: a region covers ``floor(anchor)`` to ``floor(anchor + shape)`` along each of its axes (all of
 the others), in float32, after relative values are multiplied by the extent and half the shape is taken from a
-centred anchor. Fill values lose their fraction. DALI lets a fill value that does not fit wrap around; here it is
-clamped.
+centred anchor. Fill values lose their fraction, and wrap around where they do not fit.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, rows
+from dali_lab.kernels.streams import truncated
 
 Array = np.ndarray[Any, Any]
 
@@ -100,14 +100,10 @@ def erase(
 
 
 def fill_elements(fill: Array, dtype: Any) -> Array:
-    """Fill values as the bytes of elements, ``[N or 1, K]``: without their fraction for whole numbers, and clamped."""
+    """Fill values as the bytes of elements, ``[N or 1, K]``; see :func:`dali_lab.kernels.streams.truncated`."""
     kind = np.dtype(dtype)
-    values = np.atleast_2d(np.asarray(fill, np.float64))
-    if kind.kind in "iu":
-        info = np.iinfo(kind)
-        values = np.clip(np.trunc(values), float(info.min), float(info.max))
     with np.errstate(over="ignore"):
-        return np.ascontiguousarray(values.astype(kind)).view(f"u{kind.itemsize}")
+        return np.ascontiguousarray(truncated(np.atleast_2d(fill), kind)).view(f"u{kind.itemsize}")
 
 
 def erase_regions(

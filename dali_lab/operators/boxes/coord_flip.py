@@ -66,6 +66,8 @@ class CoordFlip(Operator):
             if letter not in layout[:width]:
                 place = "" if letter not in layout else f" the {width} coordinates that points have in"
                 raise call.problem(f"'{letter}' is not in{place} '{layout}'", argument="layout")
+        for name in self.connected:
+            call.numbers(name)  # those of other coordinates are checked too
         out = call.allocate(points.shapes, points.dtype, points.layout)
         if call.gpu is not None:
             letters = layout[:width]
@@ -112,4 +114,6 @@ class CoordFlip(Operator):
         yield ErrorCase((samples.tensors([(5, 4)] * 3),), {}, ("1 to 3", "4"))
         yield ErrorCase((samples.tensors([(5, 2)] * 3, np.int32),), {}, ("FLOAT", "INT32"))
         yield ErrorCase((samples.tensors([(5,)] * 3),), {}, ("2 dimensions",))
+        two = PerSample([np.zeros(2, np.int32)] * 3)
+        yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"flip_z": two}, ("flip_z", "1 value", "got 2"))
         yield ErrorCase((samples.tensors([(5, 2)] * 3),), {"layout": "xz"}, ("layout", "'y'"))

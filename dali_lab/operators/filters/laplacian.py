@@ -110,6 +110,8 @@ class Laplacian(Operator):
             raise call.problem(f"takes whole numbers, FLOAT16 and FLOAT, got {data.dtype.name}")
         if dtype not in (data.dtype, FLOAT):
             raise call.problem(f"gives {data.dtype.name} or FLOAT for this input, not {dtype.name}", argument="dtype")
+        if not len(data):
+            return call.allocate(data.shapes, dtype, data.layout)
         outer, spatial = spatial_axes(call, data)
         axes = len(spatial)
         derivative = self._sizes(call, "window_size", axes)

@@ -42,7 +42,8 @@ class Erase(Operator):
             "fill_value",
             "float",
             (0.0,),
-            "Filling, one value or one for each channel.",
+            "Filling, one value or one for each channel; a fraction is cut off for whole numbers, and what does not fit"
+            " into the type wraps around.",
             vector=True,
             tensor=True,
             soft_minimum=0,
@@ -64,10 +65,7 @@ class Erase(Operator):
     example = """
     >>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)
     """
-    differs = (
-        "`fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around. Data without a layout is"
-        " taken as H and W where no axes are given."
-    )
+    differs = "Data without a layout is taken as H and W where no axes are given."
 
     def run(self, call: Call, data: Batch) -> Batch:
         erase = call.kernels("erase")
@@ -110,29 +108,30 @@ class Erase(Operator):
         """Anchors and extents, ``float32[N, R, A]`` both; samples of fewer rectangles get some of no extent."""
         if not axes:
             raise call.problem("names no axis to erase along", argument="axes")
-        anchors, extents = self._rows(call, "anchor"), self._rows(call, "shape")
-        for name, rows in (("anchor", anchors), ("shape", extents)):
-            for index, row in enumerate(rows):
-                if not np.isfinite(row).all():
-                    raise call.problem(f"{row.tolist()} is not finite", argument=name, sample=index)
-        for index in range(max(len(anchors), len(extents))):
-            anchor, extent = anchors[min(index, len(anchors) - 1)], extents[min(index, len(extents) - 1)]
-            if anchor.size not in (0, extent.size):
-                raise call.problem(
-                    f"has {extent.size} numbers, the anchor has {anchor.size}", argument="shape", sample=index
-                )
-            if extent.size % axes:
-                raise call.problem(
-                    f"{extent.size} numbers do not make whole rectangles of {axes} axes", argument="shape", sample=index
-                )
-        most = max((row.size for row in (*anchors, *extents)), default=0)
-        tables = []
-        for rows in (anchors, extents):
-            table = np.zeros((len(rows), most), np.float32)
-            for index, row in enumerate(rows):
-                table[index, : row.size] = row
-            tables.append(np.broadcast_to(table.reshape(len(rows), -1, axes), (call.count, most // axes, axes)))
-        return tables[0], tables[1]
+        (anchors, offered), (extents, counts) = (_padded(self._rows(call, name)) for name in ("anchor", "shape"))
+        for name, table in (("anchor", anchors), ("shape", extents)):
+            wrong = ~np.isfinite(table).all(axis=1)
+            if wrong.any():
+                index = int(wrong.argmax())
+                raise call.problem(f"{table[index].tolist()} is not finite", argument=name, sample=index)
+        offered, counts = np.broadcast_arrays(offered, counts)
+        wrong = (offered != 0) & (offered != counts)
+        if wrong.any():
+            index = int(wrong.argmax())
+            message = f"has {counts[index]} numbers, the anchor has {offered[index]}"
+            raise call.problem(message, argument="shape", sample=index)
+        wrong = counts % axes != 0
+        if wrong.any():
+            index = int(wrong.argmax())
+            message = f"{counts[index]} numbers do not make whole rectangles of {axes} axes"
+            raise call.problem(message, argument="shape", sample=index)
+        most = max(anchors.shape[1], extents.shape[1])
+        full = []
+        for table in (anchors, extents):
+            wide = np.zeros((len(table), most), np.float32)
+            wide[:, : table.shape[1]] = table
+            full.append(np.broadcast_to(wide.reshape(len(table), -1, axes), (call.count, most // axes, axes)))
+        return full[0], full[1]
 
     def _rows(self, call: Call, name: str) -> list[npt.NDArray[np.float32]]:
         """The numbers for each sample, or one array for all of them."""
@@ -188,6 +187,9 @@ class Erase(Operator):
         yield Case(
             (samples.pictures(dtype=np.int16),), {"anchor": (-0.5, -1.5), "shape": (3.9, 9), "fill_value": (-7.8,)}
         )
+        for dtype in (np.uint8, np.int8, np.uint16, np.int32, np.uint32, np.int64, np.uint64):
+            for value in (300.6, -1.5, 5e9, -3e9, 1e30):
+                yield Case((samples.pictures(((5, 4),), dtype=dtype),), {"shape": (3, 2), "fill_value": (value,)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -195,3 +197,12 @@ class Erase(Operator):
         yield ErrorCase((samples.pictures(),), {**good, "fill_value": (7, 8)}, words=("fill_value", "3 values"))
         yield ErrorCase((samples.pictures(),), {"anchor": (2, 3), "shape": (4, 5, 6, 7)}, words=("shape", "sample 0"))
         yield ErrorCase((samples.pictures(),), {**good, "axis_names": "HX"}, words=("axis_names", "'X'"))
+
+
+def _padded(rows: list[npt.NDArray[np.float32]]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Rows as a table, with 0 after the shorter ones, and how many numbers each had."""
+    counts = np.fromiter(map(len, rows), np.int64, len(rows))
+    table = np.zeros((len(rows), int(counts.max(initial=0))), np.float32)
+    if rows:
+        table[np.arange(table.shape[1]) < counts[:, None]] = np.concatenate(rows)
+    return table, counts

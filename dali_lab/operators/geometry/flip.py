@@ -61,8 +61,9 @@ class Flip(Operator):
         """Along which axes each sample is mirrored, ``bool[N, ndim]``."""
         result = np.zeros((call.count, len(layout)), bool)
         for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
+            wanted = call.numbers(name, np.int64) != 0
             if letter in layout:
-                result[:, layout.index(letter)] = call.numbers(name, np.int64) != 0
+                result[:, layout.index(letter)] = wanted
         return result
 
     @classmethod
@@ -83,3 +84,5 @@ class Flip(Operator):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors(((4, 5),) * 3),), words=("2 dimensions",))
         yield ErrorCase((samples.pictures(),), {"horizontol": 1}, words=("horizontal",))
+        two = PerSample([np.zeros(2, np.int32)] * 3)
+        yield ErrorCase((samples.pictures(),), {"depthwise": two}, words=("depthwise", "1 value", "got 2"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
@@ -26,8 +28,6 @@ class CoinFlip(Drawing):
             0.5,
             "Probability of a 1.",
             tensor=True,
-            minimum=0.0,
-            maximum=1.0,
             soft_minimum=0.0,
             soft_maximum=1.0,
             step=0.01,
@@ -36,20 +36,22 @@ class CoinFlip(Drawing):
         SHAPE,
         dtype_argument("INT32"),
     )
-    differs = "A probability outside [0, 1] is an error; NVIDIA DALI accepts it."
+    differs = "A constant probability outside [0, 1] is an error; NVIDIA DALI accepts it."
     example = """
     >>> images = fn.flip(images, horizontal=fn.random.coin_flip(probability=0.5))
     """
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        probability = values.get("probability", 0.5)
+        if not 0 <= probability <= 1:
+            raise ArgumentError(f"{probability:g} is not in [0, 1]", argument="probability", operator=cls.name)
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
         dtype = self.dtype_or(INT32)
         probability = call.numbers("probability")
-        wrong = ~((probability >= 0) & (probability <= 1))
-        if wrong.any():
-            index = int(wrong.argmax())
-            raise call.problem(f"{probability[index]:g} is not in [0, 1]", argument="probability", sample=index)
         out = self.memory(call, like, dtype)
         draws.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
         return out
@@ -60,6 +62,8 @@ class CoinFlip(Drawing):
         yield Case((), {}, batches=5, batch_size=7)
         yield Case((), {"probability": 0.2, "shape": (20,)}, batches=3)
         yield Case((), {"probability": values, "shape": (9,)}, batches=3)
+        beyond = PerSample([np.float32(v) for v in (-0.25, -1.75, 1.25, 2, 1e9, np.nan)])
+        yield Case((), {"probability": beyond, "shape": (20,)}, batches=3)
         yield Case((), {"dtype": BOOL}, batches=3)
         yield Case((), {"dtype": UINT8, "shape": (3, 3)}, batches=2)
         yield Case((samples.tensors(((2, 3), (4, 1), (1, 1))),), {}, batches=2)

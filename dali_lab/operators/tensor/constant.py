@@ -91,6 +91,7 @@ class Constant(Operator):
         yield Case((), {"idata": [2**40], "dtype": types.INT64})
         yield Case((), {"idata": [0, 2], "dtype": types.BOOL})
         yield Case((), {"idata": [1, 2], "dtype": types.FLOAT16, "layout": "X"})
+        yield Case((), {"idata": [2049, 2051, -2049, 70000], "dtype": types.FLOAT16})
         yield Case((), {"fdata": [2.5, -3.5, 300.7, 0.2], "dtype": types.UINT8})
         yield Case((), {"fdata": [2.5, -3.5, 3e10], "dtype": types.INT32})
         yield Case((), {"idata": [], "shape": [0, 2]})
@@ -106,11 +107,13 @@ class Constant(Operator):
 
 
 def _whole(values: Iterable[int], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    from dali_lab.kernels.cpu.casting import saturated
+
     items = list(values)
     if kind.kind in "iu":
         limits = np.iinfo(kind)
         return np.array([min(max(item, int(limits.min)), int(limits.max)) for item in items], kind)
-    return np.array(items, np.int64).astype(kind)
+    return saturated(np.array(items, np.int64), kind)
 
 
 def _real(values: Iterable[float], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:
