@@ -22,9 +22,9 @@ from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
 from dali_lab.executor.placement import choose_device, output_on_gpu
 from dali_lab.executor.runner import Runner
-from dali_lab.executor.seeds import graph_seeds
 from dali_lab.executor.settings import Settings, make_settings
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.seeds import graph_seeds
 from dali_lab.graph.switches import complete
 from dali_lab.graph.tracing import build_graph, dali_names, user_line
 from dali_lab.graph.verification import verify

@@ -14,8 +14,8 @@ from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import device_for_preview
 from dali_lab.executor.plan import Plan, bare, make_operator, make_plan
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.executor.seeds import graph_seeds
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.seeds import graph_seeds
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.branches import Branches

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
-from dali_lab.executor.operator_seeds import seed_sequence
+from dali_lab.kernels.seed_sequence import seed_sequence
 from dali_lab.operators.readers import walk
 from dali_lab.operators.readers.shuffling import LIST_SEED_OF_DALI, shuffle_once, shuffle_pass
 from dali_lab.operators.readers.walk import Walk

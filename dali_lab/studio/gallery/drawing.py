@@ -123,7 +123,7 @@ class Subject:
     @property
     def random(self) -> bool:
         """Whether another seed gives another picture."""
-        from dali_lab.executor.seeds import graph_seeds
+        from dali_lab.graph.seeds import graph_seeds
 
         names = self.graph.ancestors(edge.node for edge in self.after)
         drawn = graph_seeds(self.graph, 1)

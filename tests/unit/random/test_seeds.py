@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.executor.operator_seeds import SeedRequest, assign_seeds, pipeline_words, seed_order, seed_sequence
+from dali_lab.graph.seeds import SeedRequest, assign_seeds, pipeline_words, seed_order
 from dali_lab.kernels.cpu.draws import fill_uniform
+from dali_lab.kernels.seed_sequence import seed_sequence
 from dali_lab.kernels.streams import GeneratorState, open_stream
 
 dali = pytest.importorskip("nvidia.dali")

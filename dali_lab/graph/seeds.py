@@ -6,37 +6,35 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from dali_lab.graph.graph import Graph
+from dali_lab.kernels.seed_sequence import seed_sequence
+from dali_lab.schema.registry import find_operator, has_operator
+
 SEED_WORDS = 1024
 """Seeds that a pipeline has to give; with more operators they are given again from the first."""
 
-_WORD = 0xFFFFFFFF
 
+def graph_seeds(graph: Graph, seed: int) -> dict[str, int]:
+    """Seed of each node that takes one, as NVIDIA DALI assigns them.
 
-def seed_sequence(seed: int, count: int) -> list[int]:
-    """The `count` 32-bit words of C++'s ``std::seed_seq{seed}`` (ISO/IEC 14882, [rand.util.seedseq])."""
-    if count == 0:
-        return []
-    given = (seed & _WORD,)
-    words = [0x8B8B8B8B] * count
-    t = 11 if count >= 623 else 7 if count >= 68 else 5 if count >= 39 else 3 if count >= 7 else (count - 1) // 2
-    p = (count - t) // 2
-    q = p + t
-    rounds = max(len(given) + 1, count)
-    for k in range(rounds):
-        mixed = words[k % count] ^ words[(k + p) % count] ^ words[(k - 1) % count]
-        r1 = (1664525 * (mixed ^ (mixed >> 27))) & _WORD
-        r2 = r1 + (len(given) if k == 0 else k % count + (given[k - 1] if k <= len(given) else 0))
-        words[(k + p) % count] = (words[(k + p) % count] + r1) & _WORD
-        words[(k + q) % count] = (words[(k + q) % count] + r2) & _WORD
-        words[k % count] = r2 & _WORD
-    for k in range(rounds, 2 * rounds):
-        mixed = (words[k % count] + words[(k + p) % count] + words[(k - 1) % count]) & _WORD
-        r3 = (1566083941 * (mixed ^ (mixed >> 27))) & _WORD
-        r4 = (r3 - k % count) & _WORD
-        words[(k + p) % count] ^= r3
-        words[(k + q) % count] ^= r4
-        words[k % count] = r4
-    return words
+    Nodes that no output needs come after all others, so that a graph that is still being drawn has the seeds
+    that the program made from it will have.
+    """
+
+    def inputs_of(name: str) -> list[str]:
+        return [edge.node for edge in graph.nodes[name].edges() if edge.node in graph.nodes]
+
+    preserved = [name for name, node in graph.nodes.items() if node.arguments.get("preserve")]
+    outputs = [edge.node for edge in graph.outputs if edge.node in graph.nodes]
+    order = seed_order([*outputs, *preserved], inputs_of)
+    order = seed_order([*order, *graph.nodes], inputs_of)
+    requests = []
+    for name in order:
+        node = graph.nodes[name]
+        takes = has_operator(node.op) and "seed" in find_operator(node.op).argument_table
+        requests.append(SeedRequest(takes, node.arguments.get("seed"), node.arguments.get("_group")))
+    assigned = assign_seeds(seed, requests)
+    return {name: own for name, own in zip(order, assigned, strict=True) if own is not None}
 
 
 @lru_cache(maxsize=64)
