@@ -15,6 +15,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Bytes, Event
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
+from dali_lab.kernels.cuda.kernel import THREADS
 from dali_lab.types import DALIDataType, numpy_dtype
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from dali_lab.kernels.cuda.kernel import Variant
 
 _CHUNK = 128 << 10
-_THREADS = 256
 _MOST_BLOCKS = 1024
 _MOST_ROWS = 65535
 
@@ -125,8 +125,8 @@ class Launcher:
     def launch(self, variant: Variant, table: npt.NDArray[Any], param: npt.NDArray[Any], most: int) -> None:
         """Launch over a table of samples, of which the largest has work for `most` threads."""
         address = self.constant(table)
-        blocks = (min(_MOST_BLOCKS, -(-most // _THREADS)), min(_MOST_ROWS, len(table)))
-        self.then(lambda: self.stream.launch(variant, blocks, _THREADS, address, param))
+        blocks = (min(_MOST_BLOCKS, -(-most // THREADS)), min(_MOST_ROWS, len(table)))
+        self.then(lambda: self.stream.launch(variant, blocks, THREADS, address, param))
         self.launches += 1
         self.launched[self._name] += 1
 

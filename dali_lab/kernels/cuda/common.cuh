@@ -12,6 +12,8 @@ typedef long long i64;
 #define FOR_ELEMENTS(index, total)                                                                   \
     for (i64 index = (i64)blockIdx.x * blockDim.x + threadIdx.x, index##_end = (total); index < index##_end; \
          index += (i64)gridDim.x * blockDim.x)
+// The threads of a block share these; on the host a block that shares memory has one thread.
+#define FOR_BLOCK(index, total) for (int index = threadIdx.x; index < (total); index += blockDim.x)
 
 // Division of a position by an extent, in 32 bits where they suffice (a GPU has no 64-bit division).
 struct Divided {
@@ -26,6 +28,10 @@ __device__ inline Divided divide(i64 position, i64 extent) {
     const i64 quotient = position / extent;
     return {quotient, (int)(position - quotient * extent)};
 }
+
+// One of two types.
+template <bool first, class A, class B> struct Chosen { typedef A Type; };
+template <class A, class B> struct Chosen<false, A, B> { typedef B Type; };
 
 template <class T> __device__ inline T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> __device__ inline T larger(T a, T b) { return a < b ? b : a; }

@@ -7,6 +7,21 @@ __device__ inline int reflected(int index, int size) {
     return index;
 }
 
+// The sum of a line's elements under a window, `first` being where the window begins.
+template <class T>
+__device__ inline float under_window(const T* line, i64 step, int length, int first, const float* window, int taps) {
+    float sum;
+    if (first >= 0 && first + taps <= length) {
+        line += first * step;
+        sum = window[0] * (float)widen(*line);
+        for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[k * step]);
+    } else {
+        sum = window[0] * (float)widen(line[reflected(first, length) * step]);
+        for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[reflected(first + k, length) * step]);
+    }
+    return sum;
+}
+
 template <class In, class Out> __device__ void convolve_axis(const ConvolveAxisSample* table, const ConvolveAxisParam& param) {
     FOR_SAMPLES(s) {
         const ConvolveAxisSample& sample = table[s];
@@ -18,17 +33,50 @@ template <class In, class Out> __device__ void convolve_axis(const ConvolveAxisS
             const Divided across = divide(i, step);
             const Divided along = divide(across.quotient, length);
             const In* line = (const In*)sample.data + along.quotient * length * step + across.rest;
-            const int first = along.rest - taps / 2;
-            float sum;
-            if (first >= 0 && first + taps <= length) {
-                line += first * step;
-                sum = window[0] * (float)widen(*line);
-                for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[k * step]);
-            } else {
-                sum = window[0] * (float)widen(line[reflected(first, length) * step]);
-                for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[reflected(first + k, length) * step]);
-            }
+            const float sum = under_window(line, step, length, along.rest - taps / 2, window, taps);
             out[i] = saturate<Out>(sum);
+        }
+    }
+}
+
+// Along x and then along y in one launch: a block has a tile of the result, and what its rows and those within the
+// window's reach are along x stays in shared memory. A tile is COLUMNS elements of a row by LINES rows.
+enum { COLUMNS = 64, LINES = 32 };
+
+template <class In, bool to_float, int rows>
+__device__ void convolve_plane(const ConvolvePlaneSample* table, const ConvolvePlaneParam& param) {
+    typedef typename Chosen<to_float, float, In>::Type Out;
+    __shared__ float across[rows * COLUMNS];
+    FOR_SAMPLES(s) {
+        const ConvolvePlaneSample& sample = table[s];
+        const float *window_x = (const float*)sample.window_x, *window_y = (const float*)sample.window_y;
+        const int width = sample.width, height = sample.height, channels = sample.channels;
+        const int taps_x = sample.taps_x, taps_y = sample.taps_y, pitch = width * channels;
+        const int tiles_x = (pitch + COLUMNS - 1) / COLUMNS, tiles_y = (height + LINES - 1) / LINES;
+        for (i64 tile = blockIdx.x; tile < sample.tiles; tile += gridDim.x) {
+            const Divided column_of = divide(tile, tiles_x);
+            const Divided line_of = divide(column_of.quotient, tiles_y);
+            const i64 plane = line_of.quotient * height * pitch;
+            const In* data = (const In*)sample.data + plane;
+            Out* out = (Out*)sample.out + plane;
+            const int left = column_of.rest * COLUMNS, top = line_of.rest * LINES;
+            const int columns = smaller((int)COLUMNS, pitch - left), lines = smaller((int)LINES, height - top);
+            FOR_BLOCK(i, (lines + taps_y - 1) * COLUMNS) {
+                const int column = i % COLUMNS, at = left + column, x = at / channels;
+                if (column >= columns) continue;
+                const int row = reflected(top - taps_y / 2 + i / COLUMNS, height);
+                const In* line = data + (i64)row * pitch + (at - x * channels);
+                across[i] = under_window(line, channels, width, x - taps_x / 2, window_x, taps_x);
+            }
+            __syncthreads();
+            FOR_BLOCK(i, lines * COLUMNS) {
+                const int column = i % COLUMNS;
+                if (column >= columns) continue;
+                float sum = window_y[0] * across[i];
+                for (int k = 1; k < taps_y; ++k) sum += window_y[k] * across[i + k * COLUMNS];
+                out[(i64)(top + i / COLUMNS) * pitch + left + column] = saturate<Out>(sum);
+            }
+            __syncthreads();
         }
     }
 }

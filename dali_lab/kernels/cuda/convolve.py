@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.kernels.cpu.convolve import gaussian_windows
-from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
+from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
 from dali_lab.types import FLOAT
 
 if TYPE_CHECKING:
@@ -30,6 +30,27 @@ CONVOLVE_AXIS = Kernel(
     ),
     types=(_TYPES, _TYPES),
 )
+_COLUMNS, _LINES = 64, 32
+_ROWS = (48, 128)
+"""Rows of a tile with what a window reaches beyond it: 12 and 32 KiB of shared memory, windows up to 17 and 97 rows."""
+CONVOLVE_PLANE = Kernel(
+    "convolve.cu",
+    "convolve_plane",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("window_x", "u8"),
+        ("window_y", "u8"),
+        ("tiles", "i8"),
+        ("height", "i4"),
+        ("width", "i4"),
+        ("channels", "i4"),
+        ("taps_x", "i4"),
+        ("taps_y", "i4"),
+    ),
+    types=(_TYPES, (False, True), _ROWS),
+    shares=True,
+)
 ACCUMULATE = Kernel("convolve.cu", "accumulate", sample=(("data", "u8"), ("out", "u8"), ("total", "i8")))
 
 
@@ -44,36 +65,67 @@ def separable_convolution(
     src_dtype: Any,
     dst_dtype: Any,
 ) -> None:
-    """Convolve along x, y and z, one launch for each axis that any sample has a window for.
+    """Convolve along x, y and z; see :func:`dali_lab.kernels.cpu.convolve.separable_convolution`.
 
-    See :func:`dali_lab.kernels.cpu.convolve.separable_convolution`.
+    Along x and y it is one launch, unless a window reaches over more rows than a block's memory takes; along any
+    other axes one for each that any sample has a window for.
     """
     table = np.asarray(shapes, np.int64)
     total = table.prod(axis=1)
     every = np.asarray(windows, np.float32)
     start = gpu.rows(every, len(every))
     axes = [axis for axis in (2, 1, 0) if (lengths[:, axis] != 1).any() or (every[:, axis, 0] != 1).any()] or [2]
-    source, kind = src, np.dtype(src_dtype)
-    for axis in axes:
-        last = axis == axes[-1]
-        between = None if last else gpu.batch(total.reshape(-1, 1), FLOAT)
-        target = dst if between is None else between.addresses
-        made = np.dtype(dst_dtype) if last else np.dtype(np.float32)
-        CONVOLVE_AXIS.launch(
-            gpu,
-            (kind, made),
-            total,
-            {
-                "data": source,
-                "out": target,
-                "window": start + axis * every.shape[2] * every.itemsize,
-                "total": total,
-                "inner": table[:, axis + 1 :].prod(axis=1),
-                "length": table[:, axis],
-                "taps": lengths[:, axis],
-            },
-        )
+    source, kind, last = src, np.dtype(src_dtype), np.dtype(dst_dtype)
+    # Rows of memory for a tile; none where a window is too long for it.
+    fitting = [rows for rows in _ROWS if _LINES - 1 + int(lengths[:, 1].max(initial=1)) <= rows]
+    tiled = bool(fitting) and last in (kind, np.float32) and int((table[:, 2] * table[:, 3]).max(initial=0)) < 1 << 30
+    while axes:
+        together = 2 if tiled and axes[:2] == [2, 1] else 1
+        done, axes = axes[:together], axes[together:]
+        between = gpu.batch(total.reshape(-1, 1), FLOAT) if axes else None
+        target, made = (dst, last) if between is None else (between.addresses, np.dtype(np.float32))
+        places = {"data": source, "out": target}
+        starts = [start + axis * every.shape[2] * every.itemsize for axis in done]
+        if together == 2:
+            _launch_plane(gpu, places, table, starts, lengths, (kind, made != kind, fitting[0]))
+        else:
+            _launch_axis(gpu, places, table, starts[0], lengths, done[0], (kind, made))
         source, kind = target, made
+
+
+def _launch_plane(
+    gpu: Launcher, places: dict[str, Array], table: Array, starts: list[Array], lengths: Array, types: tuple[Any, ...]
+) -> None:
+    _, height, width, channels = table.T
+    tiles = table[:, 0] * -(-height // _LINES) * -(-(width * channels) // _COLUMNS)
+    sample = {
+        **places,
+        "window_x": starts[0],
+        "window_y": starts[1],
+        "tiles": tiles,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "taps_x": lengths[:, 2],
+        "taps_y": lengths[:, 1],
+    }
+    CONVOLVE_PLANE.launch(gpu, types, tiles * THREADS, sample)
+
+
+def _launch_axis(
+    gpu: Launcher, places: dict[str, Array], table: Array, start: Array, lengths: Array, axis: int,
+    types: tuple[Any, ...],
+) -> None:  # fmt: skip
+    total = table.prod(axis=1)
+    sample = {
+        **places,
+        "window": start,
+        "total": total,
+        "inner": table[:, axis + 1 :].prod(axis=1),
+        "length": table[:, axis],
+        "taps": lengths[:, axis],
+    }
+    CONVOLVE_AXIS.launch(gpu, types, total, sample)
 
 
 @launches

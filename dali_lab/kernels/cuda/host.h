@@ -6,14 +6,24 @@
 #define __host__
 #define __forceinline__ inline
 #define __restrict__ __restrict
+// A block that shares memory has one thread here (Kernel.shares), which is by itself at the end of what all do; with
+// HOST_BARRIER its threads run at once, so that races among them can be looked for.
+#define __shared__ static
+#ifdef HOST_BARRIER
+#define HOST_INDEX static thread_local HostIndex
+#define __syncthreads() HOST_BARRIER
+#else
+#define HOST_INDEX static HostIndex
+#define __syncthreads() ((void)0)
+#endif
 
 struct HostIndex {
     int x, y, z;
 };
-static HostIndex blockIdx = {0, 0, 0};
-static HostIndex threadIdx = {0, 0, 0};
-static HostIndex blockDim = {1, 1, 1};
-static HostIndex gridDim = {1, 1, 1};
+HOST_INDEX blockIdx = {0, 0, 0};
+HOST_INDEX threadIdx = {0, 0, 0};
+HOST_INDEX blockDim = {1, 1, 1};
+HOST_INDEX gridDim = {1, 1, 1};
 
 #define HOST_LOOP(across, down, threads)                             \
     gridDim = {across, down, 1};                                     \

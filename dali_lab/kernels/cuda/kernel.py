@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 HERE = Path(__file__).parent
 COMMON = "common.cuh"
+THREADS = 256
+"""Threads of a block."""
 
 
 class Structure:
@@ -123,12 +125,13 @@ class Variant:
 
     def host_source(self) -> str:
         """The text for a C++ compiler, with a loop over blocks and threads as the entry point."""
+        threads = "1" if self.kernel.shares else "threads"
         return f"""#include "host.h"
 {self.source}
 extern "C" void entry(const {self.kernel.title}Sample* table, const {self.kernel.title}Param* given,
                       int across, int down, int threads) {{
     const {self.kernel.title}Param param = *given;
-    HOST_LOOP(across, down, threads) {{ {self._call} }}
+    HOST_LOOP(across, down, {threads}) {{ {self._call} }}
 }}
 """
 
@@ -152,6 +155,9 @@ class Kernel:
         What each template parameter may be: names of types (``"f4"``), or numbers and booleans.
     own
         It is no kernel of the project: a text of its own, not in a file of this folder.
+    shares
+        The threads of a block work together through shared memory, in loops ``FOR_BLOCK`` with ``__syncthreads()``
+        between them, which all threads of a block come to; on the host such a block has one thread.
     """
 
     def __init__(
@@ -162,6 +168,7 @@ class Kernel:
         param: Fields = (),
         types: Sequence[Sequence[str | int | bool]] = (),
         own: bool = False,
+        shares: bool = False,
     ) -> None:
         self.file = file
         self.name = name
@@ -172,6 +179,7 @@ class Kernel:
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
         self.own = own
+        self.shares = shares
         if not own:
             KERNELS.append(self)
 

@@ -1,4 +1,4 @@
-"""Resampling of sound; :mod:`dali_lab.codecs.resampling` has it on the CPU, with the same table and arithmetic."""
+"""Resampling of sound; :mod:`dali_lab.kernels.cpu.audio_resample` has it on the CPU, with the same table and arithmetic."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.codecs.resampling import lobes, unit_scale, window
+from dali_lab.kernels.cpu.audio_resample import lobes, unit_scale, window
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.types import FLOAT, numpy_dtype
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4")
 
 TO_UNIT = Kernel(
-    "resampling.cu",
+    "audio_resample.cu",
     "to_unit",
     sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
     param=(("slope", "f8"), ("offset", "f8"), ("halve", "i4")),
     types=(_TYPES,),
 )
 FROM_UNIT = Kernel(
-    "resampling.cu",
+    "audio_resample.cu",
     "from_unit",
     sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
     param=(("full", "f8"),),
     types=(_TYPES,),
 )
 RESAMPLE_SOUND = Kernel(
-    "resampling.cu",
+    "audio_resample.cu",
     "resample_sound",
     sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("length", "i8"), ("scale", "f8"), ("channels", "i4")),
     param=(("sinc", "u8"), ("steps", "f4"), ("center", "f4"), ("lobes", "i4")),
@@ -43,7 +43,7 @@ RESAMPLE_SOUND = Kernel(
 def resample_samples(
     gpu: Launcher, sounds: Batch, results: Batch, steps: npt.NDArray[np.float64], quality: float = 50.0
 ) -> None:
-    """Resample sounds of any type; see :func:`dali_lab.codecs.resampling.resample_samples`."""
+    """Resample sounds of any type; see :func:`dali_lab.kernels.cpu.audio_resample.resample_samples`."""
     source, target = numpy_dtype(sounds.dtype), numpy_dtype(results.dtype)
     work, made = sounds, results
     if source.kind != "f" or target.kind == "u":
