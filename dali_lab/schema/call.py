@@ -180,10 +180,13 @@ class Call:
         """A vector argument whose length may differ between samples, one flat array each; `None` if not given."""
         batch = self.batches.get(name)
         if batch is not None:
-            rows = [
-                self._converted(name, array, dtype, sample=index).reshape(-1)
-                for index, array in enumerate(batch.arrays())
-            ]
+            if batch.is_uniform():
+                rows = list(self._converted(name, batch.stacked(), dtype).reshape(len(batch), -1))
+            else:
+                rows = [
+                    self._converted(name, array, dtype, sample=index).reshape(-1)
+                    for index, array in enumerate(batch.arrays())
+                ]
             if self.repeat is not None and len(rows) != self.count:
                 rows = [row for row, times in zip(rows, self.repeat, strict=True) for _ in range(times)]
             return rows

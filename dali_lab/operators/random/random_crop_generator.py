@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import INT32
@@ -40,13 +41,17 @@ class RandomCropGenerator(Operator):
         verify_random_window(values)
 
     def run(self, call: Call, shape: Batch) -> tuple[Batch, ...]:
-        rows = [array.reshape(-1)[:2] for array in shape.arrays()]
-        for index, row in enumerate(rows):
-            if row.size < 2:
-                raise call.problem(f"needs height and width, got {row.size} numbers", sample=index)
-            if not ((row >= 1) & (row < 2**31)).all():
-                raise call.problem(f"{row.tolist()} is no height and width from 1 to 2^31 − 1", sample=index)
-        windows = random_windows(call, np.stack(rows).astype(np.int64)).astype(np.int32)
+        if (shape.sizes < 2).any():
+            index = int((shape.sizes < 2).argmax())
+            raise call.problem(f"needs height and width, got {shape.sizes[index]} numbers", sample=index)
+        starts = np.cumsum(shape.sizes) - shape.sizes
+        sizes = flat(gathered(shape))[starts[:, None] + np.arange(2)]
+        wrong = ~((sizes >= 1) & (sizes < 2**31)).all(axis=1)
+        if wrong.any():
+            index = int(wrong.argmax())
+            message = f"{sizes[index].tolist()} is no height and width from 1 to 2^31 − 1"
+            raise call.problem(message, sample=index)
+        windows = random_windows(call, sizes.astype(np.int64)).astype(np.int32)
         anchor, extent = windows[:, :2], windows[:, 2:] - windows[:, :2]
         return Batch.dense(np.ascontiguousarray(anchor), dtype=INT32), Batch.dense(
             np.ascontiguousarray(extent), dtype=INT32
