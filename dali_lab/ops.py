@@ -129,6 +129,25 @@ class Compose:
         return result
 
 
+def cpu_ops() -> set[str]:
+    """Names of the operators that run on the CPU, as in serialized pipelines: ``readers__File``."""
+    return _placed("cpu")
+
+
+def gpu_ops() -> set[str]:
+    """Names of the operators that run on a GPU."""
+    return _placed("gpu")
+
+
+def mixed_ops() -> set[str]:
+    """Names of the operators that take data on the CPU and give it on a GPU."""
+    return _placed("mixed")
+
+
+def _placed(device: str) -> set[str]:
+    return {operator.schema_name for operator in all_operators().values() if device in operator.devices}
+
+
 def _class_path(operator: type[Operator]) -> str:
     return "ops." + operator.schema_name.replace("__", ".")
 
@@ -194,4 +213,4 @@ for _operator in all_operators().values():
     _add(_operator)
 on_register(_add)
 
-__all__ = ["Compose", "OperatorObject"]
+__all__ = ["Compose", "OperatorObject", "cpu_ops", "gpu_ops", "mixed_ops"]

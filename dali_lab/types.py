@@ -353,8 +353,6 @@ def Constant(  # noqa: N802  (NVIDIA DALI's name)
         A scalar with none of `shape`, `layout` and `device` gives a :class:`ScalarConstant`,
         anything else a node that yields the same tensor for each sample.
     """
-    from dali_lab.constants import constant_node
-
     is_enum = isinstance(value, _NamedEnum) or dtype in (DATA_TYPE, IMAGE_TYPE, INTERP_TYPE)
     is_array = hasattr(value, "shape") and tuple(value.shape) != ()
     plain = (
@@ -365,6 +363,15 @@ def Constant(  # noqa: N802  (NVIDIA DALI's name)
     )
     if plain and not is_enum and not is_array and not isinstance(value, (list, tuple)):
         return ScalarConstant(value, dtype)
+    return ConstantNode(device, value, dtype, shape, layout, **kwargs)
+
+
+def ConstantNode(  # noqa: N802  (NVIDIA DALI's name)
+    device: str | None, value: Any, dtype: DALIDataType | None, shape: Any, layout: str | None, **kwargs: Any
+) -> DataNode:
+    """A node that yields `value` for each sample; what :func:`Constant` gives where it does not give a number."""
+    from dali_lab.constants import constant_node
+
     return constant_node(value, dtype=dtype, shape=shape, layout=layout, device=device, **kwargs)
 
 

@@ -38,6 +38,7 @@ class PipelineReport:
     _settings: Settings
     _seed: int
     _runner: Runner | None
+    _dali_names: dict[str, str]
     _api_type: types.PipelineAPIType | None
     _skip_api_check: bool
 
@@ -181,7 +182,8 @@ class PipelineReport:
         return [layout for _, _, layout in self._built().expected]
 
     def reader_meta(self, name: str | None = None) -> dict[str, Any]:
-        """Size and shard of a reader, or of all readers by their names.
+        """Size and shard of a reader, or of all readers by their names: for one without a name that which NVIDIA DALI
+        makes up, such as ``__File_0``.
 
         Returns
         -------
@@ -198,7 +200,9 @@ class PipelineReport:
         for step in self._built().sources:
             meta = step.operator.reader_meta()
             if meta is not None:
-                found[step.node.id] = meta
+                found[self._dali_names.get(step.node.id, step.node.id)] = meta
+                if name == step.node.id:
+                    return meta
         if name is None:
             return found
         if name not in found:
