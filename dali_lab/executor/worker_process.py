@@ -20,7 +20,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.incoming import incoming_batch, write_samples
 from dali_lab.errors import OperatorError
-from dali_lab.executor.python_sources import PythonSource, Request
+from dali_lab.operators.readers.python_sources import PythonSource, Request
 from dali_lab.types import NO_TYPE
 
 if TYPE_CHECKING:

@@ -21,9 +21,9 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, OperatorError
-from dali_lab.executor.python_sources import PythonSource, Request
 from dali_lab.executor.worker_process import Answer, Column, WorkerSource, work
 from dali_lab.operators.readers.external_source import ExternalSource
+from dali_lab.operators.readers.python_sources import PythonSource, Request
 from dali_lab.types import DALIDataType, numpy_dtype
 
 

@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.incoming import checked_batch, incoming_batch
 from dali_lab.device.incoming import device_batch
 from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.executor.python_sources import PythonSource, Request, make_source
+from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw, Extent
 from dali_lab.types import NO_TYPE, DALIDataType
