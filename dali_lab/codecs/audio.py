@@ -124,7 +124,7 @@ def _decode_one(
     elif downmix:
         sound = sound[:, 0]
     if resamples:
-        from dali_lab.codecs.resampling import resample
+        from dali_lab.kernels.cpu.audio_resample import resample
 
         sound = resample(sound, rate, target, quality)
         rate = target

@@ -1,4 +1,4 @@
-// Resampling of sound by a windowed sinc from a table; see dali_lab/codecs/resampling.py, whose order of sums this is.
+// Resampling of sound by a windowed sinc from a table, in the order of sums of dali_lab/kernels/cpu/audio_resample.py.
 
 template <class T> __device__ void to_unit(const ToUnitSample* table, const ToUnitParam& param) {
     FOR_SAMPLES(s) {

@@ -1,4 +1,4 @@
-"""Resampling of sound; :mod:`dali_lab.kernels.cpu.audio_resample` has it on the CPU, with the same table and arithmetic."""
+"""Resampling of sound, with the table and the arithmetic of :mod:`dali_lab.kernels.cpu.audio_resample`."""
 
 from __future__ import annotations
 

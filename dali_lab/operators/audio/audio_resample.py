@@ -74,8 +74,6 @@ class AudioResample(Operator):
             raise ArgumentError(f"cannot be given together with {second!r}", argument=first)
 
     def run(self, call: Call, sound: Batch) -> Batch:
-        from dali_lab.codecs.resampling import resample_samples
-
         wanted = self.value("dtype")
         wanted = sound.dtype if wanted is None else wanted
         names = ", ".join(kind.name for kind in TYPES)
@@ -93,8 +91,8 @@ class AudioResample(Operator):
         if empty.any():
             raise call.problem("an empty sound cannot get longer", sample=int(empty.argmax()))
         some = np.flatnonzero(out.sizes)
-        resample = resample_samples if call.gpu is None else call.kernels("resampling").resample_samples
-        resample(sound.take(some), out.take(some), 1.0 / scales[some], self.value("quality"))
+        kernels = call.kernels("audio_resample")
+        kernels.resample_samples(sound.take(some), out.take(some), 1.0 / scales[some], self.value("quality"))
         return out
 
     def _scales(self, call: Call, lengths: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:

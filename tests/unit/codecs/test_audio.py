@@ -11,7 +11,7 @@ import soundfile
 
 from dali_lab.codecs import audio
 from dali_lab.codecs.header import CodecError
-from dali_lab.codecs.resampling import lobes, resample, resampled_length
+from dali_lab.kernels.cpu.audio_resample import lobes, resample, resampled_length
 from tests.unit.codecs import oracle
 
 types = oracle.types
