@@ -36,7 +36,7 @@ _ON_DEMAND = (
     "tensors",
 )
 
-_IN_NOTEBOOKS = {"edit": "widget", "preview": "showing", "show": "showing"}
+_IN_NOTEBOOKS = {"edit": "widget", "preview": "stepping", "show": "showing"}
 
 
 def __getattr__(name: str) -> Any:

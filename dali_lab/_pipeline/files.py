@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -170,4 +171,9 @@ class PipelineFiles:
             bundle = self.graph._repr_mimebundle_()
         except (DaliLabError, NotImplementedError, TypeError, ValueError):
             return {"text/plain": repr(self)}
-        return {**bundle, "text/plain": repr(self)}
+        return {**bundle, "text/plain": f"Pipeline: {bundle['text/plain']}"}
+
+    def _repr_html_(self) -> str:
+        """The same for what asks for HTML, such as Panel."""
+        bundle = self._repr_mimebundle_()
+        return bundle.get("text/html") or html.escape(bundle["text/plain"])

@@ -7,6 +7,7 @@ positions from pulling each node towards its neighbours while keeping the order.
 from __future__ import annotations
 
 import html
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -17,6 +18,7 @@ from dali_lab.graph.graph import Graph
 
 _GAP_X, _GAP_Y, _MARGIN = 28.0, 44.0, 12.0
 _LINE = 14.0
+_LETTER, _BESIDE = 6.0, 6.0
 _SWEEPS = 6
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif"
 
@@ -65,6 +67,12 @@ def svg(graph: Graph) -> str:
     parts += [_draw_line(line, boxes) for line in lines]
     parts += [_draw_box(box) for box in boxes if box.text is not None]
     return "\n".join([*parts, "</svg>", ""])
+
+
+def image(drawing: str) -> str:
+    """A drawing as an image in HTML, which notebooks show without trust: no script can run in it."""
+    encoded = b64encode(drawing.encode()).decode()
+    return f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
 
 
 def _collect(graph: Graph, folds: Mapping[str, tuple[str, ...]]) -> tuple[list[_Box], list[_Line]]:
@@ -224,12 +232,20 @@ def _draw_line(line: _Line, boxes: Sequence[_Box]) -> str:
         f'<path d="{path}" fill="none" stroke="#7a8699" stroke-width="1.3"{dash} marker-end="url(#dali-lab-arrow)"/>'
     ]
     if line.text:
-        (x0, y0), (x1, y1) = points[-2], points[-1]
-        parts.append(
-            f'<text x="{(x0 + x1 * 2) / 3 + 5:.1f}" y="{(y0 + y1 * 2) / 3:.1f}" font-size="10" fill="#7a8699">'
-            f"{_escaped(line.text)}</text>"
-        )
+        parts.append(_draw_name(line.text, *points[-2:]))
     return "".join(parts)
+
+
+def _draw_name(text: str, start: tuple[float, float], end: tuple[float, float]) -> str:
+    """The name of what a line carries, beside the lower part of its last bend, on the side that it bends to."""
+    (x0, y0), (x1, y1) = start, end
+    # The curve at two thirds of its way.
+    x = (7 * x0 + 20 * x1) / 27
+    y = (7 * y0 + 20 * y1 - 6 * max(14.0, (y1 - y0) / 2)) / 27
+    width = _LETTER * len(text)
+    left = x1 < x0 and x - _BESIDE - width > 0
+    place = f'x="{x - _BESIDE:.1f}" y="{y:.1f}" text-anchor="end"' if left else f'x="{x + _BESIDE:.1f}" y="{y:.1f}"'
+    return f'<text {place} font-size="10" fill="#7a8699">{_escaped(text)}</text>'
 
 
 def _draw_box(box: _Box) -> str:

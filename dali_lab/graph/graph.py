@@ -242,9 +242,15 @@ class Graph:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show: a picture."""
-        from dali_lab.formats.drawing import svg
+        from dali_lab.formats.drawing import image, svg
 
-        return {"image/svg+xml": svg(self), "text/plain": f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"}
+        drawing = svg(self)
+        text = f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"
+        return {"image/svg+xml": drawing, "text/html": image(drawing), "text/plain": text}
+
+    def _repr_html_(self) -> str:
+        """The same for what asks for HTML, such as Panel."""
+        return self._repr_mimebundle_()["text/html"]
 
     def unique_name(self, wanted: str) -> str:
         """`wanted`, or `wanted` with the first free number behind it."""

@@ -1,4 +1,4 @@
-"""Batches in a notebook: a grid of pictures at their own range and layout, and a slider through batches."""
+"""Batches in a notebook: a grid of pictures at their own range and layout."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError
+from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes
 from dali_lab.studio.summaries import summary
 
 Array = npt.NDArray[Any]
+KEPT = "application/vnd.dali-lab.editor+json"
+"""What JupyterLab's extension shows in place of a widget: the widget where its kernel runs, else what was seen last."""
+SHOWN = "dali-lab-shown"
+"""The class of a batch's pictures in a page."""
 _SMALL = "font-size:12px;opacity:.75"
+# Rows that wrap fill what is there also where a layout asks how wide they would like to be.
+_GRID = "display:flex;flex-wrap:wrap;gap:8px"
+_CELL = "margin:0;max-width:100%"
 _SOUND = 1000
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
 
@@ -52,11 +60,9 @@ class Shown:
                 data = base64.b64encode(item.data).decode("ascii")
                 body = f'<img src="data:{item.mime};base64,{data}" style="max-width:100%;display:block" alt="">'
             text = html.escape(caption)
-            cells.append(f'<figure style="margin:0">{body}<figcaption style="{_SMALL}">{text}</figcaption></figure>')
-        widest = max((item.width for item in self.pictures if item is not None), default=160)
-        grid = f"display:grid;gap:8px;grid-template-columns:repeat(auto-fill,minmax({min(widest, 320)}px,max-content))"
+            cells.append(f'<figure style="{_CELL}">{body}<figcaption style="{_SMALL}">{text}</figcaption></figure>')
         title = f'<div style="{_SMALL};margin-bottom:4px">{html.escape(self.title)}</div>'
-        return f'<div>{title}<div style="{grid}">{"".join(cells)}</div></div>'
+        return f'<div class="{SHOWN}" style="line-height:1.4">{title}<div style="{_GRID}">{"".join(cells)}</div></div>'
 
 
 def show(
@@ -142,6 +148,13 @@ def as_batch(given: Any) -> Batch:
     own = getattr(given, "_batch", None)
     if isinstance(own, Batch):
         return own
+    if isinstance(given, (Pipeline, Graph)):
+        raise DaliLabError(
+            "this is a pipeline, and no batch yet: show(pipe.run()[0]) shows its next one, preview(pipe) steps through "
+            "its batches"
+        )
+    if isinstance(given, tuple) and given and all(isinstance(getattr(each, "_batch", None), Batch) for each in given):
+        raise DaliLabError(f"these are the {len(given)} outputs of a pipeline: show one, as in show(outputs[0])")
     layout = given.layout() if callable(getattr(given, "layout", None)) else ""
     try:
         if hasattr(given, "detach"):
@@ -152,7 +165,15 @@ def as_batch(given: Any) -> Batch:
         rows = [np.asarray(row) for row in given]
         return Batch.of(rows, layout or (_guessed(rows[0].shape) if rows else ""))
     except (TypeError, ValueError) as error:
-        raise DaliLabError(f"this cannot be shown as a batch: {error}") from error
+        raise DaliLabError(f"{kind_of(given)} cannot be shown as a batch: {error}") from None
+
+
+def kind_of(given: Any) -> str:
+    """What somebody gave in place of something else, in words."""
+    name = getattr(given, "__name__", None)
+    if callable(given) and name:
+        return f"a function (what '{name}()' returns was meant, perhaps)"
+    return f"a value of type {type(given).__name__}"
 
 
 def _guessed(shape: tuple[int, ...]) -> str:
@@ -239,54 +260,3 @@ def _marked(frame: Array, boxes: Array | None, mask: Array | None) -> Array:
             colour = _BOX_COLORS[number % len(_BOX_COLORS)]
             cv2.rectangle(result, (left, top), (right - 1, bottom - 1), colour, max(1, round(max(height, width) / 160)))
     return result
-
-
-def preview(pipeline: Pipeline, node: str | None = None, *, samples: int = 8, size: int = 192) -> Any:
-    """Step through a pipeline's batches at one of its nodes, with a slider.
-
-    Parameters
-    ----------
-    pipeline
-        A pipeline; it is not run itself, so its next batch stays the next one.
-    node
-        Name of a node, or ``"node:1"`` for its second output; by default the first output of the pipeline.
-    samples, size
-        How many samples, and the longer side of a picture in pixels.
-
-    Returns
-    -------
-    ipywidgets.Widget
-        A slider with pictures under it.
-
-    Raises
-    ------
-    DaliLabError
-        If there is no such node.
-    """
-    import ipywidgets
-
-    from dali_lab.graph.graph import Edge
-    from dali_lab.studio.evaluation import Evaluator
-
-    graph = pipeline.graph
-    edge = graph.outputs[0] if node is None else Edge.parse(node)
-    graph[edge.node]
-    evaluator = Evaluator(memory=256 << 20)
-    slider = ipywidgets.IntSlider(0, 0, 63, description="batch", continuous_update=False)
-    place = ipywidgets.HTML()
-
-    def draw(change: Any = None) -> None:
-        evaluation = evaluator.evaluate(
-            graph, pipeline.seed, iteration=slider.value, samples=samples, nodes=[edge.node]
-        )
-        result = evaluation.results.get(edge.node)
-        batch = result.outputs[edge.output] if result is not None and edge.output < len(result.outputs) else None
-        if batch is None:
-            failed = [item for found in evaluation.results.values() for item in found.failures]
-            place.value = f"<pre>{html.escape(str(failed[0].error) if failed else 'There is nothing to show.')}</pre>"
-        else:
-            place.value = show(batch, size=size)._repr_html_()
-
-    slider.observe(draw, "value")
-    draw()
-    return ipywidgets.VBox([slider, place])

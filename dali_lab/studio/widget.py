@@ -6,7 +6,6 @@ import contextlib
 import os
 import threading
 import weakref
-from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,18 +15,17 @@ import traitlets
 
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file
-from dali_lab.formats.drawing import svg
+from dali_lab.formats.drawing import image, svg
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.application import sample_starts
 from dali_lab.studio.documents import DocumentError, live_objects, whole
 from dali_lab.studio.session import Session
+from dali_lab.studio.showing import KEPT, kind_of
 from dali_lab.studio.store import UNTITLED
 
 Json = dict[str, Any]
 BUNDLE = Path(__file__).with_name("static") / "editor.js"
-MIME = "application/vnd.dali-lab.editor+json"
-"""What JupyterLab's extension shows in place of the widget: the widget where its kernel runs, else its picture."""
 
 _PICTURE_DELAY = 0.3
 
@@ -128,11 +126,10 @@ class Editor(anywidget.AnyWidget):
             return bundle
         data, *rest = bundle if isinstance(bundle, tuple) else (bundle,)
         self._draw()
-        data[MIME] = {"model_id": self.model_id}
+        data[KEPT] = {"model_id": self.model_id}
         data["image/svg+xml"] = self.picture
         # Notebooks that are not trusted show no SVG by itself, but as an image that cannot run anything.
-        encoded = b64encode(self.picture.encode()).decode()
-        data["text/html"] = f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
+        data["text/html"] = image(self.picture)
         return (data, *rest) if isinstance(bundle, tuple) else data
 
 
@@ -193,7 +190,9 @@ def edit(
     return Editor(session, height=height, theme=theme)
 
 
-def _session_of(what: Pipeline | Graph, samples: Any) -> Session:
+def _session_of(what: Any, samples: Any) -> Session:
+    if not isinstance(what, (Pipeline, Graph)):
+        raise DaliLabError(f"a pipeline, a graph or the path of a graph file is needed, not {kind_of(what)}")
     graph = what.graph if isinstance(what, Pipeline) else what
     document = json_file.to_document(graph)
     follow = None

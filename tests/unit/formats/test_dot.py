@@ -107,6 +107,10 @@ def test_notebooks_show_a_picture() -> None:
     bundle = mirrored().graph._repr_mimebundle_()
     assert bundle["image/svg+xml"].startswith("<svg")
     assert "mirrored" in bundle["text/plain"]
+    # Where a notebook is not trusted, and in Panel, too.
+    assert bundle["text/html"].startswith('<img alt="The graph" src="data:image/svg+xml')
+    assert mirrored()._repr_html_() == bundle["text/html"]
+    assert "Pipeline" in dali_lab.Pipeline(2, 1, None)._repr_html_()
 
 
 def test_importing_the_formats_needs_no_graphviz() -> None:

@@ -216,16 +216,71 @@ def test_odd_batches_are_shown_as_what_they_are() -> None:
 def test_preview_steps_through_batches() -> None:
     import ipywidgets
 
-    pipe = make_pipeline()
+    @dali_lab.pipeline_def(batch_size=3, num_threads=1, seed=5)
+    def drawn() -> Any:
+        return fn.random.uniform(range=(0, 1), shape=[16, 16], name="noise")
+
+    pipe = drawn()
     try:
-        stepped = dali_lab.preview(pipe, node="flip", samples=2)
+        stepped = dali_lab.preview(pipe, node="noise", samples=2)
         assert isinstance(stepped, ipywidgets.Widget)
         slider, place = stepped.children
-        before = place.value
-        assert before.count("<img ") == 2
-        slider.value = 3
-        assert place.value.count("<img ") == 2
-        with pytest.raises(DaliLabError, match="did you mean 'flip'"):
-            dali_lab.preview(pipe, node="flp")
+        assert slider.value == 1, "batches are numbered as in the editor"
+        first = place.value
+        assert first.count("<img ") == 2
+        slider.value = 2
+        assert place.value.count("<img ") == 2 and place.value != first
+        # Where no kernel runs, the pictures stand in the notebook as they are now.
+        shown = stepped._repr_mimebundle_()
+        assert shown["text/html"] == place.value
+        assert shown["application/vnd.dali-lab.editor+json"] == {"model_id": stepped.model_id}
+        assert "application/vnd.jupyter.widget-view+json" in shown
+    finally:
+        pipe.close()
+
+
+def test_what_has_no_batches_to_step_through_is_named() -> None:
+    pipe = make_pipeline()
+    try:
+        for node, words in (("flp", "did you mean 'flip'"), ("flip:4", "'flip' has 1 output, numbered from 0")):
+            with pytest.raises(DaliLabError, match=words):
+                dali_lab.preview(pipe, node=node)
+        with pytest.raises(DaliLabError, match="argument 'samples'"):
+            dali_lab.preview(pipe, samples=0)
+    finally:
+        pipe.close()
+    with pytest.raises(DaliLabError, match=r"'make_pipeline\(\)' returns"):
+        dali_lab.preview(make_pipeline)  # type: ignore[arg-type]
+
+
+def test_what_is_no_batch_says_what_to_do() -> None:
+    pipe = make_pipeline()
+    try:
+        with pytest.raises(DaliLabError, match=r"show\(pipe\.run\(\)\[0\]\)"):
+            show(pipe)
+        (images,) = pipe.run()
+        with pytest.raises(DaliLabError, match="these are the 2 outputs of a pipeline"):
+            show((images, images))
+    finally:
+        pipe.close()
+    with pytest.raises(DaliLabError, match=r"'make_pipeline\(\)' returns"):
+        show(make_pipeline)
+
+
+def test_only_what_has_a_graph_is_edited(bundle: None) -> None:
+    with pytest.raises(DaliLabError, match="not a value of type int"):
+        dali_lab.edit(12)  # type: ignore[arg-type]
+
+
+def test_panel_steps_by_its_own_slider() -> None:
+    import panel
+    import param
+
+    pipe = make_pipeline()
+    try:
+        slider, pictures = panel.panel(dali_lab.preview(pipe, samples=2))
+        with param.edit_constant(slider):
+            slider.value_throttled = 2
+        assert pictures._pane.object.count("<img ") == 2
     finally:
         pipe.close()
