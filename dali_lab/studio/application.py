@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.errors import DaliLabError
+from dali_lab.gallery.samples import photographs
 from dali_lab.studio.files import Recovery, title_of
-from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
 from dali_lab.studio.store import Sample
@@ -50,7 +50,7 @@ def sample_starts(folder: Path | None) -> list[Sample]:
             "photographs",
             "Photographs",
             "Reader, decoder, resize, rotation, brightness and contrast, normalisation, over thirteen photographs.",
-            lambda: first_pipeline(sample_pictures()),
+            lambda: first_pipeline(photographs()),
         )
     ]
     if folder is not None:
@@ -73,7 +73,7 @@ def _open_first(session: Session, recovery: Recovery, graph: str | None, folder:
         store.replace(document, title=title or (title_of(file.name) if file else ""), file=file, dirty=True)
         session.notices.append({"level": "info", "message": "Here is what was not saved the last time."})
         return
-    store.replace(first_pipeline(sample_pictures()), title="Photographs")
+    store.replace(first_pipeline(photographs()), title="Photographs")
 
 
 def data_folder(text: str) -> Path:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from dali_lab.cache_folder import cache_folder
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file, loads, program_in
 from dali_lab.formats.files import write_text
@@ -23,12 +24,6 @@ IMAGE_SUFFIXES = frozenset(
 )
 MOST_ENTRIES = 2000
 _MOST_COUNTED = 5000
-
-
-def cache_folder() -> Path:
-    """Where the studio keeps what can be made again, and unsaved work."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "dali-lab"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.gallery.samples import photographs
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
 
@@ -37,7 +37,7 @@ def percentiles(name: str, times: list[float]) -> None:
 
 def over_the_session(node: str, argument: str, low: float, high: float, samples: int) -> None:
     """From the edit to the end of the preview that follows it, pictures of all samples included."""
-    document = first_pipeline(sample_pictures())
+    document = first_pipeline(photographs())
     session = Session(document)
     messages: queue.Queue[Json] = queue.Queue()
     port = session.attach(lambda message, buffers: messages.put(message))
@@ -73,7 +73,7 @@ def in_the_browser() -> None:
 
     from dali_lab.studio.panel_app import AppServer
 
-    session = Session(first_pipeline(sample_pictures()))
+    session = Session(first_pipeline(photographs()))
     session.warm()
     server = AppServer(session, port=0)
     with sync_playwright() as driver:
@@ -138,7 +138,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
 
 def ten_nodes() -> Json:
     """The first pipeline with three more steps."""
-    document = first_pipeline(sample_pictures())
+    document = first_pipeline(photographs())
     nodes = dict(document["nodes"])
     last = "brightness_contrast"
     for op in ("flip", "gaussian_blur", "hsv"):
@@ -151,7 +151,7 @@ def ten_nodes() -> Json:
 
 def many_nodes(count: int) -> Json:
     """Rows of operators over one decoder, all with pictures."""
-    document = first_pipeline(sample_pictures())
+    document = first_pipeline(photographs())
     nodes = {name: document["nodes"][name] for name in ("reader", "decode", "resize")}
     operators = [
         ("flip", {}),

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.gallery.samples import photographs
 from tests.browser.conftest import Tab
 
 DEFINE = """
@@ -37,7 +37,7 @@ def write_notebook(path: Path, cells: list[str]) -> None:
             "metadata": {},
             "execution_count": None,
             "outputs": [],
-            "source": cell.replace("{root!r}", repr(str(sample_pictures()))).strip(),
+            "source": cell.replace("{root!r}", repr(str(photographs()))).strip(),
         }
         for i, cell in enumerate(cells)
     ]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from dali_lab.gallery.samples import photographs
 from dali_lab.schema.catalogue import catalogue
-from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.session import Session
 from dali_lab.studio.store import UNTITLED
 from tests.browser.conftest import App, Tab
@@ -89,8 +89,8 @@ def said_by(session: Session) -> Any:
 
 def test_no_english_is_left(tab: Tab, app: App) -> None:
     page, store = tab.page, app.session.store
-    photographs = [name for path in sample_pictures().rglob("*") for name in (path.name, path.parent.name)]
-    data = [json.loads(json.dumps(catalogue())), store.document, said_by(app.session), photographs, [UNTITLED]]
+    files = [name for path in photographs().rglob("*") for name in (path.name, path.parent.name)]
+    data = [json.loads(json.dumps(catalogue())), store.document, said_by(app.session), files, [UNTITLED]]
     texts = {text.strip() for value in data for text in strings(value)}
     texts |= {text.replace("`", "") for text in texts}  # lists show summaries without marks
     # What the session says of itself, of files and of its samples is not the editor's.

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from dali_lab.gallery import Gallery, load_gallery
+from dali_lab.gallery.samples import photographs
 from dali_lab.studio.documents import written
 from dali_lab.studio.gallery.site import build_site
-from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import App, Tab
@@ -24,7 +24,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     from dali_lab.studio.panel_app import AppServer
 
     place = tmp_path_factory.mktemp("app")
-    session = Session(first_pipeline(sample_pictures()), root=place)
+    session = Session(first_pipeline(photographs()), root=place)
     server = AppServer(session, port=0)
     yield App(session, server)
     server.close()
@@ -34,7 +34,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 @pytest.fixture
 def wall(app: App, browser: Any) -> Iterator[Tab]:
     """A tab at the gallery's own address; in the end it may have seen no error and no other host."""
-    app.session.replace(first_pipeline(sample_pictures()))
+    app.session.replace(first_pipeline(photographs()))
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = Tab(context.new_page())
@@ -233,7 +233,7 @@ def test_the_site_works_from_the_file_system(browser: Any, tmp_path: Path) -> No
 
 def test_the_panel_in_jupyterlab(browser: Any, tmp_path: Path) -> None:
     with serving(tmp_path) as lab:
-        (lab.folder / "mine.dali.json").write_text(written(first_pipeline(sample_pictures())))
+        (lab.folder / "mine.dali.json").write_text(written(first_pipeline(photographs())))
         context = browser.new_context(viewport={"width": 1500, "height": 950})
         tab = lab.open(context, "mine.dali.json")
         page = tab.page

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from dali_lab.gallery.samples import photographs
 from dali_lab.studio.documents import written
-from dali_lab.studio.sample_pictures import sample_pictures
 from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import IDLE, Tab
 from tests.browser.lab import Lab, is_ours, serving
@@ -45,7 +45,7 @@ register(Slow)
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     with serving(tmp_path_factory.mktemp("lab")) as found:
-        (found.folder / "pictures").symlink_to(sample_pictures(), target_is_directory=True)
+        (found.folder / "pictures").symlink_to(photographs(), target_is_directory=True)
         yield found
 
 
@@ -189,7 +189,7 @@ def picture_text(**more: Any) -> str:
 
 
 def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) -> None:
-    text = written(first_pipeline(sample_pictures()))
+    text = written(first_pipeline(photographs()))
     shown.open("cats.dali.json", text, ready=False, alone=True)
     # A kernel that meets these operators for the first time compiles them.
     shown.find('img[data-node="normalize"]').first.wait_for(timeout=120_000)

@@ -77,11 +77,11 @@ PAGE = """
 import sys
 import panel as pn
 import dali_lab
-from dali_lab.studio.sample_pictures import sample_pictures
+from dali_lab.gallery.samples import photographs
 from dali_lab.studio.starts import first_pipeline
 from dali_lab.formats import json_file
 
-editor = dali_lab.edit(json_file.from_document(first_pipeline(sample_pictures())), height=420)
+editor = dali_lab.edit(json_file.from_document(first_pipeline(photographs())), height=420)
 pn.serve(lambda: pn.Row(editor), port=int(sys.argv[1]), address="127.0.0.1", show=False, verbose=False)
 """
 

@@ -11,9 +11,9 @@ import pytest
 from dali_lab import fn, pipeline_def
 from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.executor import placement
+from dali_lab.gallery.samples import photographs
 from dali_lab.graph.graph import Graph
 from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.sample_pictures import sample_pictures
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def kernels(device: EmulatedDevice) -> set[str]:
 
 
 def test_previews_run_on_the_device_and_show_what_training_gets(device: EmulatedDevice) -> None:
-    shown = graph(sample_pictures())
+    shown = graph(photographs())
     evaluator = Evaluator(threads=2)
     try:
         found = evaluator.evaluate(shown, 5, samples=4)
@@ -51,7 +51,7 @@ def test_previews_run_on_the_device_and_show_what_training_gets(device: Emulated
         again = evaluator.evaluate(shown, 5, samples=4, nodes=["turned"])
     finally:
         evaluator.close()
-    trained = graph(sample_pictures())
+    trained = graph(photographs())
     evaluator = Evaluator(threads=2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DALI_LAB_GPU", "never")
@@ -68,7 +68,7 @@ def test_previews_run_on_the_device_and_show_what_training_gets(device: Emulated
 
 
 def test_one_damaged_picture_takes_no_other_along(device: EmulatedDevice, tmp_path: Path) -> None:
-    pictures = sorted(path for path in sample_pictures().rglob("*") if path.is_file())[:4]
+    pictures = sorted(path for path in photographs().rglob("*") if path.is_file())[:4]
     (tmp_path / "some").mkdir()
     for index, path in enumerate(pictures):
         data = path.read_bytes()

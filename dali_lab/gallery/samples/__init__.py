@@ -20,9 +20,9 @@ def photographs() -> Path:
     DaliLabError
         If scikit-image's photographs are not installed.
     """
-    from dali_lab.studio.sample_pictures import sample_pictures
+    from dali_lab.gallery.samples.scikit_image import write
 
-    return sample_pictures()
+    return made("photographs-1", write)
 
 
 def annotated() -> Path:

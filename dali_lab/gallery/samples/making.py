@@ -9,11 +9,11 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from dali_lab.cache_folder import cache_folder
+
 
 def made(name: str, write: Callable[[Path], None]) -> Path:
     """The folder `name` in the user's cache, filled by `write` if it is not there yet."""
-    from dali_lab.studio.files import cache_folder
-
     target = cache_folder() / name
     if target.is_dir():
         return target

@@ -7,14 +7,15 @@ import os
 import tempfile
 from pathlib import Path
 
+from dali_lab.cache_folder import cache_folder
+
 
 def folder() -> Path:
     """Where compiled kernels are kept: ``DALI_LAB_KERNELS``, or a folder in the user's cache."""
     given = os.environ.get("DALI_LAB_KERNELS")
     if given:
         return Path(given)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "dali_lab" / "kernels"
+    return cache_folder() / "cuda-kernels"
 
 
 def place(suffix: str, *parts: str) -> Path:

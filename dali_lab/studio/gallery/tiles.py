@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.cache_folder import cache_folder
 from dali_lab.codecs.header import CodecError, peek
 from dali_lab.errors import DaliLabError
 from dali_lab.formats.files import write_bytes
 from dali_lab.gallery.entries import GRAPH_FILE, BrokenEntry, Entry, Gallery
-from dali_lab.studio.files import cache_folder
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
 from dali_lab.studio.pictures import Picture
 

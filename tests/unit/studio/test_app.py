@@ -8,24 +8,26 @@ import cv2
 import pytest
 
 from dali_lab.errors import DaliLabError
+from dali_lab.gallery.samples import photographs
+from dali_lab.gallery.samples.scikit_image import LONGER_SIDE, PICTURES
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.families import FAMILIES
 from dali_lab.studio.application import start_session
 from dali_lab.studio.files import Recovery
-from dali_lab.studio.sample_pictures import LONGER_SIDE, PICTURES, sample_pictures
 from dali_lab.studio.starts import first_pipeline
 from dali_lab.studio.validation import check
 
 
-def test_sample_photographs_are_written_once(tmp_path: Path) -> None:
-    folder = sample_pictures(tmp_path / "photographs")
+def test_sample_photographs_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = photographs()
     files = sorted(folder.rglob("*.jpg"))
     assert len(files) == sum(map(len, PICTURES.values()))
     assert {path.parent.name for path in files} == set(PICTURES)
     for path in files:
         assert max(cv2.imread(str(path)).shape[:2]) <= LONGER_SIDE
     before = [path.stat().st_mtime_ns for path in files]
-    assert sample_pictures(tmp_path / "photographs") == folder
+    assert photographs() == folder
     assert [path.stat().st_mtime_ns for path in files] == before
 
 

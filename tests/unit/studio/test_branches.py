@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from dali_lab import fn, pipeline_def, types
+from dali_lab.gallery.samples import photographs
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.sample_pictures import sample_pictures
 
 BATCH = 5
 
 
 @pytest.fixture(scope="module")
 def folder() -> Path:
-    return sample_pictures()
+    return photographs()
 
 
 def augmented(folder: Path, seed: int) -> Pipeline:

@@ -1,16 +1,12 @@
-"""The pictures of the first run: scikit-image's photographs, as JPEG files in folders that are their labels."""
+"""Photographs that come with scikit-image, as JPEG files in folders that are their labels: the first run shows them."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib.util
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 from dali_lab.errors import DaliLabError
-from dali_lab.studio.files import cache_folder
 
 LONGER_SIDE = 560
 _QUALITY = 92
@@ -25,30 +21,18 @@ PICTURES = {
 }
 
 
-def sample_pictures(folder: Path | None = None) -> Path:
-    """The folder with the sample photographs, made if it is not there yet.
+def write(folder: Path) -> None:
+    """Write the photographs into `folder`, at most :data:`LONGER_SIDE` pixels long.
 
     Raises
     ------
     DaliLabError
-        If scikit-image's photographs are not installed.
+        If scikit-image's photographs are not installed, or cannot be read.
     """
-    target = folder or cache_folder() / "photographs-1"
-    if target.is_dir():
-        return target
     source = _photographs()
-    target.parent.mkdir(parents=True, exist_ok=True)
-    building = Path(tempfile.mkdtemp(dir=target.parent, prefix=".photographs-"))
-    try:
-        written = sum(_write(source / name, building / label) for label, names in PICTURES.items() for name in names)
-        if not written:
-            raise DaliLabError("scikit-image's photographs cannot be read; give a folder of your own with --data")
-        # Another process may have made it meanwhile; then its folder is as good as ours.
-        with contextlib.suppress(OSError):
-            os.rename(building, target)
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
-    return target
+    written = sum(_write(source / name, folder / label) for label, names in PICTURES.items() for name in names)
+    if not written:
+        raise DaliLabError("scikit-image's photographs cannot be read; give a folder of your own with --data")
 
 
 def _photographs() -> Path:
