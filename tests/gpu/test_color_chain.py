@@ -25,7 +25,8 @@ def _pipeline(define: Definition, data: list[np.ndarray], layout: str, gpu: str)
     return pipeline
 
 
-def _same(define: Definition, data: list[np.ndarray], layout: str = "HWC") -> Pipeline:
+def same_on_both(define: Definition, data: list[np.ndarray], layout: str = "HWC") -> Pipeline:
+    """The pipeline on the emulated device, whose outputs were those of the CPU without passes."""
     ours, plain = (_pipeline(define, data, layout, gpu) for gpu in ("emulated", "never"))
     for _ in range(2):
         found, expected = ours.run()[0].as_cpu(), plain.run()[0]
@@ -37,7 +38,7 @@ def _same(define: Definition, data: list[np.ndarray], layout: str = "HWC") -> Pi
 
 @pytest.mark.parametrize("number", range(12))
 def test_random_chains(number: int) -> None:
-    ours = _same(chain(number), PICTURES)
+    ours = same_on_both(chain(number), PICTURES)
     rows = [row for row in ours.executor_statistics().values() if "gpu_launches" in row]
     assert [row["gpu_launches"] for row in rows] == [1]
     ours.close()
@@ -50,10 +51,10 @@ def _twice(images: Any) -> Any:
 def test_what_is_no_picture_goes_through_the_operators_in_turn() -> None:
     rng = np.random.default_rng(3)
     sequences = [rng.integers(0, 255, (frames, 6, 5, 3)).astype(np.uint8) for frames in (2, 1)]
-    _same(_twice, sequences, "FHWC").close()
-    _same(_twice, [rng.integers(0, 255, (6, 5, 1)).astype(np.uint8)] * 2).close()
+    same_on_both(_twice, sequences, "FHWC").close()
+    same_on_both(_twice, [rng.integers(0, 255, (6, 5, 1)).astype(np.uint8)] * 2).close()
     floats = [rng.random((6, 5, 3)).astype(np.float32)] * 2
-    _same(lambda images: fn.brightness(fn.contrast(images, contrast=1.3), brightness=0.7), floats).close()
+    same_on_both(lambda images: fn.brightness(fn.contrast(images, contrast=1.3), brightness=0.7), floats).close()
 
 
 def test_a_chain_ends_where_the_device_changes() -> None:

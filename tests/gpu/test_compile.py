@@ -18,18 +18,11 @@ REGISTERS = 128
 """Registers of a thread with which 512 threads still fit on a multiprocessor."""
 
 
-def _installed() -> bool:
-    try:
-        nvrtc.library()
-    except nvrtc.NvrtcMissing:
-        return False
-    return True
+pytestmark = pytest.mark.skipif(not nvrtc.available(), reason="NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
 
 
-pytestmark = pytest.mark.skipif(not _installed(), reason="NVRTC is not installed (pip install nvidia-cuda-nvrtc)")
-
-
-def _check(variant: Variant, architecture: str) -> int:
+def check(variant: Variant, architecture: str) -> int:
+    """Compile a kernel for an architecture; its registers."""
     made = nvrtc.compile_text(variant.device_source(), architecture, variant.label, ("--ptxas-options=-v",))
     assert made.cubin
     assert made.spills == 0, f"{variant.label} spills {made.spills} bytes on {architecture}"
@@ -42,7 +35,7 @@ def test_kernels_compile_without_spills(kernel: Kernel, record_property: Callabl
     """Every architecture, with the types in turn."""
     variants = list(kernel.covering())
     for variant, architecture in zip(itertools.cycle(variants), ARCHITECTURES, strict=False):
-        record_property(f"{variant.label} {architecture}", _check(variant, architecture))
+        record_property(f"{variant.label} {architecture}", check(variant, architecture))
 
 
 def test_an_error_says_which_kernel_and_where() -> None:
@@ -63,7 +56,7 @@ def test_types_that_are_compiled_together_are_told_apart(tmp_path: Path, monkeyp
     for each, outcome in zip(types, outcomes, strict=True):
         variant = kernel.variant(*each)
         assert outcome.label == f"{variant.label} sm_90" and not outcome.complaint
-        assert outcome.registers == _check(variant, "sm_90")
+        assert outcome.registers == check(variant, "sm_90")
     assert compile_job((kernel.name, types, "sm_90")) == (outcomes, True)
     assert "3 compilations for sm_90" in report(outcomes, ["sm_90"], 0, 1.0)
 

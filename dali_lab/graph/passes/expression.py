@@ -33,7 +33,7 @@ def expression(graph: Graph) -> Graph:
 
 
 def _is_step(node: Node) -> bool:
-    if node.device != "cpu" or node.connections or any(edge.output for edge in node.inputs):
+    if node.connections or any(edge.output for edge in node.inputs):
         return False
     if node.op == "cast":
         return bool(UINT8 <= node.arguments.get("dtype", -1) <= BOOL)
@@ -51,6 +51,7 @@ def _feeding(graph: Graph, root: Node, users: dict[str, set[str]]) -> list[Node]
                 node.id not in group
                 and users[node.id] <= group
                 and _is_step(node)
+                and node.device == root.device
                 and not node.arguments.get("preserve")
             ):
                 group.add(node.id)

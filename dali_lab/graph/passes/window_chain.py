@@ -16,6 +16,6 @@ def window_chain(graph: Graph) -> Graph:
 
 
 def _moves_only(node: Node) -> bool:
-    if node.op not in ("crop", "flip", "slice") or node.device != "cpu" or len(node.inputs) != 1:
+    if node.op not in ("crop", "flip", "slice") or len(node.inputs) != 1:
         return False
     return node.op == "flip" or node.arguments.get("out_of_bounds_policy", "error") != "pad"

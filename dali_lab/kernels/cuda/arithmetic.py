@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-_GROUPS = (
+GROUPS = (
     ["add", "sub", "mul", "fdiv", "min", "max", "clamp", "plus", "minus", "abs", "fabs", "floor", "ceil", "sqrt"],
     ["div", "mod", "pow", "fpow", "bitand", "bitor", "bitxor", "lshift", "rshift", "bitnot"],
     [
@@ -43,9 +43,10 @@ _GROUPS = (
         "atan2",
     ],
 )
-_OPERATIONS = [name for group in _GROUPS for name in group]
-_COMPARISONS = ("eq", "neq", "lt", "leq", "gt", "geq")
+_OPERATIONS = [name for group in GROUPS for name in group]
+COMPARISONS = ("eq", "neq", "lt", "leq", "gt", "geq")
 _OPERANDS = "abc"
+HEADER = "operations.cuh"
 _ROW: Fields = (
     ("out", "u8"),
     *((letter, "u8") for letter in _OPERANDS),
@@ -59,7 +60,8 @@ EXPRESSION = Kernel(
     "expression",
     sample=_ROW,
     param=(("operation", "i4"), ("ndim", "i4"), ("operands", "i4"), ("mixed", "i4"), *_KINDS),
-    types=(NUMBERS, tuple(range(len(_GROUPS)))),
+    types=(NUMBERS, tuple(range(len(GROUPS)))),
+    headers=(HEADER,),
 )
 COMPARISON = Kernel(
     "arithmetic.cu",
@@ -67,6 +69,7 @@ COMPARISON = Kernel(
     sample=_ROW,
     param=(("operation", "i4"), ("ndim", "i4"), ("half_precision", "i4"), *_KINDS),
     types=(("i8", "f4", "f8"),),
+    headers=(HEADER,),
 )
 
 
@@ -84,27 +87,35 @@ def evaluate(gpu: Launcher, name: str, out: Batch, operands: Sequence[Batch | Ar
         Batches of as many samples, and constants without dimensions.
     """
     dtypes = [numpy_dtype(each.dtype) if isinstance(each, Batch) else each.dtype for each in operands]
-    shapes, strides = _walk(out, operands)
+    shapes, strides = walk(out, operands)
     sample: dict[str, Any] = {"out": out.addresses, "total": out.sizes, "shape": padded(shapes)}
     param: dict[str, Any] = {"ndim": shapes.shape[1]}
     for letter, operand, dtype, steps in zip(_OPERANDS, operands, dtypes, strides, strict=False):
         sample[letter] = operand.addresses if isinstance(operand, Batch) else gpu.constant(operand)
         sample[f"stride_{letter}"] = padded(steps)
         param[f"kind_{letter}"] = NUMBERS.index(short(dtype))
-    if name in _COMPARISONS:
-        # Integers as they are; beside a float, both in the larger type of the floats, float16 in float32.
-        floats = [dtype.itemsize for dtype in dtypes if dtype.kind == "f"]
-        together = "i8" if not floats else "f8" if max(floats) == 8 else "f4"
-        param |= {"operation": _COMPARISONS.index(name), "half_precision": bool(floats) and max(floats) == 2}
+    if name in COMPARISONS:
+        together, halves = common_type([short(dtype) for dtype in dtypes])
+        param |= {"operation": COMPARISONS.index(name), "half_precision": halves}
         COMPARISON.launch(gpu, (together,), out.sizes, sample, param)
         return
-    group = next(index for index, names in enumerate(_GROUPS) if name in names)
+    group = next(index for index, names in enumerate(GROUPS) if name in names)
     param |= {"operation": _OPERATIONS.index(name), "operands": len(operands)}
     param["mixed"] = any(dtype.kind != "f" for dtype in dtypes)
     EXPRESSION.launch(gpu, (numpy_dtype(out.dtype), group), out.sizes, sample, param)
 
 
-def _walk(out: Batch, operands: Sequence[Batch | Array]) -> tuple[Array, list[Array]]:
+def common_type(kinds: Sequence[str]) -> tuple[str, bool]:
+    """The type in which numbers of these types are compared, and whether they are rounded to float16 in it.
+
+    Integers stay as they are; beside a float, both are in the larger type of the floats, float16 in float32.
+    """
+    floats = [int(kind[1:]) for kind in kinds if kind[0] == "f"]
+    together = "i8" if not floats else "f8" if max(floats) == 8 else "f4"
+    return together, bool(floats) and max(floats) == 2
+
+
+def walk(out: Batch, operands: Sequence[Batch | Array]) -> tuple[Array, list[Array]]:
     """The extents to walk, ``[N, ndim]``, and the step of each operand along them, 0 where it is stretched."""
     tables = [
         widened(each.shapes, out.ndim) if isinstance(each, Batch) else np.ones_like(out.shapes) for each in operands

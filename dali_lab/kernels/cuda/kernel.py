@@ -109,6 +109,7 @@ class Variant:
             [
                 (HERE / COMMON).read_text(),
                 *dict.fromkeys(text for other in kernel.beside() for text in other.structures()),
+                *((HERE / name).read_text() for name in kernel.headers),
                 f'#line 1 "{kernel.file}"',
                 kernel.text,
             ]
@@ -153,6 +154,8 @@ class Kernel:
         Fields that hold for the whole launch; ``count``, the number of samples, is always the first.
     types
         What each template parameter may be: names of types (``"f4"``), or numbers and booleans.
+    headers
+        Files of this folder whose text stands before it.
     own
         It is no kernel of the project: a text of its own, not in a file of this folder.
     shares
@@ -167,6 +170,7 @@ class Kernel:
         sample: Fields,
         param: Fields = (),
         types: Sequence[Sequence[str | int | bool]] = (),
+        headers: Sequence[str] = (),
         own: bool = False,
         shares: bool = False,
     ) -> None:
@@ -178,6 +182,7 @@ class Kernel:
         self.param = np.dtype([("count", "i4"), *param], align=True)
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
+        self.headers = tuple(headers)
         self.own = own
         self.shares = shares
         if not own:

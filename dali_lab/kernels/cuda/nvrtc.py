@@ -44,6 +44,15 @@ def library() -> ctypes.CDLL:
     raise NvrtcMissing("NVRTC compiles the GPU kernels and is not installed: pip install nvidia-cuda-nvrtc")
 
 
+def available() -> bool:
+    """Whether NVRTC is there."""
+    try:
+        library()
+    except NvrtcMissing:
+        return False
+    return True
+
+
 @functools.lru_cache(maxsize=1)
 def version() -> str:
     """NVRTC's version, such as ``"13.0"``."""

@@ -15,7 +15,7 @@ from dali_lab.batch.promotion import widened
 from dali_lab.operators.fused.parts import told_of
 from dali_lab.operators.math.arithmetic import Arithmetic
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
-from dali_lab.types import FLOAT, FLOAT64, INT16, INT32, UINT8, DALIDataType
+from dali_lab.types import FLOAT, FLOAT64, INT16, INT32, UINT8, DALIDataType, numpy_dtype
 
 Array = npt.NDArray[Any]
 _KINDS = {UINT8: 0, INT16: 1, INT32: 2, FLOAT: 3}
@@ -38,6 +38,12 @@ class _Step:
             return _Value(operands[0].shapes, self.operator.value("dtype"), operands[0].layout)
         dtypes, shapes, layouts = zip(*[(each.dtype, each.shapes, each.layout) for each in operands], strict=True)
         return _Value(*self.operator.form(call, dtypes, shapes, layouts))
+
+    def operands_with_constants(self) -> list[Any]:
+        """The numbers of the operands, and constants as arrays without dimensions."""
+        if isinstance(self.operator, Arithmetic):
+            return self.operator.with_constants(self.operands)
+        return list(self.operands)
 
     def operation(self, values: list[_Value], dtype: DALIDataType) -> int:
         """What the kernel calls it where these operands give a `dtype`, or -1."""
@@ -66,8 +72,9 @@ class _Value:
 class ExpressionChain(Operator):
     """Arithmetic and casts that only feed each other; each step has its own type, and rounds and wraps as by itself.
 
-    Steps in FLOAT, and casts to UINT8, of the result's shape are one walk over the elements; what comes before them
-    in other types or shapes (such as numbers for each sample) goes through the operators one after the other.
+    On a GPU all of it is one kernel, made for these steps. On the CPU steps in FLOAT, and casts to UINT8, of the
+    result's shape are one walk over the elements; what comes before them in other types or shapes (such as numbers for
+    each sample) goes through the operators one after the other.
     """
 
     name = "_expression"
@@ -75,6 +82,8 @@ class ExpressionChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_expression_chain.py"
     family = "arithmetic"
+    devices = ("cpu", "gpu")
+    on_gpu = True
     inputs = (Input("operands", kind="tensor", variadic=True),)
     outputs = (Output("result", kind="tensor"),)
     arguments = (Arg("parts", "object"), Arg("operands", "object"))
@@ -97,6 +106,8 @@ class ExpressionChain(Operator):
         values = [_Value(batch.shapes, batch.dtype, batch.layout, batch) for batch in inputs]
         for step, its in zip(self.steps, calls, strict=True):
             values.append(step.form(its, values))
+        if call.gpu is not None:
+            return self._launched(call, inputs, values)
         walked = self._walked(values)
         for index, (step, its) in enumerate(zip(self.steps, calls, strict=True)):
             if index not in walked:
@@ -108,6 +119,27 @@ class ExpressionChain(Operator):
             with np.errstate(all="ignore"):
                 self._walk(values, walked, final.batch)
         return final.batch
+
+    def _launched(self, call: Call, inputs: tuple[Batch, ...], values: list[_Value]) -> Batch:
+        """All steps in one kernel: stretching an operand first or last makes no difference to what a step does."""
+        from dali_lab.kernels.cuda.expression import CAST, Step
+        from dali_lab.kernels.cuda.kernel import short
+
+        constants: list[Array] = []
+        steps = []
+        for step, value in zip(self.steps, values[len(inputs) :], strict=True):
+            operands = []
+            for operand in step.operands_with_constants():
+                if isinstance(operand, np.ndarray):
+                    constants.append(operand)
+                    operands.append(-len(constants))
+                else:
+                    operands.append(operand)
+            name = step.operator.expression.name if isinstance(step.operator, Arithmetic) else CAST
+            steps.append(Step(name, short(numpy_dtype(value.dtype)), tuple(operands)))
+        out = call.allocate(values[-1].shapes, values[-1].dtype, values[-1].layout)
+        call.kernels("expression").evaluate_steps(out, inputs, constants, steps)
+        return out
 
     def _walked(self, values: list[_Value]) -> list[int]:
         """Which steps one walk over the elements can do: the last one, and those before it that only lead to such."""
@@ -152,11 +184,7 @@ class ExpressionChain(Operator):
         first = len(values) - len(self.steps)
         operands: list[list[Any]] = []
         for index in walked:
-            step = self.steps[index]
-            if isinstance(step.operator, Arithmetic):
-                operands.append(step.operator.with_constants(step.operands))
-            else:
-                operands.append(list(step.operands))
+            operands.append(self.steps[index].operands_with_constants())
         constants = [
             float(each.astype(np.float32)) for those in operands for each in those if isinstance(each, np.ndarray)
         ]

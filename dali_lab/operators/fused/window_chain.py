@@ -24,6 +24,8 @@ class WindowChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_window_chain.py"
     family = "geometry"
+    devices = ("cpu", "gpu")
+    on_gpu = True
     inputs = (Input("data", kind="any"),)
     outputs = (Output("data", kind="any"),)
     arguments = (Arg("parts", "object"),)
@@ -38,7 +40,11 @@ class WindowChain(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         with told_of(self.values["parts"]):
-            if data.layout not in self._layouts or any(self._converts(each, data) for each in self.parts.operators):
+            # A flip of a sequence is one of all its frames, unless each has arguments of its own.
+            per_frame = any(batch.layout.startswith("F") for batch in call.batches.values())
+            layout = data.layout if per_frame else data.layout.removeprefix("F")
+            known = data.layout in LAYOUTS and layout in self._layouts
+            if not known or any(self._converts(each, data) for each in self.parts.operators):
                 return self.parts.in_turn(call, data)
             return self._copied(call, data)
 

@@ -116,3 +116,13 @@ def test_padding_stands_alone() -> None:
     graph = build(define, DATA["HWC"], "HWC", optimize=False).graph
     assert [node.op for node in optimized(graph).nodes.values()] == ["external_source", "crop", "_window_chain"]
     assert_same(define, "HWC")
+
+
+def test_frames_with_arguments_of_their_own() -> None:
+    mirrored = [np.arange(len(sample)) % 2 for sample in DATA["FHWC"]]
+
+    def define(images: Any) -> Any:
+        each = fn.per_frame(fn.external_source(source=lambda: [row.astype(np.int32) for row in mirrored]))
+        return fn.flip(fn.slice(images, start=(1, 2), shape=(20, 21), axis_names="HW"), horizontal=each)
+
+    assert_same(define, "FHWC")
