@@ -9,34 +9,16 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
-from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
+from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import all_operators, on_register
-from dali_lab.schema.waiting import WAITING, reason
+from dali_lab.schema.registry import built_in, find_operator, on_register, registered
 
-# Modules such as ``fn.readers`` are made below; this lets them be imported by name.
+# Modules such as ``fn.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
-
-
-def _module(path: list[str]) -> ModuleType:
-    """The module for a dotted path under ``fn``, made if need be."""
-    module = sys.modules[__name__]
-    for depth, part in enumerate(path, 1):
-        name = ".".join([__name__, *path[:depth]])
-        child = sys.modules.get(name)
-        if child is None:
-            child = ModuleType(name, f"Operators under ``fn.{'.'.join(path[:depth])}``.")
-            child.__path__ = []
-            child.__getattr__ = functools.partial(_attribute, child)  # type: ignore[method-assign]
-            child.__dir__ = functools.partial(_names, child)  # type: ignore[method-assign]
-            sys.modules[name] = child
-        setattr(module, part, child)
-        module = child
-    return module
 
 
 def make_function(operator: type[Operator]) -> Any:
@@ -86,48 +68,29 @@ def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
     return function
 
 
-def _attribute(module: ModuleType, name: str) -> Any:
-    """Make a function when it is first asked for: signatures and documentation of all would slow the import down."""
-    maker = _makers.get((module.__name__, name))
-    if maker is None:
-        waits = reason(f"{module.__name__}.{name}".partition(".fn.")[2])
-        raise AttributeError(waits or f"module '{module.__name__}' has no attribute '{name}'")
-    function = maker()
-    setattr(module, name, function)
-    return function
-
-
-def _names(module: ModuleType) -> list[str]:
-    return sorted({*vars(module), *(name for where, name in _makers if where == module.__name__)})
-
-
 def __getattr__(name: str) -> Any:
-    return _attribute(sys.modules[__name__], name)
+    if name == "__all__":
+        return _namespace.public(sys.modules[__name__])
+    return _namespace.attribute(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:
-    return _names(sys.modules[__name__])
+    return _namespace.names(sys.modules[__name__])
 
 
-_makers: dict[tuple[str, str], Callable[[], Any]] = {}
-
-
-def _offer(name: str, maker: Callable[[], Any]) -> None:
-    *path, last = name.split(".")
-    module = _module(path)
-    vars(module).pop(last, None)
-    _makers[module.__name__, last] = maker
+def _offer(name: str, operator: Callable[[], type[Operator]]) -> None:
+    _namespace.offer(name, lambda: make_function(operator()))
+    for alias in aliases_of(name):
+        _namespace.offer(alias.name, functools.partial(lambda alias: make_old_function(alias, operator()), alias))
 
 
 def _add(operator: type[Operator]) -> None:
-    _offer(operator.name, functools.partial(make_function, operator))
-    for alias in ALIASES.values():
-        if alias.successor == operator.name:
-            _offer(alias.name, functools.partial(make_old_function, alias, operator))
+    _offer(operator.name, lambda: operator)
 
 
-for _waiting in WAITING:
-    _module(_waiting.split(".")[:-1])
-for _operator in all_operators().values():
+_namespace = Namespace(__name__)
+for _name in built_in():
+    _offer(_name, functools.partial(find_operator, _name))
+for _operator in registered():
     _add(_operator)
 on_register(_add)

@@ -9,17 +9,16 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import ModuleType
 from typing import Any, ClassVar
 
 from dali_lab.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.graph.tracing import user_line
-from dali_lab.schema.aliases import ALIASES, Alias, warn_renamed
+from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
+from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.registry import all_operators, find_operator, on_register
-from dali_lab.schema.waiting import WAITING, reason
+from dali_lab.schema.registry import all_operators, built_in, find_operator, on_register, registered
 
-# Modules such as ``ops.readers`` are made below; this lets them be imported by name.
+# Modules such as ``ops.readers`` are made by the namespace; this lets them be imported by name.
 __path__: list[str] = []
 
 
@@ -44,7 +43,7 @@ class OperatorObject:
 
     def __init__(self, *values: Any, **arguments: Any) -> None:
         if self.outdated:
-            warn_renamed(self.outdated, _class_path(find_operator(self.operator_name)), 2)
+            warn_renamed(self.outdated, f"ops.{_path(find_operator(self.operator_name).schema_name)}", 2)
         if len(values) > len(self.positional):
             names = ", ".join(self.positional) or "none"
             raise ArgumentTypeError(f"takes keyword arguments (positional ones: {names})", operator=self.operator_name)
@@ -148,34 +147,8 @@ def _placed(device: str) -> set[str]:
     return {operator.schema_name for operator in all_operators().values() if device in operator.devices}
 
 
-def _class_path(operator: type[Operator]) -> str:
-    return "ops." + operator.schema_name.replace("__", ".")
-
-
-def _module(path: Sequence[str]) -> ModuleType:
-    """The module for a dotted path under ``ops``, made if need be."""
-    module = sys.modules[__name__]
-    for depth, part in enumerate(path, 1):
-        name = ".".join([__name__, *path[:depth]])
-        child = sys.modules.get(name)
-        if child is None:
-            child = ModuleType(name, f"Operators under ``ops.{'.'.join(path[:depth])}``.")
-            child.__path__ = []
-            child.__getattr__ = functools.partial(_missing, name)  # type: ignore[method-assign]
-            sys.modules[name] = child
-        setattr(module, part, child)
-        module = child
-    return module
-
-
-def _missing(module: str, name: str) -> Any:
-    raise AttributeError(
-        reason(f"{module}.{name}".partition(".ops.")[2]) or f"module '{module}' has no attribute '{name}'"
-    )
-
-
-def __getattr__(name: str) -> Any:
-    return _missing(__name__, name)
+def _path(schema_name: str) -> str:
+    return schema_name.replace("__", ".")
 
 
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:
@@ -187,7 +160,7 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
     content = {
         "operator_name": operator.name,
         "defaults": dict(alias.defaults) if alias is not None else {},
-        "outdated": "ops." + schema_name.replace("__", ".") if alias is not None and alias.warns else "",
+        "outdated": f"ops.{_path(schema_name)}" if alias is not None and alias.warns else "",
         "__doc__": docstring(operator),
         "__module__": ".".join([__name__, *path]),
         "__qualname__": last,
@@ -197,19 +170,30 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
     return type(last, (_BASES.get(operator.name, OperatorObject),), content)
 
 
+def __getattr__(name: str) -> Any:
+    return _namespace.attribute(sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    return _namespace.names(sys.modules[__name__])
+
+
+def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) -> None:
+    if not schema_name.startswith("_"):
+        _namespace.offer(_path(schema_name), lambda: make_class(operator()))
+    for alias in aliases_of(name):
+        made = functools.partial(lambda alias: make_class(operator(), alias), alias)
+        _namespace.offer(_path(alias.schema_name), made)
+
+
 def _add(operator: type[Operator]) -> None:
-    *path, last = operator.schema_name.split("__")
-    if not operator.schema_name.startswith("_"):
-        setattr(_module(path), last, make_class(operator))
-    for alias in ALIASES.values():
-        if alias.successor == operator.name:
-            *path, last = alias.schema_name.split("__")
-            setattr(_module(path), last, make_class(operator, alias))
+    _offer(operator.name, operator.schema_name, lambda: operator)
 
 
-for _waiting in WAITING:
-    _module(_waiting.split(".")[:-1])
-for _operator in all_operators().values():
+_namespace = Namespace(__name__)
+for _name, _schema_name in built_in().items():
+    _offer(_name, _schema_name, functools.partial(find_operator, _name))
+for _operator in registered():
     _add(_operator)
 on_register(_add)
 

@@ -82,7 +82,16 @@ ALIASES: dict[str, Alias] = {
 }
 BY_SCHEMA_NAME: dict[str, Alias] = {alias.schema_name: alias for alias in ALIASES.values()}
 
+_BY_SUCCESSOR: dict[str, list[Alias]] = {}
+for _entry in ALIASES.values():
+    _BY_SUCCESSOR.setdefault(_entry.successor, []).append(_entry)
+
 _warned: set[str] = set()
+
+
+def aliases_of(name: str) -> list[Alias]:
+    """The other names of an operator."""
+    return _BY_SUCCESSOR.get(name, [])
 
 
 def warn_renamed(old: str, new: str, stacklevel: int = 3) -> None:

@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 import threading
 import warnings
-from importlib.metadata import entry_points
 from typing import TypeVar
 
 from dali_lab.errors import GraphError, nearest
+from dali_lab.operators.index import BUILT_IN
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.waiting import reason
 
@@ -17,8 +17,10 @@ T = TypeVar("T", bound=type[Operator])
 
 _OPERATORS: dict[str, type[Operator]] = {}
 _BY_SCHEMA: dict[str, type[Operator]] = {}
+_SCHEMA_NAMES = {schema_name: name for name, (_, schema_name) in BUILT_IN.items()}
 _LISTENERS: list[object] = []
 _lock = threading.RLock()
+_loading_lock = threading.RLock()
 _loaded = False
 _loading = False
 
@@ -35,9 +37,11 @@ def register(operator: T) -> T:
     ValueError
         If its name is taken by another class.
     """
+    if not operator.schema_name:
+        operator.schema_name = default_schema_name(operator.name)
+    if operator.__module__ != _module(operator.name):
+        _import(operator.name)
     with _lock:
-        if not operator.schema_name:
-            operator.schema_name = default_schema_name(operator.name)
         other = _OPERATORS.get(operator.name)
         if other is not None and (other.__module__, other.__qualname__) != (operator.__module__, operator.__qualname__):
             raise ValueError(f"the name fn.{operator.name} is taken by {other.__module__}.{other.__qualname__}")
@@ -66,6 +70,17 @@ def default_schema_name(name: str) -> str:
     return "__".join([*modules, "".join(word.capitalize() for word in last.split("_"))])
 
 
+def built_in() -> dict[str, str]:
+    """The serialized name of each built-in operator by its name under ``fn``; nothing is imported for it."""
+    return {name: schema_name for name, (_, schema_name) in BUILT_IN.items()}
+
+
+def registered() -> list[type[Operator]]:
+    """The operators that were imported so far."""
+    with _lock:
+        return list(_OPERATORS.values())
+
+
 def load() -> None:
     """Import all built-in operators, and those that installed packages offer.
 
@@ -74,11 +89,13 @@ def load() -> None:
     global _loaded, _loading
     if _loaded:
         return
-    with _lock:
+    with _loading_lock:
         if _loaded or _loading:
             return
         _loading = True
         try:
+            from importlib.metadata import entry_points
+
             from dali_lab import operators
 
             for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
@@ -101,8 +118,7 @@ def all_operators() -> dict[str, type[Operator]]:
 
 def has_operator(name: str) -> bool:
     """Whether there is an operator of this name."""
-    load()
-    return name in _OPERATORS
+    return _look(name) is not None
 
 
 def find_operator(name: str) -> type[Operator]:
@@ -113,9 +129,33 @@ def find_operator(name: str) -> type[Operator]:
     GraphError
         If there is none; the message names the nearest one.
     """
-    load()
-    found = _OPERATORS.get(name) or _BY_SCHEMA.get(name)
+    found = _OPERATORS.get(name) or _BY_SCHEMA.get(name) or _look(_SCHEMA_NAMES.get(name, name)) or _BY_SCHEMA.get(name)
     if found is None:
         waits = reason(name)
         raise GraphError(f"there is no operator '{name}'{f': {waits}' if waits else nearest(name, _OPERATORS)}")
     return found
+
+
+def _look(name: str) -> type[Operator] | None:
+    """The operator of this name under ``fn``. Its module alone is imported, unless the index does not know it."""
+    if name not in _OPERATORS:
+        _import(name)
+    if name not in _OPERATORS:
+        load()
+    return _OPERATORS.get(name)
+
+
+def _module(name: str) -> str | None:
+    return f"dali_lab.operators.{BUILT_IN[name][0]}" if name in BUILT_IN else None
+
+
+def _import(name: str) -> None:
+    """Import the module that the index knows for an operator."""
+    module = _module(name)
+    if module is None:
+        return
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise

@@ -1,4 +1,7 @@
-"""Type stubs of ``dali_lab.fn`` from the declarations: ``python -m dali_lab.schema.stubs`` writes ``fn.pyi``."""
+"""What is written from the declarations by ``python -m dali_lab.schema.stubs``.
+
+These are the type stubs of ``dali_lab.fn`` and the index of operators, by which one is imported without the others.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from dali_lab import operators
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
@@ -35,6 +39,13 @@ from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarCo
 
 def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
 def __getattr__(name: str) -> Any: ...
+
+'''
+_INDEX_HEADER = '''"""Module (in this package) and serialized name of each operator by its name under ``fn``.
+
+Written by ``python -m dali_lab.schema.stubs``, not by hand. An operator that is missing here is found all the same, by
+importing all of them.
+"""
 
 '''
 
@@ -116,10 +127,27 @@ def stub() -> str:
     return text
 
 
+def index() -> str:
+    """The index of built-in operators."""
+    prefix = operators.__name__ + "."
+    rows = [
+        f'    "{name}": ("{operator.__module__.removeprefix(prefix)}", "{operator.schema_name}"),\n'
+        for name, operator in all_operators().items()
+        if operator.__module__.startswith(prefix)
+    ]
+    return f"{_INDEX_HEADER}BUILT_IN: dict[str, tuple[str, str]] = {{\n{''.join(rows)}}}\n"
+
+
 def path() -> Path:
     """Where the stub file lies."""
     return Path(__file__).parent.parent / "fn.pyi"
 
 
+def index_path() -> Path:
+    """Where the index lies."""
+    return Path(operators.__path__[0]) / "index.py"
+
+
 if __name__ == "__main__":
     path().write_text(stub())
+    index_path().write_text(index())
