@@ -72,9 +72,9 @@ def test_relative_regions(share: tuple[bool, bool], centered: bool) -> None:
     assert difference(ours(images, anchor, shape, (0, 1), [0.0], **how), want) == 0
 
 
-def test_fill_values_that_do_not_fit_are_clamped() -> None:
+def test_fill_values_that_do_not_fit_wrap_around() -> None:
     image = np.ones((1, 4, 1), np.uint8)
-    for value, stored in [(300.0, 255), (-8.0, 0)]:
+    for value, stored in [(300.0, 44), (-8.0, 248)]:
         (out,) = ours([image], [1.0], [2.0], (1,), [value])
         assert out[0, :, 0].tolist() == [1, stored, stored, 1]
 
