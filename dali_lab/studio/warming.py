@@ -117,9 +117,11 @@ def _compile_fused() -> None:
     pipeline = Pipeline(1, 1, None, seed=1, prefetch_queue_depth=1)
     with pipeline:
         images = _source([np.zeros((8, 8, 3), np.uint8)], "HWC")
+        wide = _source([np.zeros((8, 64, 3), np.uint8)], "HWC")
         pipeline.set_outputs(
             fn.brightness_contrast(fn.hsv(images, hue=20.0), brightness=1.1),
             fn.crop_mirror_normalize(fn.resize(images, size=8), mean=1.0, std=2.0),
+            fn.crop_mirror_normalize(fn.resize(wide, size=64), mean=1.0, std=2.0),
             images * 0.5 + 1.0,
         )
     pipeline.run()

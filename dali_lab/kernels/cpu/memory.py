@@ -25,6 +25,7 @@ _SHARED_PARTS = (
     "foreign.py",
     "philox.py",
     "pixel_vectors.py",
+    "plane_vectors.py",
     "remap_rows.py",
     "remap_vectors.py",
     "resample_filters.py",

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu import background, resample_plain
+from dali_lab.kernels.cpu import background, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
@@ -301,6 +301,25 @@ def _lanes(values: Array) -> Array:
     return np.ascontiguousarray(table[:, np.minimum([0, 1, 2, 2, 0, 1, 2, 2], table.shape[1] - 1)])
 
 
+def _resize_pixels(*arguments: Any) -> None:
+    """Resize uint8 pictures of three channels into float32 planes, channel by channel where that can be done."""
+    done = rows(resample_planes.candidates(arguments[2][:, 2], arguments[4][:, 3]))
+    if done.any():
+        by_planes: Any = resample_planes.resize_crop_mirror_normalize
+        if not background.ready(by_planes, *arguments, done):
+            resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
+            return
+        by_planes(*arguments, done)
+        if done.all():
+            return
+        tables = (isinstance(value, np.ndarray) and len(value) == len(done) for value in arguments)
+        arguments = tuple(value[done == 0] if table else value for value, table in zip(arguments, tables, strict=True))
+    if background.ready(_resize_crop_mirror_normalize_pixels, *arguments):
+        _resize_crop_mirror_normalize_pixels(*arguments)
+    else:
+        resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
+
+
 def resize_crop_mirror_normalize(
     src: Array,
     dst: Array,
@@ -348,14 +367,10 @@ def resize_crop_mirror_normalize(
     if floats and rounded and planar_dst and out_channels == 3 and takes(
         src_shapes[:, 3], src_shapes[:, 2], windows[:, 3]
     ):  # fmt: skip
-        arguments = (
+        _resize_pixels(
             rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
             rows(mag_filter), antialias, rows(mirror), _lanes(mean), _lanes(inverse),
         )  # fmt: skip
-        if background.ready(_resize_crop_mirror_normalize_pixels, *arguments):
-            _resize_crop_mirror_normalize_pixels(*arguments)
-        else:
-            resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
         return
     _resize_crop_mirror_normalize(
         rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
