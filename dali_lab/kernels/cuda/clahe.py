@@ -46,23 +46,7 @@ LIGHTNESS_THROUGH = Kernel(
 def clahe(
     gpu: Launcher, src: Array, dst: Array, sizes: Array, channels: int, tiles: tuple[int, int], clip: float, luma: bool
 ) -> None:
-    """Equalise pictures of uint8.
-
-    Parameters
-    ----------
-    src, dst
-        ``int64[N]`` addresses.
-    sizes
-        ``int64[N, 2]``: height and width.
-    channels
-        1 or 3.
-    tiles
-        How many across and down.
-    clip
-        How many times as frequent as the mean a level may be; 0 sets no limit.
-    luma
-        Equalise the lightness of RGB pictures, not their channels.
-    """
+    """Equalise pictures of uint8; see :func:`dali_lab.kernels.cpu.clahe.clahe`."""
     across, down = tiles
     height, width = np.asarray(sizes, np.int64).T
     planes = 1 if luma else channels

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.kernels.cuda.resample import resize_crop_mirror_normalize
+from dali_lab.kernels.cuda.resample import factor_rows, resize_crop_mirror_normalize
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -42,16 +42,6 @@ CROP_MIRROR_NORMALIZE = Kernel(
     ),
     types=(("u1", "i1", "u2", "i2", "u4", "i4", "f2", "f4", "f8"), ("u1", "i1", "f2", "f4")),
 )
-
-
-def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple[Array, Array, int]:
-    """Addresses of each sample's row of means and of factors, and how many there are in a row."""
-    first, second = np.broadcast_arrays(
-        np.atleast_2d(np.asarray(mean, np.float32)), np.atleast_2d(np.asarray(inverse, np.float32))
-    )
-    if len(first) > 1 and (first == first[0]).all() and (second == second[0]).all():
-        first, second = first[:1], second[:1]
-    return gpu.rows(first, count), gpu.rows(second, count), first.shape[1]
 
 
 @launches
@@ -108,4 +98,4 @@ def crop_mirror_normalize(
     )
 
 
-__all__ = ["crop_mirror_normalize", "factor_rows", "resize_crop_mirror_normalize"]
+__all__ = ["crop_mirror_normalize", "resize_crop_mirror_normalize"]

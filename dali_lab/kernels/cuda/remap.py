@@ -46,32 +46,16 @@ PROJECT = Kernel(
 
 @launches
 def remap(
-    gpu: Launcher, src: Array, dst: Array, columns: Array, rows: Array, shapes: Array, sizes: Array, taps: int,
+    gpu: Launcher, src: Array, dst: Array, columns: Array, lines: Array, shapes: Array, sizes: Array, taps: int,
     shift: float, dtype: Any,
 ) -> None:  # fmt: skip
-    """Take pixels from where two maps say.
-
-    Parameters
-    ----------
-    src, dst, columns, rows
-        ``int64[N]`` addresses; the maps are float32.
-    shapes
-        ``int64[N, 3]``: height, width, channels of the sources.
-    sizes
-        ``int64[N]``: pixels of the results.
-    taps
-        Neighbours along each axis: 1, 2 for linear, 4 for cubic, 8 for Lanczos interpolation.
-    shift
-        Subtracted from the coordinates.
-    dtype
-        uint8, uint16, int16 or float32.
-    """
+    """Take pixels from where two maps say; see :func:`dali_lab.kernels.cpu.remap.remap`."""
     height, width, channels = np.asarray(shapes, np.int64).T
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
         "columns": columns,
-        "rows": rows,
+        "rows": lines,
         "total": sizes,
         "height": height,
         "width": width,
@@ -85,26 +69,7 @@ def warp_perspective(
     gpu: Launcher, src: Array, dst: Array, shapes: Array, sizes: Array, matrices: Array, taps: int, border: str,
     fill: Array, dtype: Any,
 ) -> None:  # fmt: skip
-    """Warp pictures by projections.
-
-    Parameters
-    ----------
-    src, dst
-        ``int64[N]`` addresses.
-    shapes
-        ``int64[N, 4]``: planes, height, width, channels of the sources.
-    sizes
-        ``int64[N, 2]``: height and width of the results.
-    matrices
-        ``float64[N, 3, 3]``: from positions in the result to positions in the source.
-    taps
-        Neighbours along each axis: 1, 2 for linear, 4 for cubic interpolation.
-    border, fill
-        What is outside, one of :data:`~dali_lab.kernels.cuda.borders.BORDERS`, and the values for ``"constant"``: one
-        for each channel, or one for all.
-    dtype
-        uint8, uint16, int16 or float32.
-    """
+    """Warp pictures by projections; see :func:`dali_lab.kernels.cpu.remap.warp_perspective`."""
     table = np.asarray(shapes, np.int64)
     sample = moved(src, dst, table[:, 1:], sizes, table[:, 0])
     sample["matrix"] = np.asarray(matrices, np.float64).reshape(len(src), 9)

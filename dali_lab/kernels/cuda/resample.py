@@ -101,6 +101,16 @@ def _tables(gpu: Launcher) -> int:
     return gpu.constant(resample_filters.TABLES)
 
 
+def factor_rows(gpu: Launcher, count: int, mean: Array, inverse: Array) -> tuple[Array, Array, int]:
+    """Addresses of each sample's row of means and of factors, and how many there are in a row."""
+    first, second = np.broadcast_arrays(
+        np.atleast_2d(np.asarray(mean, np.float32)), np.atleast_2d(np.asarray(inverse, np.float32))
+    )
+    if len(first) > 1 and (first == first[0]).all() and (second == second[0]).all():
+        first, second = first[:1], second[:1]
+    return gpu.rows(first, count), gpu.rows(second, count), first.shape[1]
+
+
 @launches
 def resize(
     gpu: Launcher,
@@ -165,8 +175,6 @@ def resize_crop_mirror_normalize(
     rounded: bool = True,
 ) -> None:
     """Resize, crop, mirror and normalise in one launch; see the CPU's function in `normalize`."""
-    from dali_lab.kernels.cuda.normalize import factor_rows
-
     top, left, out_height, out_width = np.asarray(windows, np.int64).T
     means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
     total = src_shapes[:, 0] * out_height * out_width * ((out_channels + 3) // 4)
