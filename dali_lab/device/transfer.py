@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,12 +11,15 @@ import numpy as np
 from dali_lab.batch.batch import Batch
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
+from dali_lab.device.staging import Staging
 
 if TYPE_CHECKING:
-    from dali_lab.device.interface import Device, Stream
+    from dali_lab.device.interface import Device, Event, Stream
 
 TRANSFER = "transfer"
 UPLOAD = "upload"
+_PART = 8 << 20
+"""Bytes that come from a device at a time."""
 
 
 def to_device(batch: Batch, gpu: Launcher) -> Batch:
@@ -32,20 +37,41 @@ def to_device(batch: Batch, gpu: Launcher) -> Batch:
 
 
 def to_host(batch: Batch, stream: Stream) -> Batch:
-    """The batch in memory of the CPU; waits for it."""
+    """The batch in memory of the CPU; waits for it.
+
+    It comes through pinned memory, a part being copied on while the next one is on its way: to other memory a GPU
+    copies slowly, and not beside its kernels.
+    """
     if batch.device is None:
         return batch
     out = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)
     target = out.owners[0]
+    coming: deque[tuple[int, Staging, Event]] = deque()
+
+    def arrive() -> None:
+        start, staging, event = coming.popleft()
+        event.synchronize()
+        target[start : start + staging.data.nbytes] = staging.data
+        staging.give_back(event)
+
     with stream.lock:
         for owner in batch.owners:
             if isinstance(owner, Block):
                 owner.ready_on(stream)
                 owner.used_on(stream)
-        for start, address, nbytes in _pieces(batch.addresses, batch.sizes * batch.itemsize):
-            stream.download(target[start : start + nbytes], address)
-        event = stream.mark()
-    event.synchronize()
+    for part in _parts(_pieces(batch.addresses, batch.sizes * batch.itemsize)):
+        start, (last, _, length) = part[0][0], part[-1]
+        staging = Staging.borrow(stream.device, last + length - start)
+        with stream.lock:
+            for at, address, nbytes in part:
+                stream.download(staging.data[at - start : at - start + nbytes], address)
+            coming.append((start, staging, stream.record()))
+        if len(coming) > 1:
+            arrive()
+    while coming:
+        arrive()
+    with stream.lock:
+        stream.mark()
     return out
 
 
@@ -73,3 +99,21 @@ def _pieces(addresses: Any, sizes: Any) -> list[tuple[int, int, int]]:
                 pieces.append((at, address, size))
         at += size
     return pieces
+
+
+def _parts(pieces: list[tuple[int, int, int]]) -> Iterator[list[tuple[int, int, int]]]:
+    """Pieces that follow each other in the packed whole, together up to the size of a part; longer ones are cut."""
+    part: list[tuple[int, int, int]] = []
+    for start, address, length in pieces:
+        done = 0
+        while done < length:
+            room = _PART - (start + done - part[0][0]) if part else _PART
+            if room <= 0:
+                yield part
+                part = []
+                continue
+            taken = min(room, length - done)
+            part.append((start + done, address + done, taken))
+            done += taken
+    if part:
+        yield part

@@ -20,6 +20,7 @@ from dali_lab.kernels.cuda.kernel import Variant
 CAPACITY = 1 << 30
 OUT_OF_MEMORY = 2
 MAJOR, MINOR = 75, 76
+TO_DEVICE, TO_HOST, WITHIN = 1, 2, 3
 
 
 class CUDARuntimeError(RuntimeError):
@@ -37,6 +38,7 @@ class Runtime:
 
     def __init__(self) -> None:
         self.memory: dict[int, np.ndarray] = {}
+        self.pinned: list[np.ndarray] = []
 
     def _free(self) -> int:
         return CAPACITY - sum(block.nbytes for block in self.memory.values())
@@ -71,12 +73,21 @@ class Runtime:
     def free(self, address: int) -> None:
         del self.memory[address]
 
+    def hostAlloc(self, size: int) -> np.ndarray:
+        assert type(size) is int and size > 0
+        self.pinned.append(np.zeros(size, np.uint8))
+        return self.pinned[-1]
+
     def pointerGetAttributes(self, address: int) -> SimpleNamespace:
         assert type(address) is int
         return SimpleNamespace(device=0, devicePointer=address, hostPointer=0, type=2)
 
     def memcpyAsync(self, target: int, source: int, size: int, kind: int, stream: int) -> None:
         assert all(type(value) is int for value in (target, source, size, kind, stream))
+        if kind != WITHIN:
+            host_side = source if kind == TO_DEVICE else target
+            held = ((block.ctypes.data, block.nbytes) for block in self.pinned)
+            assert any(start <= host_side <= host_side + size <= start + length for start, length in held), "not pinned"
         ctypes.memmove(target, source, size)
 
 
@@ -193,14 +204,15 @@ class Module:
 def module() -> ModuleType:
     """A module to stand for ``cupy``."""
     Module.variants = {}
+    runtime = Runtime()
     cuda = SimpleNamespace(
-        runtime=Runtime(),
+        runtime=runtime,
         Event=Event,
         Stream=Stream,
         UnownedMemory=Memory,
         MemoryPointer=Pointer,
         get_elapsed_time=get_elapsed_time,
-        alloc_pinned_memory=lambda size: memoryview(bytearray(size)),
+        alloc_pinned_memory=lambda size: memoryview(runtime.hostAlloc(size)),
         function=SimpleNamespace(Module=Module),
     )
     made = ModuleType("cupy")

@@ -10,6 +10,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn, types
 from dali_lab.batch.batch import Batch
+from dali_lab.device import transfer
 from dali_lab.device.emulated import EmulatedDevice, EmulatedStream, RaceError
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
@@ -402,3 +403,16 @@ def test_sequences_keep_their_frames_together_where_each_sample_is_on_its_own(mo
     for index, video in enumerate(videos):
         assert (output.at(index) == video[:, :, ::-1]).all()
     pipeline.close()
+
+
+@pytest.mark.parametrize("part", [1, 7, 64, 1000])
+def test_a_batch_comes_back_in_parts(monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    monkeypatch.setattr(transfer, "_PART", part)
+    device = EmulatedDevice()
+    rng = np.random.default_rng(3)
+    arrays = [rng.integers(0, 255, size).astype(np.uint8) for size in (40, 0, 3, 250)]
+    there = upload(Batch.of(arrays), device)
+    order = [3, 0, 1, 2]
+    back = download(there.take(order))
+    assert all((back.array(place) == arrays[index]).all() for place, index in enumerate(order))
+    assert device.slots, "pinned memory is kept for the next copy"
