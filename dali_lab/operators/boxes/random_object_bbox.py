@@ -71,7 +71,7 @@ class RandomObjectBBox(Operator):
             "class_weights",
             "float",
             None,
-            "Weights of the labels in `classes`, or of 1, 2, … without these.",
+            "Weights of the labels in `classes`, or without these of 0, 1, 2, … but the background.",
             vector=True,
             tensor=True,
         ),
@@ -149,7 +149,9 @@ class RandomObjectBBox(Operator):
             row = named[index] if named is not None else None
             weight = weighted[index] if weighted is not None else None
             if row is None:
-                row = np.arange(1, 1 + (0 if weight is None else len(weight)), dtype=np.int64)
+                count = 0 if weight is None else len(weight)
+                row = np.arange(count + 1, dtype=np.int64)
+                row = row[row != backgrounds[index]][:count]
             if weight is None:
                 weight = np.ones(len(row), np.float32)
             if len(weight) != len(row):
@@ -179,6 +181,8 @@ class RandomObjectBBox(Operator):
             {"output_class": True, "class_weights": (1.0, 0.0, 3.0, 2.0)},
             {"output_class": True, "class_weights": (0.0, 0.0)},
             {"output_class": True, "background": 2},
+            {"output_class": True, "background": 2, "class_weights": (1.0, 2.0, 0.5)},
+            {"output_class": True, "background": -1, "class_weights": (1.0, 2.0, 0.5)},
             {"ignore_class": True},
             {"ignore_class": True, "k_largest": 2, "threshold": (2, 2)},
             {"k_largest": 1},
