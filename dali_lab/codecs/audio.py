@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import Buffer, CodecError
+from dali_lab.codecs.encoded import Buffer, CodecError
 
 Array = npt.NDArray[Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import ImageInfo
+from dali_lab.codecs.headers import ImageInfo
 
 Array = npt.NDArray[Any]
 OUTPUT_TYPES = ("RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA")

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import opencv
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 
 Array = npt.NDArray[Any]
 

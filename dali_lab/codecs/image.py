@@ -14,8 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain_jpeg, pnm, turbojpeg
+from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
-from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, bmp_length, peek, peek_shapes, title
+from dali_lab.codecs.headers import ImageInfo, peek, peek_shapes, title
+from dali_lab.codecs.headers.bmp import bmp_length
 
 Array = npt.NDArray[Any]
 Region = tuple[int, int, int, int]
@@ -71,7 +73,7 @@ def decode(
         decoded into it, where no conversion follows; other results are in new memory all the same. Pooled memory
         pays: fresh pages for a picture can cost half of what decoding it does.
     headers
-        What :func:`~dali_lab.codecs.header.peek` says of each, or why it says nothing, if it was asked before.
+        What :func:`~dali_lab.codecs.headers.peek` says of each, or why it says nothing, if it was asked before.
 
     Returns
     -------

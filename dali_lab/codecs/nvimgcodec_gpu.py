@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import nvimgcodec
-from dali_lab.codecs.header import Buffer
+from dali_lab.codecs.encoded import Buffer
 from dali_lab.codecs.nvimgcodec import Region
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import Buffer, CodecError, ImageInfo
+from dali_lab.codecs.encoded import Buffer, CodecError
+from dali_lab.codecs.headers import ImageInfo
 
 _module: Any = None
 

@@ -8,9 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import libjpeg
-from dali_lab.codecs.header import ImageInfo
-from dali_lab.codecs.headers import Headers, displayed
-from dali_lab.codecs.jpeg_headers import read_orientations
+from dali_lab.codecs.headers import Headers, ImageInfo, displayed
+from dali_lab.codecs.headers.jpeg_chunk import read_orientations
 
 Table = npt.NDArray[np.int64]
 

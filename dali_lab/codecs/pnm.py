@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, pnm_header
+from dali_lab.codecs.encoded import Buffer, CodecError
+from dali_lab.codecs.headers import ImageInfo
+from dali_lab.codecs.headers.pnm import pnm_header
 
 
 def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import Buffer
+from dali_lab.codecs.encoded import Buffer
 
 _decode: Any = None
 _missing = False

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import bundled
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 
 ALGORITHMS = ("LZ4", "DEFLATE")
 Table = npt.NDArray[np.int64]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.cache_folder import cache_folder
+from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.formats import json_file, loads, program_in
 from dali_lab.formats.files import write_text
@@ -19,9 +20,6 @@ from dali_lab.studio.documents import DocumentError, checked, parsed, sentence, 
 Json = dict[str, Any]
 
 SUFFIX = ".dali.json"
-IMAGE_SUFFIXES = frozenset(
-    (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".jp2", ".j2k", ".pnm", ".ppm", ".pgm", ".pbm", ".gif")
-)
 MOST_ENTRIES = 2000
 _MOST_COUNTED = 5000
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import CodecError, peek
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.headers import peek
 
 Array = npt.NDArray[Any]
 

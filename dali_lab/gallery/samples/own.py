@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.errors import DaliLabError
 from dali_lab.gallery.samples.making import made
 
@@ -33,8 +34,6 @@ def pictures_in(folder: Path) -> list[str]:
     DaliLabError
         If there are none.
     """
-    from dali_lab.studio.files import IMAGE_SUFFIXES
-
     found = sorted(
         path.relative_to(folder).as_posix()
         for pattern in ("*", "*/*")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.codecs import unpacking
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.device.transfer import to_host
 from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, register
 from dali_lab.types import UINT8, DALIDataType, numpy_dtype

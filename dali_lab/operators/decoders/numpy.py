@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register

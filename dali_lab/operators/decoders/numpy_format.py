@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.types import DALIDataType, to_dali_type
 
 MAGIC = b"\x93NUMPY"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.operators.decoders.numpy_format import (
     HEAD,
     START,

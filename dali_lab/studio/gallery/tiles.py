@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.cache_folder import cache_folder
-from dali_lab.codecs.header import CodecError, peek
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.headers import peek
 from dali_lab.errors import DaliLabError
 from dali_lab.formats.files import write_bytes
 from dali_lab.gallery.entries import GRAPH_FILE, BrokenEntry, Entry, Gallery

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from dali_lab.codecs import audio
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.kernels.cpu.audio_resample import lobes, resample, resampled_length
 from tests.unit.codecs import oracle
 

@@ -8,7 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from dali_lab.codecs.header import CodecError, peek, peek_shapes
+from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.headers import peek, peek_shapes
 from tests.unit.codecs import oracle, pictures
 
 

@@ -13,7 +13,7 @@ import pytest
 import dali_lab
 from dali_lab import fn, types
 from dali_lab.codecs import unpacking
-from dali_lab.codecs.header import CodecError
+from dali_lab.codecs.encoded import CodecError
 from dali_lab.schema.cases import Case, PerSample
 from tests.conformance.harness import run
 

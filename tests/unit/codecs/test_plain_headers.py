@@ -10,7 +10,7 @@ import pytest
 
 from dali_lab.codecs import image
 from dali_lab.codecs.headers import read_headers
-from dali_lab.codecs.jpeg_headers import read_plain
+from dali_lab.codecs.headers.jpeg_chunk import read_plain
 from dali_lab.schema.samples import picture
 
 Array = np.ndarray[Any, Any]

@@ -9,7 +9,7 @@ import pytest
 
 from dali_lab.codecs import convert, image, libjpeg
 from dali_lab.codecs.headers import read_headers
-from dali_lab.codecs.jpeg_headers import read_orientations
+from dali_lab.codecs.headers.jpeg_chunk import read_orientations
 from dali_lab.codecs.plain_jpeg import as_stored, decode_plain
 from tests.unit.codecs import pictures
 

@@ -12,7 +12,8 @@ import cv2
 import numpy as np
 import pytest
 
-from dali_lab.codecs import jpeg_headers, random_window
+from dali_lab.codecs import random_window
+from dali_lab.codecs.headers import jpeg_chunk
 from dali_lab.kernels.cpu import background, files, normalize, philox, resample_plain
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
@@ -193,7 +194,7 @@ def test_headers_in_python(pictures: Path) -> None:
     contents += [file[:cut] for file in contents[:3] for cut in (0, 1, 5, 30, 170)]
     addresses, lengths = rows([file.ctypes.data for file in contents]), rows([len(file) for file in contents])
     both = []
-    for function in (jpeg_headers._read, as_python(jpeg_headers._read)):
+    for function in (jpeg_chunk._read, as_python(jpeg_chunk._read)):
         both.append(np.zeros((len(contents), 4), np.int64))
         with np.errstate(all="ignore"):
             function(addresses, lengths, both[-1], np.empty(0, np.uint8))

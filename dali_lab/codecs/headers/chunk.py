@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs.header import Buffer, CodecError, ImageInfo, peek
+from dali_lab.codecs.encoded import Buffer, CodecError
+from dali_lab.codecs.headers.info import ImageInfo
+from dali_lab.codecs.headers.peeking import peek
 
 Table = npt.NDArray[np.int64]
 
@@ -24,12 +26,12 @@ class Headers:
     orientations
         ``int64[N]``: as EXIF counts, 1 to 8.
     others
-        What :func:`~dali_lab.codecs.header.peek` says of pictures that are not the most usual ones, or why it says
+        What :func:`~dali_lab.codecs.headers.peek` says of pictures that are not the most usual ones, or why it says
         nothing.
     """
 
     def __init__(self, table: Table, others: dict[int, ImageInfo | CodecError]) -> None:
-        """`table` is that of :func:`~dali_lab.codecs.jpeg_headers.read_plain`; `others` are the pictures it lacks."""
+        """`table` is what :mod:`~dali_lab.codecs.headers.jpeg_chunk` reads; `others` are the pictures it lacks."""
         plain = table[:, 3:]
         self.sizes = table[:, :2] * plain
         self.channels = table[:, 2] * plain[:, 0]
@@ -80,7 +82,7 @@ def read_headers(addresses: Table, lengths: Table, buffer: Callable[[int], Buffe
     """
     if not len(addresses):
         return Headers(np.zeros((0, 4), np.int64), {})
-    from dali_lab.codecs.jpeg_headers import read_plain
+    from dali_lab.codecs.headers.jpeg_chunk import read_plain
 
     table = read_plain(addresses, lengths)
     others: dict[int, ImageInfo | CodecError] = {}

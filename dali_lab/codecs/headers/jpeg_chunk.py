@@ -12,6 +12,25 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 
 Table = npt.NDArray[np.int64]
 
+_SCAN, _EXIF = 0xDA, 0xE1
+
+
+@part
+def _segment(data: Any, at: Any) -> Any:
+    """Marker and length of the segment that begins here.
+
+    Both are 0 where there is none: whatever is not usual (other bytes between segments, a cut) ends the search.
+    :func:`dali_lab.codecs.headers.jpeg.read` goes on, as decoders do.
+    """
+    none, size = np.int64(0), data.shape[0]
+    if at + 4 > size or data[at] != 0xFF:
+        return none, none
+    marker = np.int64(data[at + 1])
+    length = (np.int64(data[at + 2]) << 8) | np.int64(data[at + 3])
+    if marker < 0xC0 or (marker >= 0xD0 and marker <= 0xD9) or (length < 2 and marker != _SCAN):
+        return none, none
+    return marker, length
+
 
 @kernel
 def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
@@ -21,14 +40,12 @@ def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
         if size < 4 or data[0] != 0xFF or data[1] != 0xD8:
             continue
         at: Any = 2
-        # Whatever is not usual (other bytes between segments, EXIF, a cut) ends the search.
-        while at + 4 <= size and data[at] == 0xFF:
-            marker = data[at + 1]
-            length = (np.int64(data[at + 2]) << 8) | np.int64(data[at + 3])
-            if marker == 0xDA:
+        while True:
+            marker, length = _segment(data, at)
+            if marker == _SCAN:
                 out[i, 3] = 1 if out[i, 2] else 0
                 break
-            if marker < 0xC0 or (marker >= 0xD0 and marker <= 0xD9) or marker == 0xE1 or length < 2:
+            if marker == 0 or marker == _EXIF:
                 break
             if marker <= 0xCF and marker != 0xC4 and marker != 0xC8 and marker != 0xCC and out[i, 2] == 0:
                 if at + 10 > size or data[at + 4] != 8 or (data[at + 9] != 1 and data[at + 9] != 3):
@@ -51,7 +68,7 @@ def read_plain(addresses: Table, lengths: Table) -> Table:
     -------
     numpy.ndarray
         ``int64[N, 4]``: height, width, channels, and 1; the last is 0 for all other files, of which
-        :func:`~dali_lab.codecs.header.peek` tells more.
+        :func:`~dali_lab.codecs.headers.peek` tells more.
     """
     out = np.zeros((len(addresses), 4), np.int64)
     background.call(_read, rows(addresses), rows(lengths), out, like(np.uint8))
@@ -132,15 +149,14 @@ def _read_orientations(addresses: Any, lengths: Any, out: Any, like_bytes: Any) 
         data = array_at(addresses[i], (size,), like_bytes)
         at: Any = 2
         found = 0
-        while at + 4 <= size and data[at] == 0xFF:
-            marker = data[at + 1]
-            length = (np.int64(data[at + 2]) << 8) | np.int64(data[at + 3])
-            if marker == 0xDA:
+        while True:
+            marker, length = _segment(data, at)
+            if marker == _SCAN:
                 out[i] = found
                 break
-            if marker < 0xC0 or (marker >= 0xD0 and marker <= 0xD9) or length < 2 or at + 2 + length > size:
+            if marker == 0 or at + 2 + length > size:
                 break
-            if marker == 0xE1 and length >= 8 and _number(data, at + 4, 6, False) == 0x457869660000:
+            if marker == _EXIF and length >= 8 and _number(data, at + 4, 6, False) == 0x457869660000:
                 if found != 0:
                     break
                 found = _sound_orientation(data, at + 10, at + 2 + length)

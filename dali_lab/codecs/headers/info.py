@@ -1,0 +1,41 @@
+"""What the header of a picture says."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ImageInfo(NamedTuple):
+    """What the header of a picture says.
+
+    Attributes
+    ----------
+    height, width
+        Size in pixels as stored, before its orientation is applied.
+    channels
+        Colour and alpha channels that the file holds; a palette counts as three.
+    dtype
+        ``uint8``, ``uint16``, ``int8``, ``int16``, ``uint32``, ``int32``, ``float32`` or ``float64``.
+    format
+        ``jpeg``, ``png``, ``bmp``, ``tiff``, ``webp``, ``jpeg2000`` or ``pnm``.
+    orientation
+        EXIF orientation from 1 (upright) to 8.
+    bits
+        Significant bits of a value, at most those of `dtype`.
+    color
+        ``gray``, ``inverse gray`` (TIFF with white as 0), ``rgb``, ``ycc``, ``palette``, ``cmyk`` or ``ycck``.
+    """
+
+    height: int
+    width: int
+    channels: int
+    dtype: str
+    format: str
+    orientation: int = 1
+    bits: int = 8
+    color: str = "rgb"
+
+    @property
+    def displayed_size(self) -> tuple[int, int]:
+        """Height and width once the orientation is applied."""
+        return (self.width, self.height) if self.orientation > 4 else (self.height, self.width)
