@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.transfer import to_host
 from dali_lab.errors import ArgumentError
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.types import UINT8
@@ -29,7 +30,7 @@ class DumpImage(Operator):
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel or three."),)
     outputs = (Output("data", doc="The images as they came."),)
     devices = ("cpu", "gpu")
-    differs = "Placed on a GPU, pictures are copied to the CPU, which writes the files."
+    on_gpu = True
     in_order = True
     tested_elsewhere = "tests/unit/operators/test_dump_image.py"
     arguments = (
@@ -56,7 +57,11 @@ class DumpImage(Operator):
             index = int(wrong.argmax())
             shape = " x ".join(map(str, data.shapes[index]))
             raise call.problem(f"takes images of 1 or 3 channels that are not empty, got {shape}", sample=index)
-        for index, image in enumerate(data.arrays()):
+        pictures = data
+        if call.gpu is not None:
+            call.gpu.issue()
+            pictures = to_host(data, call.gpu.stream)
+        for index, image in enumerate(pictures.arrays()):
             name = f"{call.start + index}-{self.value('suffix')}-{call.iteration}.ppm"
             try:
                 with open(name, "wb") as file:
