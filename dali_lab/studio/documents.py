@@ -220,7 +220,7 @@ def live_objects(graph: Graph) -> dict[str, Any]:
     for node in graph.nodes.values():
         for value in node.arguments.values():
             raw = encode(value)
-            if isinstance(raw, dict) and "$python" in raw:
+            if isinstance(raw, dict) and "$python" in raw and not isinstance(value, PythonReference):
                 found[repr(PythonReference(raw["$python"], raw.get("text", "")))] = value
     return found
 

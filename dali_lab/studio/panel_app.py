@@ -41,6 +41,8 @@ class DaliLabEditor(JSComponent):
 
     compact: Any = param.Boolean(default=False, doc="With the pictures at the nodes alone at first, for little room.")
 
+    picture: Any = param.String(default="", doc="The graph as SVG, shown where no session answers.")
+
     _bundle: ClassVar[Path] = BUNDLE
 
     def __init__(self, session: Session | None = None, **params: Any) -> None:

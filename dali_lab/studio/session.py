@@ -52,7 +52,7 @@ class Session:
     threads
         Threads for previews; by default one for each core.
     on_change
-        Called with the session after each edit, on its own thread.
+        Called with the session after each edit, on the thread that made it.
     on_select
         Called with the names of the selected nodes.
     objects
@@ -213,6 +213,39 @@ class Session:
 
     # --- the document ---------------------------------------------------------------------------------------------
 
+    def edit(self, changes: Any, client: str = "", besides: Port | None = None) -> int:
+        """Apply changes and tell the editors; the new revision.
+
+        Parameters
+        ----------
+        client, besides
+            The editor that made them, which knows them already, and its port.
+
+        Raises
+        ------
+        DocumentError
+            If the document is read-only, or the changes cannot be understood.
+        """
+        store = self.store
+        with self.lock:
+            was_dirty, seed = store.dirty, store.seed
+            meaning = store.edit(changes)
+            revision, now_seed = store.revision, store.seed
+        self.broadcast("changed", {"revision": revision, "changes": changes, "client": client}, besides=besides)
+        state: Json = {}
+        if not was_dirty:
+            state["dirty"] = True
+        if now_seed != seed:
+            state["seed"] = now_seed
+        if state:
+            self.broadcast("state", state)
+        self.do(self.keep_soon)
+        if meaning:
+            self.do(self.look_for_problems)
+        if self.on_change is not None:
+            self.on_change(self)
+        return revision
+
     def replace(self, document: Json) -> None:
         """Show another document in all editors; for hosts whose document changed on their side."""
         with self.lock:
@@ -221,6 +254,8 @@ class Session:
             opened = self.store.opened()
         self.broadcast("document", opened)
         self.do(self.look_for_problems)
+        if self.on_change is not None:
+            self.on_change(self)
 
     def document_replaced(self, besides: Port) -> None:
         """Tell the other editors that there is another document; on the session's thread."""

@@ -39,8 +39,13 @@ class Editor(anywidget.AnyWidget):
         Height in CSS pixels.
     theme
         ``"auto"``, ``"light"`` or ``"dark"``.
+    graph
+        The graph as it stands in the editor, unfinished nodes included; as it was last, where the document holds values
+        that cannot be read. Another graph can be put in its place.
     selection
-        Names of the selected nodes, as far as the editor tells.
+        Names of the selected nodes; others can be selected.
+    seed
+        The seed that previews and runs use; another can be set.
     picture
         The graph as a drawing (SVG), a moment after each edit: what notebooks keep.
     session
@@ -50,15 +55,23 @@ class Editor(anywidget.AnyWidget):
     _esm: ClassVar[Path] = BUNDLE
     height = traitlets.Int(640).tag(sync=True)
     theme = traitlets.Enum(["auto", "light", "dark"], "auto").tag(sync=True)
-    selection = traitlets.List(traitlets.Unicode(), read_only=True)
+    # These three travel as messages of the session, as in every host.
+    graph = traitlets.Instance(Graph)
+    selection = traitlets.List(traitlets.Unicode())
+    seed = traitlets.Int(min=0)
     picture = traitlets.Unicode("", read_only=True).tag(sync=True)
 
     def __init__(self, session: Session, **traits: Any) -> None:
         self.session = session
-        super().__init__(**traits)
+        self._shown_graph = Graph()
+        with contextlib.suppress(FormatError):
+            self._shown_graph = whole(session.store.document, session.store.objects)
+        self._shown_selection: list[str] = []
+        super().__init__(graph=self._shown_graph, seed=session.store.seed, **traits)
         self._draw()
         self._drawing: threading.Timer | None = None
         session.on_change = _watcher(weakref.ref(self), session.on_change)
+        session.on_select = _selector(weakref.ref(self))
         self._port = session.attach(lambda message, buffers: self.send(message, buffers=buffers))
         self.on_msg(self._take)
         # The session's threads must not keep an editor alive that nobody can reach any more.
@@ -80,16 +93,38 @@ class Editor(anywidget.AnyWidget):
             self._drawing.daemon = True
             self._drawing.start()
 
-    @property
-    def graph(self) -> Graph:
-        """The graph as it stands in the editor, unfinished nodes included.
+    def _changed(self) -> None:
+        """Bring the traits up to date."""
+        with self.session.lock, contextlib.suppress(FormatError):
+            self._shown_graph = whole(self.session.store.document, self.session.store.objects)
+            self.graph = self._shown_graph
+        self.seed = self.session.store.seed
+        self._draw_soon()
 
-        Raises
-        ------
-        FormatError
-            If the document holds values that cannot be read.
-        """
-        return json_file.from_document(self.session.store.document)
+    def _selected(self, names: list[str]) -> None:
+        self._shown_selection = names
+        self.selection = names
+
+    @traitlets.observe("graph")
+    def _show_graph(self, change: Any) -> None:
+        if change.new is self._shown_graph:
+            return
+        self._shown_graph = change.new
+        self.session.store.objects.update(live_objects(change.new))
+        self.session.replace(json_file.to_document(change.new))
+
+    @traitlets.observe("selection")
+    def _show_selection(self, change: Any) -> None:
+        if change.new != self._shown_selection:
+            self._selected(change.new)
+            self.session.broadcast("selected", {"nodes": change.new})
+
+    @traitlets.observe("seed")
+    def _show_seed(self, change: Any) -> None:
+        with self.session.lock:
+            settings = self.session.store.document["pipeline"]
+            if change.new != self.session.store.seed:
+                self.session.edit({"pipeline": {**settings, "seed": change.new}})
 
     @property
     def pipeline(self) -> Pipeline:
@@ -111,7 +146,7 @@ class Editor(anywidget.AnyWidget):
         """The editor as a part of a Panel page: the same session, carried by Panel itself."""
         from dali_lab.studio.panel_app import DaliLabEditor
 
-        look = {"height": self.height, "theme": self.theme, "compact": True}
+        look = {"height": self.height, "theme": self.theme, "compact": True, "picture": self.picture}
         return DaliLabEditor(self.session, sizing_mode="stretch_width", **look)
 
     def close(self) -> None:
@@ -141,9 +176,20 @@ def _watcher(reference: weakref.ref[Editor], others: Callable[[Session], None] |
             others(session)
         editor = reference()
         if editor is not None:
-            editor._draw_soon()
+            editor._changed()
 
     return changed
+
+
+def _selector(reference: weakref.ref[Editor]) -> Callable[[list[str]], None]:
+    """Tells an editor what is selected on its canvas."""
+
+    def selected(names: list[str]) -> None:
+        editor = reference()
+        if editor is not None:
+            editor._selected(names)
+
+    return selected
 
 
 def edit(

@@ -19,27 +19,7 @@ Json = dict[str, Any]
 
 def edit(session: Session, request: Request) -> Json:
     """Apply changes, and tell the other editors."""
-    changes, store = request.params.get("changes"), session.store
-    with session.lock:
-        was_dirty, seed = store.dirty, store.seed
-        meaning = store.edit(changes)
-        revision = store.revision
-        now_seed = store.seed
-    changed = {"revision": revision, "changes": changes, "client": request.editor.name}
-    session.broadcast("changed", changed, besides=request.port)
-    state: Json = {}
-    if not was_dirty:
-        state["dirty"] = True
-    if now_seed != seed:
-        state["seed"] = now_seed
-    if state:
-        session.broadcast("state", state)
-    session.keep_soon()
-    if meaning:
-        session.look_for_problems()
-    if session.on_change is not None:
-        session.on_change(session)
-    return {"revision": revision}
+    return {"revision": session.edit(request.params.get("changes"), request.editor.name, request.port)}
 
 
 def open_document(session: Session, request: Request) -> Json:

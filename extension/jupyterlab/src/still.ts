@@ -11,6 +11,7 @@ import { PICTURE_EVENT, stillPicture } from '../../src/hosts/still';
 const MIME = 'application/vnd.dali-lab.editor+json';
 const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const SVG = 'image/svg+xml';
+const HTML = 'text/html';
 
 /** What is needed of a notebook. */
 type NotebookLike = DocumentRegistry.IModel & { content: { rendermime: IRenderMimeRegistry } } & Widget;
@@ -42,6 +43,9 @@ async function lives(kernel: Kernel.IKernelConnection | null | undefined, id: st
   return content.status === 'ok' && Object.hasOwn(content.comms, id);
 }
 
+/** What a preview shows; `dali_lab.show` gives it this class. */
+const SHOWN = '.dali-lab-shown';
+
 /** A text in UTF-8 as base64. */
 function base64(text: string): string {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
@@ -51,6 +55,8 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private shown: 'nothing' | 'widget' | 'picture' = 'nothing';
   private widgetId = '';
+  /** A preview is made of widgets that tell nothing of their pictures: what they show is looked at when it changes. */
+  private readonly watcher = new MutationObserver(() => this.keepPreview());
 
   constructor(
     private readonly options: IRenderMime.IRendererOptions,
@@ -78,6 +84,7 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   override dispose(): void {
     this.session.kernelChanged.disconnect(this.changed, this);
     this.session.connectionStatusChanged.disconnect(this.changed, this);
+    this.watcher.disconnect();
     super.dispose();
   }
 
@@ -102,11 +109,25 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   }
 
   private showPicture(): void {
+    this.shown = 'picture';
+    this.watcher.disconnect();
     const svg = this.model?.data[SVG];
+    if (svg === undefined) {
+      this.showBatch();
+      return;
+    }
     const text = Array.isArray(svg) ? svg.join('') : typeof svg === 'string' ? svg : '';
     const words = this.trans.__('The graph as it was. Run the cell to edit it.');
     this.replace(new Widget({ node: stillPicture(text, words) }));
-    this.shown = 'picture';
+  }
+
+  /** The batch that a preview showed, cleaned as any HTML of a notebook is that is not trusted. */
+  private showBatch(): void {
+    const renderer = this.rendermime.getFactory(HTML)?.createRenderer({ ...this.options, mimeType: HTML });
+    if (!renderer || !this.model) return;
+    const { data, metadata } = this.model;
+    this.replace(renderer);
+    void renderer.renderModel({ trusted: false, data, metadata, setData: () => undefined });
   }
 
   private async showWidget(model: IRenderMime.IMimeModel): Promise<void> {
@@ -117,6 +138,8 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
     if (!renderer) return;
     this.shown = 'widget';
     this.replace(renderer);
+    if (model.data[SVG] === undefined)
+      this.watcher.observe(this.node, { childList: true, subtree: true, characterData: true });
     try {
       await renderer.renderModel(model);
     } catch (error) {
@@ -130,11 +153,18 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
     this.addWidget(content);
   }
 
+  /** Puts the batch that a preview shows into the notebook. */
+  private keepPreview(): void {
+    const html = this.node.querySelector(SHOWN)?.outerHTML;
+    if (!this.model || !html || this.model.data[HTML] === html) return;
+    this.model.setData({ data: { ...this.model.data, [HTML]: html } });
+  }
+
   /** Puts the picture of the last state into the notebook, for when it is opened without a kernel. */
   private keep(svg: string | undefined): void {
     if (!this.model || !svg || this.model.data[SVG] === svg) return;
     const image = `data:image/svg+xml;base64,${base64(svg)}`;
     const html = `<img alt="The graph" src="${image}">`;
-    this.model.setData({ data: { ...this.model.data, [SVG]: svg, 'text/html': html } });
+    this.model.setData({ data: { ...this.model.data, [SVG]: svg, [HTML]: html } });
   }
 }

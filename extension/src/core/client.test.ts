@@ -126,6 +126,11 @@ describe('editing over a wire', () => {
     expect(wire.last('preview')['fresh']).toBe(true);
   });
 
+  it('selects what the host selects, as far as it is there', () => {
+    wire.event('selected', { nodes: ['rotate', 'gone'] });
+    expect([...editor.selection.get().nodes]).toEqual(['rotate']);
+  });
+
   it('begins anew where the wire breaks before the catalogue has come', async () => {
     wire = new Wire();
     wire.held.add('catalogue');

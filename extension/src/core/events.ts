@@ -19,6 +19,9 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
     case 'document':
       editor.adopt(params as Opened);
       break;
+    case 'selected':
+      editor.select((params as { nodes: string[] }).nodes.filter((id) => editor.history.document.nodes[id]));
+      break;
     case 'problems':
       editor.problems.set((params as { problems: Problem[] }).problems);
       break;

@@ -1,7 +1,7 @@
 /** The notebook host: anywidget's model carries JSON messages with binary buffers. */
 import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
 import { COMPACT, mount, type MountOptions } from './mount';
-import { PICTURE_EVENT, stillPicture } from './still';
+import { coverUntilAnswered, PICTURE_EVENT } from './still';
 import { t } from '../core/language';
 
 export interface WidgetModel {
@@ -52,37 +52,18 @@ export function renderWidget(model: WidgetModel, element: HTMLElement): () => vo
     ...COMPACT,
     theme: (text(model.get('theme')) ?? 'auto') as MountOptions['theme'] & string,
   };
-  const transport = widgetTransport(model);
   const picture = (): string | undefined => text(model.get('picture'));
-  // The picture covers the editor until the session answers, which it never does where no kernel runs.
-  const svg = picture();
-  const cover = svg ? stillPicture(svg, t('The graph as it was. Run the cell to edit it.')) : null;
-  if (cover) {
-    cover.style.cssText += 'position:absolute;inset:0;z-index:1;';
-    element.style.position = 'relative';
-    element.append(cover);
-  }
+  const { transport, uncover } = coverUntilAnswered(element, picture(), widgetTransport(model));
   const tell = (): void => {
     element.dispatchEvent(
       new CustomEvent(PICTURE_EVENT, { bubbles: true, composed: true, detail: picture() }),
     );
   };
   model.on('change:picture', tell);
-  const handle = mount(
-    element,
-    {
-      ...transport,
-      onMessage: (listener) =>
-        transport.onMessage((message, buffers) => {
-          cover?.remove();
-          listener(message, buffers);
-        }),
-    },
-    options,
-  );
+  const handle = mount(element, transport, options);
   return () => {
     model.off('change:picture', tell);
-    cover?.remove();
+    uncover();
     handle.dispose();
   };
 }

@@ -2,6 +2,7 @@
 import type { Bytes, Message, Transport } from '../core/protocol';
 import { t } from '../core/language';
 import { COMPACT, mount, type Handle } from './mount';
+import { coverUntilAnswered } from './still';
 
 interface BokehDocument {
   on_event?(name: string, listener: () => void): void;
@@ -16,6 +17,7 @@ export interface PanelModel {
   theme?: unknown;
   view?: unknown;
   compact?: unknown;
+  picture?: unknown;
 }
 
 interface Packet {
@@ -69,11 +71,15 @@ export function renderPanel(model: PanelModel, element: HTMLElement): void {
   handles.get(element)?.dispose();
   element.style.cssText += 'width:100%;height:100%;';
   const theme = model.theme;
-  const handle = mount(element, panelTransport(model), {
+  const { transport, uncover } = coverUntilAnswered(element, model.picture, panelTransport(model));
+  const handle = mount(element, transport, {
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
     view: model.view === 'gallery' ? 'gallery' : 'editor',
     ...(model.compact === true ? COMPACT : {}),
   });
   handles.set(element, handle);
-  model.on('remove', () => handle.dispose());
+  model.on('remove', () => {
+    uncover();
+    handle.dispose();
+  });
 }

@@ -1,4 +1,6 @@
 /** The picture of a graph for where no kernel answers: an image, in which no script can run. */
+import { t } from '../core/language';
+import type { Transport } from '../core/protocol';
 
 /** A figure with an SVG drawing and a line under it. */
 export function stillPicture(svg: string, words: string): HTMLElement {
@@ -14,6 +16,28 @@ export function stillPicture(svg: string, words: string): HTMLElement {
   caption.style.cssText = 'margin-top:6px;font:12px/16px system-ui,sans-serif;color:#5a6675;';
   figure.append(image, caption);
   return figure;
+}
+
+/**
+ * Covers what is shown in `element` with a picture until the session first says something, which it never does where no
+ * kernel runs; the transport that notices it, and what takes the cover away.
+ */
+export function coverUntilAnswered(
+  element: HTMLElement,
+  svg: unknown,
+  transport: Transport,
+): { transport: Transport; uncover: () => void } {
+  if (typeof svg !== 'string' || svg === '') return { transport, uncover: () => undefined };
+  const cover = stillPicture(svg, t('The graph as it was. Run the cell to edit it.'));
+  cover.style.cssText += 'position:absolute;inset:0;z-index:1;';
+  element.style.position = 'relative';
+  element.append(cover);
+  const onMessage: Transport['onMessage'] = (listener) =>
+    transport.onMessage((message, buffers) => {
+      cover.remove();
+      listener(message, buffers);
+    });
+  return { transport: { ...transport, onMessage }, uncover: () => cover.remove() };
 }
 
 /** What an editor in a notebook tells its surroundings when its picture has changed; the detail is the SVG. */

@@ -89,6 +89,51 @@ def test_edits_are_in_the_graph_of_the_pipeline(bundle: None) -> None:
         pipe.close()
 
 
+def test_graph_selection_and_seed_are_traits(bundle: None) -> None:
+    pipe = make_pipeline()
+    editor = dali_lab.edit(pipe)
+    try:
+        page = Page(editor)
+        hello = page.call("view", "hello", protocol=1, client="view")
+        assert hello["capabilities"]["select"] is True
+        told: list[str] = []
+        editor.observe(lambda change: told.append(change.name), ["graph", "selection", "seed"])
+
+        # What is done in the editor is in the traits.
+        page.call("view", "select", nodes=["flip"])
+        assert editor.selection == ["flip"]
+        page.call("view", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
+        assert editor.seed == 6
+        flip = {**hello["document"]["nodes"]["flip"], "arguments": {"vertical": 1}}
+        page.call("view", "edit", base=2, changes={"nodes": {"flip": flip}})
+        assert editor.graph["flip"].arguments["vertical"] == 1
+        assert set(told) == {"graph", "selection", "seed"}
+        assert told[0] == "selection"
+
+        # What the traits are set to is in the editor, and in the pipeline.
+        events = lambda: [content for content, _ in page.messages if content["kind"] == "event"]  # noqa: E731
+        before = len(events())
+        editor.selection = ["images"]
+        editor.seed = 8
+        editor.graph = editor.graph.with_node(editor.graph["flip"].replaced(arguments={"horizontal": 0}))
+        assert [event["event"] for event in events()[before:] if event["event"] != "problems"] == [
+            "selected",
+            "changed",
+            "state",
+            "document",
+        ]
+        again = page.call("other", "hello", protocol=1, client="other")
+        assert again["seed"] == 8
+        assert again["document"]["nodes"]["flip"]["arguments"] == {"horizontal": 0}
+        assert pipe.graph["flip"].arguments == {"horizontal": 0}
+        # A document that was opened takes the selection away.
+        page.call("view", "select", nodes=[])
+        assert editor.selection == []
+    finally:
+        editor.close()
+        pipe.close()
+
+
 def test_two_views_of_a_widget_are_two_editors(bundle: None) -> None:
     editor = dali_lab.edit(make_pipeline())
     try:
