@@ -16,9 +16,10 @@ import { commandForKey } from '../core/keys';
 import { parseClip } from '../core/commands';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';
+import { fold } from '../core/folding';
 import { GalleryInEditor } from '../gallery/InEditor';
 import { Canvas } from './Canvas';
-import { EditorContext, useEditor, useValue } from './context';
+import { EditorContext, useEditor, usePanels, useValue } from './context';
 import { ExportDialog } from './dialogs/ExportDialog';
 import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
 import {
@@ -79,7 +80,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const editor = useEditor();
   const root = useRef<HTMLDivElement>(null);
   const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
-  const panels = useValue(editor.panels);
+  const panels = usePanels();
   const ready = useValue(editor.ready);
   const gallery = useValue(editor.gallery);
   // Where the gallery is shown first, the editor under it waits until it is asked for.
@@ -97,6 +98,17 @@ function Shell({ chrome }: { chrome: Chrome }) {
   );
   const frame = useCallback(() => root.current?.getBoundingClientRect(), []);
   const onHeight = useCallback((next: number) => trayHeight.set(next), []);
+
+  useEffect(() => {
+    const element = root.current;
+    if (!element) return undefined;
+    const observer = new ResizeObserver(() => {
+      // A tab that is hidden has no width, and no need of room.
+      if (element.clientWidth > 0) fold(editor, element.clientWidth);
+    });
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [editor]);
 
   // The sample under the pointer is marked at every node by an attribute: nothing is drawn again.
   useEffect(

@@ -21,7 +21,7 @@ import { open } from '../core/files';
 import { NODE_SIZE, placeOf } from '../core/layout';
 import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
-import { useEditor, useValue } from './context';
+import { useEditor, usePanels, useValue } from './context';
 import { cornerOf, flowEdges, fitFrames, flowNodes, type FlowNode } from './flow';
 import { clientPoint, linkAt, nodeAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
@@ -47,7 +47,7 @@ export function Canvas() {
   const document = useValue(editor.document);
   const selection = useValue(editor.selection);
   const catalogue = useValue(editor.catalogue);
-  const panels = useValue(editor.panels);
+  const panels = usePanels();
   const readOnly = useValue(editor.info, (info) => info.readOnly);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const store = useStoreApi<FlowNode, LinkEdgeType>();

@@ -248,24 +248,26 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
             </button>
           ))}
         </div>
-        <button
-          type="button"
-          className={`button toggle ${view?.bypass ? 'on' : ''}`}
-          aria-pressed={view?.bypass ?? false}
-          title={t('Pass the input through (B)')}
-          onClick={() => toggleView(editor, 'bypass', [id])}
-        >
-          <Icon name="bypass" size={14} /> {t('Bypass')}
-        </button>
-        <button
-          type="button"
-          className={`button toggle ${view?.disabled ? 'on' : ''}`}
-          aria-pressed={view?.disabled ?? false}
-          title={t('Compute neither this node nor what needs it (D)')}
-          onClick={() => toggleView(editor, 'disabled', [id])}
-        >
-          <Icon name="disable" size={14} /> {t('Disable')}
-        </button>
+        <div className="switches">
+          <button
+            type="button"
+            className={`button toggle ${view?.bypass ? 'on' : ''}`}
+            aria-pressed={view?.bypass ?? false}
+            title={t('Pass the input through (B)')}
+            onClick={() => toggleView(editor, 'bypass', [id])}
+          >
+            <Icon name="bypass" size={14} /> {t('Bypass')}
+          </button>
+          <button
+            type="button"
+            className={`button toggle ${view?.disabled ? 'on' : ''}`}
+            aria-pressed={view?.disabled ?? false}
+            title={t('Compute neither this node nor what needs it (D)')}
+            onClick={() => toggleView(editor, 'disabled', [id])}
+          >
+            <Icon name="disable" size={14} /> {t('Disable')}
+          </button>
+        </div>
       </div>
       {plain.map((argument) => (
         <ArgumentRow key={argument.name} id={id} node={node} argument={argument} compact={false} />

@@ -16,12 +16,16 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
     return () => clearTimeout(timer);
   }, [hovered]);
   useValue(editor.previews.version);
-  if (!shown || !hovered) return null;
-  const link = linkByKey(editor.history.document, shown.key);
+  const document = useValue(editor.document);
+  const link = shown && linkByKey(document, shown.key);
+  useEffect(() => {
+    // A link that goes from under the pointer is not left by it.
+    if (hovered && !linkByKey(document, hovered.key)) editor.hoveredLink.set(null);
+  }, [editor, document, hovered]);
   const box = frame();
-  if (!link || !box) return null;
+  if (!shown || !hovered || !link || !box) return null;
   const output = editor.previews.result(link.source.node)?.outputs[link.source.output];
-  const transfer = transferOf(editor.history.document, link.source, link.target);
+  const transfer = transferOf(document, link.source, link.target);
   const to = isArgument(link.target) ? `${link.target.argument} of ${link.target.node}` : link.target.node;
   return (
     <div

@@ -3,6 +3,7 @@ import { useCallback, useState } from 'react';
 import { rename, setDevice } from '../core/actions';
 import type { Operator } from '../core/catalogue';
 import type { Device, GraphNode } from '../core/document';
+import { showPanel } from '../core/folding';
 import { gpuTimeFigure, rateFigure } from '../core/runs';
 import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
@@ -115,7 +116,7 @@ export function CardBody({ id }: { id: string }) {
   const onSample = useCallback(
     (sample: number, follow: boolean) => {
       editor.tray.update((tray) => ({ ...tray, sample, mode: follow ? 'follow' : tray.mode }));
-      if (follow) editor.panels.update((panels) => ({ ...panels, tray: true }));
+      if (follow) showPanel(editor, 'tray');
     },
     [editor],
   );
@@ -226,7 +227,7 @@ export function CardMessage({ id }: { id: string }) {
           onClick={(event) => {
             event.stopPropagation();
             editor.select([id]);
-            editor.panels.update((panels) => ({ ...panels, inspector: true }));
+            showPanel(editor, 'inspector');
             editor.attention.set({ node: id, argument });
           }}
         >

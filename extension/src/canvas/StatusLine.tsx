@@ -19,7 +19,6 @@ export function StatusLine() {
   const problems = useValue(editor.problems);
   const run = useValue(editor.run);
   const last = useValue(editor.lastRun);
-  useValue(editor.previews.version);
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;

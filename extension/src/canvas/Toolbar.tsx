@@ -3,7 +3,7 @@ import { command, execute } from '../core/commandTable';
 import { describeKeys } from '../core/keys';
 import { setPipeline } from '../core/commands';
 import { asNumber } from '../core/values';
-import { useEditor, useValue } from './context';
+import { useEditor, usePanels, useValue } from './context';
 import { Icon } from './icons';
 import { isMac } from './platform';
 import { TextField } from './controls/fields';
@@ -51,7 +51,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const iteration = useValue(editor.iteration);
   const run = useValue(editor.run);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
-  const panels = useValue(editor.panels);
+  const panels = usePanels();
   const theme = useValue(editor.theme);
   return (
     <div className="toolbar" role="toolbar" aria-label={t('Editor')}>

@@ -48,10 +48,16 @@ export function Batch({
 }) {
   const editor = useEditor();
   const focus = useFocus({ node: id, output: index });
+  const result = useResult(id);
   const overlays = useValue(editor.tray, (tray) => tray.overlays);
   const pictures = bestPictures(focus, output);
   const count = Math.max(pictures.length, output?.values?.length ?? 0);
-  if (count === 0) return <p className="muted hint">{t('No preview yet.')}</p>;
+  if (count === 0)
+    return (
+      <p className="muted hint">
+        {result?.error?.message ?? result?.skipped?.message ?? t('No preview yet.')}
+      </p>
+    );
   return (
     <>
       {Array.from({ length: count }, (_, sample) => (

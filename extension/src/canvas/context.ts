@@ -1,6 +1,7 @@
 /** How components reach the editor: one context, and hooks that follow its observables. */
-import { createContext, useCallback, useContext, useSyncExternalStore } from 'react';
-import type { Editor } from '../core/editor';
+import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
+import type { Editor, Panels } from '../core/editor';
+import { shownPanels } from '../core/folding';
 import type { Observable } from '../core/observable';
 import type { NodeResult } from '../core/previews';
 import type { GraphNode, NodeView } from '../core/document';
@@ -21,6 +22,14 @@ export function useValue<T, S>(observable: Observable<T>, select?: (value: T) =>
   return useSyncExternalStore(observable.subscribe, () =>
     select ? select(observable.get()) : observable.get(),
   );
+}
+
+/** The panels that are shown: those chosen that there is room for. */
+export function usePanels(): Panels {
+  const editor = useEditor();
+  const chosen = useValue(editor.panels);
+  const folded = useValue(editor.folded);
+  return useMemo(() => shownPanels(chosen, folded), [chosen, folded]);
 }
 
 export function useResult(node: string): NodeResult | undefined {

@@ -2,6 +2,7 @@
 import * as actions from './actions';
 import type { Editor, Panels } from './editor';
 import * as files from './files';
+import { showPanel, togglePanel } from './folding';
 import * as commands from './commands';
 import { copySelection, duplicateSelection, paste } from './clipboard';
 import { GRID } from './layout';
@@ -42,7 +43,7 @@ function chosenGroup(editor: Editor): string | null {
 const writable = (editor: Editor): boolean => !editor.readOnly;
 
 function toggle(panel: keyof Panels): (editor: Editor) => void {
-  return (editor) => editor.panels.update((panels) => ({ ...panels, [panel]: !panels[panel] }));
+  return (editor) => togglePanel(editor, panel);
 }
 
 export function quickSearch(editor: Editor): void {
@@ -251,7 +252,7 @@ export const COMMANDS: readonly Command[] = [
     run: (editor) => {
       const node = editor.focusNode;
       if (node === null) return;
-      editor.panels.update((panels) => ({ ...panels, inspector: true }));
+      showPanel(editor, 'inspector');
       editor.select([node]);
       editor.attention.set({ node, argument: null });
     },

@@ -80,7 +80,6 @@ export class Editor {
     start: string | null;
     choose: (path: string) => void;
   } | null>(null);
-  /** The argument that somebody was sent to. */
   /** The argument that the inspector is to show and to give the keys to; without a name, the first. */
   readonly attention = new Observable<{ node: string; argument: string | null } | null>(null);
   /** The sample under the pointer, marked at every node. */
@@ -105,6 +104,10 @@ export class Editor {
     output: 0,
   });
   readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
+  /** Panels for which there is no room now, whatever is chosen. */
+  readonly folded = new Observable<ReadonlySet<keyof Panels>>(new Set());
+  /** What had no room when the width was last looked at. */
+  foldedFor = '';
   readonly run = new Observable<RunState | null>(null);
   /** Whether the gallery stands over the canvas. */
   readonly gallery = new Observable(false);

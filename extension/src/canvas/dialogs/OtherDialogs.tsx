@@ -238,7 +238,13 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog name="history" title={t('History')} onClose={onClose}>
       <div className="history" role="listbox" aria-label={t('Steps')}>
-        <button type="button" role="option" aria-selected={done === 0} onClick={() => editor.history.goTo(0)}>
+        <button
+          type="button"
+          role="option"
+          aria-selected={done === 0}
+          data-autofocus={done === 0 || undefined}
+          onClick={() => editor.history.goTo(0)}
+        >
           {t('As opened')}
         </button>
         {steps.map((step, index) => (
@@ -247,6 +253,7 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
             type="button"
             role="option"
             aria-selected={index + 1 === done}
+            data-autofocus={index + 1 === done || undefined}
             className={index + 1 > done ? 'undone' : ''}
             onClick={() => editor.history.goTo(index + 1)}
           >
