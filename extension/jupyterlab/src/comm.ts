@@ -7,9 +7,7 @@
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import { UUID, type JSONObject } from '@lumino/coreutils';
 import type { Bytes } from './editor';
-
-/** How long the kernel may take to make a shell; without one, messages wait for the cell that runs. */
-const SHELL_MS = 15_000;
+import { deleteShell, makeShell } from './shells';
 
 type Outgoing = 'comm_open' | 'comm_msg' | 'comm_close';
 
@@ -94,21 +92,6 @@ export class KernelComm {
       this.listener.closed();
     }
   }
-}
-
-async function makeShell(kernel: Kernel.IKernelConnection): Promise<string | null> {
-  if (!kernel.supportsSubshells) return null;
-  return new Promise((resolve) => {
-    setTimeout(() => resolve(null), SHELL_MS);
-    const future = kernel.requestCreateSubshell({});
-    future.onReply = ({ content }) => resolve(content.subshell_id);
-    future.done.catch(() => resolve(null));
-  });
-}
-
-function deleteShell(kernel: Kernel.IKernelConnection, shell: string | null): void {
-  if (shell === null || kernel.isDisposed || kernel.status === 'dead') return;
-  kernel.requestDeleteSubshell({ subshell_id: shell }).done.catch(() => undefined);
 }
 
 function bytesOf(buffer: ArrayBuffer | ArrayBufferView): Bytes {

@@ -24,6 +24,7 @@ import {
 import { KernelTransport, type State } from './transport';
 
 const CONTENTS = 'application/x-jupyter-icontents';
+const LEVELS = { restart: 'error', choose: 'warning', interrupt: 'info' } as const;
 /** How long the canvas may be ahead of the text. */
 const WRITE_MS = 200;
 
@@ -442,11 +443,18 @@ export class GraphPanel extends Widget {
           trans.__('The kernel died and was started again. The graph is kept.'),
         );
       }
-      showBar(this.bars.kernel, null);
-      return;
+      if (state.detail === undefined) {
+        showBar(this.bars.kernel, null);
+        return;
+      }
     }
     this.died ||= state.died === true;
     const actions: Action[] = [];
+    if (state.remedy === 'interrupt')
+      actions.push({
+        title: trans.__('Interrupt kernel'),
+        run: () => void sessionContext.session?.kernel?.interrupt(),
+      });
     if (state.remedy === 'restart')
       actions.push({
         title: trans.__('Restart kernel'),
@@ -459,7 +467,7 @@ export class GraphPanel extends Widget {
         run: () => void dialogs.selectKernel(sessionContext),
       });
     showBar(this.bars.kernel, {
-      level: state.remedy === 'restart' ? 'error' : 'warning',
+      level: LEVELS[state.remedy ?? 'choose'],
       text: state.detail ?? trans.__('The kernel cannot be reached.'),
       actions,
     });

@@ -1,18 +1,16 @@
 /** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
 import type { ISessionContext } from '@jupyterlab/apputils';
-import type { Kernel, KernelMessage, Session } from '@jupyterlab/services';
+import type { Kernel, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
-import { answered } from './answered';
 import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
+import { load } from './loading';
 
 /** How long a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
 const RETRY_MS = 2000;
 const TARGET = 'dali_lab.session';
-/** Imports without a trace in the person's names or history. */
-const IMPORT = `__import__("dali_lab.studio.jupyter")`;
 
 export interface Start extends JSONObject {
   document: JSONObject;
@@ -24,7 +22,7 @@ export interface State {
   status: ConnectionStatus;
   detail?: string | undefined;
   /** What a person can do about it. */
-  remedy?: 'choose' | 'restart' | undefined;
+  remedy?: 'choose' | 'restart' | 'interrupt' | undefined;
   died?: boolean;
 }
 
@@ -52,6 +50,8 @@ export class KernelTransport implements Transport {
   /** What was lost since the session was there. */
   private lost: 'kernel' | 'server' | null = null;
   private kernelName: string | null = null;
+  /** There has been a session, or another kernel was started in place of one that went before that. */
+  private begun = false;
   private away: ReturnType<typeof setTimeout> | null = null;
   private startingAgain = false;
   private leaving = false;
@@ -140,8 +140,11 @@ export class KernelTransport implements Transport {
     this.lost = null;
     this.kernelName = kernel.name;
     this.set({ status: 'connecting' });
-    const failure = await prepare(kernel, this.trans);
+    const failure = await load(kernel, this.trans, (detail) => {
+      if (attempt === this.attempt) this.set({ status: 'connecting', detail, remedy: 'interrupt' });
+    });
     if (attempt !== this.attempt) return;
+    if (failure !== null && !this.context.session?.kernel) return this.startInstead(kernel.name);
     if (failure !== null) {
       this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
       return;
@@ -164,7 +167,20 @@ export class KernelTransport implements Transport {
       title: this.hooks.title(),
       read_only: this.hooks.readOnly(),
     });
-    if (await comm.open(start)) this.set({ status: 'connected' });
+    if (!(await comm.open(start))) return;
+    this.begun = true;
+    this.set({ status: 'connected' });
+  }
+
+  /** A kernel that ends before its session is there was that of a document just closed: this one gets its own. */
+  private async startInstead(name: string): Promise<void> {
+    if (this.begun || this.leaving) {
+      this.noKernel();
+      return;
+    }
+    this.begun = true;
+    await this.context.changeKernel({ name }).catch(() => undefined);
+    if (!this.disposed && !this.context.session?.kernel) this.noKernel();
   }
 
   private onKernel(_: unknown, { oldValue }: Session.ISessionConnection.IKernelChangedArgs): void {
@@ -174,7 +190,8 @@ export class KernelTransport implements Transport {
       if (oldValue) void this.startAgain();
     } else {
       this.drop(false);
-      this.noKernel();
+      if (this.kernelName !== null) void this.startInstead(this.kernelName);
+      else this.noKernel();
     }
   }
 
@@ -296,38 +313,4 @@ export class KernelTransport implements Transport {
     this.hooks.onState(state);
     for (const listener of [...this.statusListeners]) listener(state.status, state.detail);
   }
-}
-
-/** What the kernel says of itself; rejects when it goes before that. */
-function known(kernel: Kernel.IKernelConnection): Promise<KernelMessage.IInfoReply> {
-  // JupyterLab asks when it has connected, and once.
-  let first = true;
-  return answered(async () => {
-    if (kernel.isDisposed) throw new Error('The kernel is gone.');
-    if (!first) kernel.requestKernelInfo().catch(() => undefined);
-    first = false;
-    return kernel.info;
-  });
-}
-
-/**
- * Imports the kernel's side; a sentence when that cannot be.
- *
- * An answer counts when all of its messages have come: what the session says then arrives, too.
- */
-async function prepare(kernel: Kernel.IKernelConnection, trans: TranslationBundle): Promise<string | null> {
-  const { language_info: language } = await known(kernel).catch(() => ({ language_info: { name: '' } }));
-  if (language.name !== 'python')
-    return language.name
-      ? trans.__('Pipelines run in a Python kernel; this one is for %1.', language.name)
-      : trans.__('The kernel did not answer.');
-  const load = { code: IMPORT, silent: true, store_history: false, stop_on_error: false };
-  const reply = await answered(() => kernel.requestExecute(load).done).catch(() => null);
-  if (!reply) return trans.__('The kernel did not answer.');
-  const { content } = reply;
-  if (content.status === 'ok') return null;
-  if (content.status !== 'error') return trans.__('The kernel was interrupted before it was ready.');
-  return /No module named .dali_lab/.test(content.evalue)
-    ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
-    : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
 }

@@ -1,0 +1,137 @@
+/** Has a kernel load its side of a session. */
+import { KernelMessage, type Kernel } from '@jupyterlab/services';
+import type { TranslationBundle } from '@jupyterlab/translation';
+import { answered } from './answered';
+import { deleteShell, makeShell } from './shells';
+
+type Reply = KernelMessage.IExecuteReplyMsg;
+
+/** Imports without a trace in the person's names or history. */
+const IMPORT = `__import__("dali_lab.studio.jupyter")`;
+/** What the second import says where the first one is at work. */
+const LOADING = 'dali_lab is being imported';
+/**
+ * The same beside a cell that runs, unless something is being imported: two threads in the middle of imports may wait
+ * for each other.
+ */
+const IMPORT_BESIDE = `exec("""
+import sys
+under_way = [
+    name
+    for name, module in list(sys.modules.items())
+    if getattr(getattr(module, '__spec__', None), '_initializing', False)
+]
+if under_way:
+    raise ImportError('${LOADING}' if 'dali_lab' in under_way else 'a module is being imported')
+${IMPORT.replaceAll('"', "'")}
+""", {})`;
+/** A kernel that has not answered after this time loads, or runs a cell. */
+const SOON_MS = 1500;
+const AGAIN_MS = 2000;
+/** The same where it cannot be asked which of the two. */
+const LATE_MS = 6000;
+
+/**
+ * Imports the kernel's side; a sentence when that cannot be. `busy` is told when it has to wait.
+ *
+ * An answer counts when all of its messages have come: what the session says then arrives, too.
+ */
+export async function load(
+  kernel: Kernel.IKernelConnection,
+  trans: TranslationBundle,
+  busy: (message: string) => void,
+): Promise<string | null> {
+  const { language_info: language } = await known(kernel).catch(() => ({ language_info: { name: '' } }));
+  if (language.name !== 'python')
+    return language.name
+      ? trans.__('Pipelines run in a Python kernel; this one is for %1.', language.name)
+      : trans.__('The kernel did not answer.');
+  const reply = await loaded(kernel, () => {
+    busy(trans.__('A cell is running in this kernel. The pipeline starts when it has ended.'));
+  });
+  if (!reply) return trans.__('The kernel did not answer.');
+  const { content } = reply;
+  if (content.status === 'ok') return null;
+  if (content.status !== 'error') return trans.__('The kernel was interrupted before it was ready.');
+  return /No module named .dali_lab/.test(content.evalue)
+    ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
+    : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
+}
+
+/** What the kernel says of itself; rejects when it goes before that. */
+function known(kernel: Kernel.IKernelConnection): Promise<KernelMessage.IInfoReply> {
+  // JupyterLab asks when it has connected, and once.
+  let first = true;
+  return answered(async () => {
+    if (kernel.isDisposed) throw new Error('The kernel is gone.');
+    if (!first) kernel.requestKernelInfo().catch(() => undefined);
+    first = false;
+    return kernel.info;
+  });
+}
+
+/** The answer to the import; null when the kernel goes. */
+async function loaded(kernel: Kernel.IKernelConnection, busy: () => void): Promise<Reply | null> {
+  let waiting = true;
+  const inTurn = answered(() => execute(kernel, IMPORT, null)).catch(() => null);
+  const beside = loadedBeside(kernel, {
+    waits: () => waiting && !kernel.isDisposed,
+    busy: () => waiting && busy(),
+  });
+  const reply = await Promise.race([inTurn, beside.then((first) => first ?? inTurn)]);
+  waiting = false;
+  return reply;
+}
+
+/** The answer from beside a cell that runs, once it can be had; tells `busy` that there is such a cell. */
+async function loadedBeside(
+  kernel: Kernel.IKernelConnection,
+  { waits, busy }: { waits: () => boolean; busy: () => void },
+): Promise<Reply | null> {
+  await pause(SOON_MS);
+  if (!waits()) return null;
+  const shell = await makeShell(kernel);
+  if (shell === null) {
+    await pause(LATE_MS);
+    busy();
+    return null;
+  }
+  try {
+    while (waits()) {
+      const reply = await execute(kernel, IMPORT_BESIDE, shell);
+      const { content } = reply;
+      if (content.status === 'ok') return reply;
+      if (content.status !== 'error' || content.evalue !== LOADING) busy();
+      await pause(AGAIN_MS);
+    }
+  } catch {
+    // The kernel went: the other import says so.
+  } finally {
+    deleteShell(kernel, shell);
+  }
+  return null;
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+async function execute(
+  kernel: Kernel.IKernelConnection,
+  code: string,
+  subshellId: string | null,
+): Promise<Reply> {
+  const message = KernelMessage.createMessage({
+    msgType: 'execute_request',
+    channel: 'shell',
+    username: kernel.username,
+    session: kernel.clientId,
+    subshellId,
+    content: { code, silent: true, store_history: false, stop_on_error: false },
+  } as KernelMessage.IOptions<KernelMessage.IExecuteRequestMsg>);
+  const future = kernel.sendShellMessage(message, true, true) as Kernel.IShellFuture<
+    KernelMessage.IExecuteRequestMsg,
+    Reply
+  >;
+  return future.done;
+}
