@@ -9,7 +9,7 @@ import warnings
 from typing import TypeVar
 
 from dali_lab.errors import GraphError, nearest
-from dali_lab.operators.index import BUILT_IN
+from dali_lab.schema.index import BUILT_IN
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.waiting import reason
 

@@ -10,7 +10,6 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from dali_lab import operators
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
@@ -41,7 +40,7 @@ def make_function(operator: type[Operator]) -> Callable[..., Any]: ...
 def __getattr__(name: str) -> Any: ...
 
 '''
-_INDEX_HEADER = '''"""Module (in this package) and serialized name of each operator by its name under ``fn``.
+_INDEX_HEADER = '''"""Module in ``dali_lab.operators`` and serialized name of each operator by its name under ``fn``.
 
 Written by ``python -m dali_lab.schema.stubs``, not by hand. An operator that is missing here is found all the same, by
 importing all of them.
@@ -129,7 +128,7 @@ def stub() -> str:
 
 def index() -> str:
     """The index of built-in operators."""
-    prefix = operators.__name__ + "."
+    prefix = "dali_lab.operators."
     rows = [
         f'    "{name}": ("{operator.__module__.removeprefix(prefix)}", "{operator.schema_name}"),\n'
         for name, operator in all_operators().items()
@@ -145,7 +144,7 @@ def path() -> Path:
 
 def index_path() -> Path:
     """Where the index lies."""
-    return Path(operators.__path__[0]) / "index.py"
+    return Path(__file__).with_name("index.py")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Module (in this package) and serialized name of each operator by its name under ``fn``.
+"""Module in ``dali_lab.operators`` and serialized name of each operator by its name under ``fn``.
 
 Written by ``python -m dali_lab.schema.stubs``, not by hand. An operator that is missing here is found all the same, by
 importing all of them.
