@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
-from dali_lab.executor.plan import bare
-from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Edge, Graph
-from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.cache import Cache
+from dali_lab.graph.graph import Edge
 from dali_lab.studio.documents import sentence
+from dali_lab.studio.entries import error_entry, node_error, output_entry, picture_entries
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.overlays import Overlay, corners_first, overlays_of, shapes_entry
-from dali_lab.studio.pictures import Picture, picture
+from dali_lab.studio.rendering import Renderer, Task, label_roots, output_kinds
 from dali_lab.studio.results import Evaluation, NodeResult, Token
-from dali_lab.studio.summaries import Summary, positions, summary
+from dali_lab.studio.summaries import positions
 from dali_lab.studio.validation import Checked
 
 Json = dict[str, Any]
@@ -64,18 +59,6 @@ class PreviewRequest:
 
 
 @dataclass
-class Rendered:
-    """Pictures of an output, encoded."""
-
-    summary: Summary
-    pictures: list[Picture | None]
-
-    def size(self) -> int:
-        """Bytes that keeping it takes."""
-        return 2048 + sum(len(item.data) for item in self.pictures if item is not None)
-
-
-@dataclass
 class Delivered:
     """What one client has."""
 
@@ -86,75 +69,6 @@ class Delivered:
         """The client has nothing any more."""
         self.nodes.clear()
         self.focus.clear()
-
-
-class Renderer:
-    """Makes pictures on threads of its own, and remembers them.
-
-    Parameters
-    ----------
-    threads
-        How many; the evaluator's may be held up by a compiler.
-    memory
-        Bytes of pictures to remember.
-    """
-
-    def __init__(self, threads: int, memory: int = 128 << 20) -> None:
-        self.pool = ThreadPool(threads, "dali-lab-pictures")
-        self._cache: Cache[Rendered] = Cache(memory)
-
-    def close(self) -> None:
-        """End the threads and forget all pictures."""
-        self.pool.close()
-        self._cache.clear()
-
-    def rendered(
-        self, result: NodeResult, output: int, evaluation: Evaluation, kind: str, size: int, roots: Collection[str]
-    ) -> Rendered | None:
-        """Pictures of the samples of one output, `size` pixels at the longer side."""
-        batch = result.outputs[output]
-        if batch is None:
-            return None
-        key = (result.key, output, evaluation.samples, evaluation.total, kind, size)
-        found = self._cache.get(key)
-        if found is not None:
-            return found
-        missing = result.missing[output]
-        described = summary(batch, evaluation.samples, missing, kind, roots, evaluation.total)
-        pictures: list[Picture | None] = []
-        for row in positions(len(batch), evaluation.samples, missing):
-            if row is None:
-                pictures.append(None)
-            else:
-                pictures.append(picture(batch.array(row), batch.layout, described.kind, described.scale, size))
-        found = Rendered(described, pictures)
-        self._cache.put(key, found, found.size())
-        return found
-
-
-class _Task:
-    """Work on another thread whose result is waited for."""
-
-    def __init__(self, pool: ThreadPool, order: int, function: Callable[[], Any]) -> None:
-        self._done = threading.Event()
-        self._function = function
-        self._result: Any = None
-        self._error: BaseException | None = None
-        pool.submit((1 << 40, order), self._work)
-
-    def _work(self) -> None:
-        try:
-            self._result = self._function()
-        except Exception as error:  # handed to whoever waits
-            self._error = error
-        finally:
-            self._done.set()
-
-    def result(self) -> Any:
-        self._done.wait()
-        if self._error is not None:
-            raise self._error
-        return self._result
 
 
 class _Progress:
@@ -270,7 +184,7 @@ class _Teller:
 
     def tell(self, evaluation: Evaluation) -> None:
         """Tell of the nodes that have results by now and were not told of."""
-        fresh: list[tuple[str, tuple[Any, ...], list[_Task]]] = []
+        fresh: list[tuple[str, tuple[Any, ...], list[Task]]] = []
         for order, name in enumerate(self._order):
             result = evaluation.results.get(name)
             if result is None or name in self._told:
@@ -298,10 +212,10 @@ class _Teller:
             self._emit("preview.node", event, buffers)
             self._delivered.nodes[name] = signature
 
-    def _tasks(self, order: int, result: NodeResult, evaluation: Evaluation, kinds: list[str]) -> list[_Task]:
+    def _tasks(self, order: int, result: NodeResult, evaluation: Evaluation, kinds: list[str]) -> list[Task]:
         size, roots, renderer = self._request.thumb, self._roots, self._renderer
         return [
-            _Task(
+            Task(
                 renderer.pool,
                 order,
                 partial(
@@ -411,87 +325,8 @@ class _Teller:
         return shapes_entry(overlay, batch, rows, size_of, corners_first(graph, edge))
 
 
-def output_entry(rendered: Rendered, buffers: list[bytes]) -> Json:
-    """An output as the protocol writes it; its pictures are added to `buffers`."""
-    return {**rendered.summary.fields, "images": picture_entries(rendered.pictures, buffers)}
-
-
-def picture_entries(pictures: list[Picture | None], buffers: list[bytes]) -> list[Json | None]:
-    """Pictures as the protocol writes them; their bytes are added to `buffers`. Empty where none is a picture."""
-    if not any(pictures):
-        return []
-    entries: list[Json | None] = []
-    for item in pictures:
-        if item is None:
-            entries.append(None)
-            continue
-        entries.append({"buffer": len(buffers), "mime": item.mime, "width": item.width, "height": item.height})
-        buffers.append(item.data)
-    return entries
-
-
-def node_error(result: NodeResult) -> Json:
-    """The first thing that went wrong at a node, and how many samples failed like it."""
-    first = result.failures[0]
-    entry = error_entry(first.error)
-    entry.pop("node", None)
-    if first.sample is not None:
-        entry["sample"] = first.sample
-        others = len(result.failures) - 1
-        if others:
-            entry["message"] += f" ({others} more of {result.count} samples failed.)"
-    return entry
-
-
-def error_entry(error: BaseException) -> Json:
-    """An error as the protocol writes it."""
-    if not isinstance(error, DaliLabError):
-        return {"message": sentence(str(error) or type(error).__name__)}
-    entry: Json = {"message": sentence(error.message)}
-    for name, value in (
-        ("node", error.node),
-        ("argument", error.argument),
-        ("file", error.source),
-        ("line", error.origin),
-    ):
-        if value is not None:
-            entry[name] = value
-    return entry
-
-
-def output_kinds(graph: Graph) -> dict[str, list[str]]:
-    """For each node the kind of each output, as declared; ``"any"`` is the kind of the first input."""
-    kinds: dict[str, list[str]] = {}
-    with contextlib.suppress(DaliLabError):
-        for name in graph.order():
-            node = graph.nodes[name]
-            if not has_operator(node.op):
-                continue
-            operator = find_operator(node.op)
-            inherited = "any"
-            if node.inputs:
-                edge = bare(node.inputs[0])
-                before = kinds.get(edge.node, [])
-                inherited = before[edge.output] if edge.output < len(before) else "any"
-            declared = [output.kind for output in operator.outputs]
-            count = max(len(declared), operator.output_count(node.arguments))
-            declared += declared[-1:] * (count - len(declared))
-            kinds[name] = [inherited if kind == "any" else kind for kind in declared]
-    return kinds
-
-
-def label_roots(graph: Graph) -> set[str]:
-    """Folders that readers read, whose own names are no labels."""
-    roots: set[str] = set()
-    for node in graph.nodes.values():
-        root = node.arguments.get("file_root")
-        if isinstance(root, str):
-            roots.add(root.rstrip("/"))
-    return roots
-
-
 def _milliseconds(result: NodeResult) -> float | None:
     return None if result.seconds is None else round(result.seconds * 1000, 2)
 
 
-__all__ = ["Delivered", "PreviewRequest", "Renderer", "run_preview"]
+__all__ = ["Delivered", "PreviewRequest", "run_preview"]

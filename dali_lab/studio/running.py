@@ -9,8 +9,9 @@ from typing import Any
 from dali_lab.executor.engine import Cancelled
 from dali_lab.pipeline import Pipeline
 from dali_lab.studio.documents import DocumentError, sentence
+from dali_lab.studio.entries import error_entry, picture_entries
 from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.preview import Renderer, error_entry, label_roots, output_kinds, picture_entries
+from dali_lab.studio.rendering import Renderer, label_roots, output_kinds
 from dali_lab.studio.results import Token
 from dali_lab.studio.store import Store
 from dali_lab.studio.validation import Checked, check

@@ -23,7 +23,7 @@ from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.files import Recovery
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.jobs import Jobs
-from dali_lab.studio.preview import Renderer
+from dali_lab.studio.rendering import Renderer
 from dali_lab.studio.requests import Request, handler_of
 from dali_lab.studio.results import Token
 from dali_lab.studio.store import Sample, Store
