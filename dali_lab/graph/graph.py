@@ -203,6 +203,17 @@ class Graph:
             stack.extend(edge.node for edge in self.nodes[name].edges() if edge.node in self.nodes)
         return seen
 
+    def descendants(self, name: str) -> set[str]:
+        """All nodes that depend on a node."""
+        consumers = self.consumers()
+        found: set[str] = set()
+        stack = [name]
+        while stack:
+            fresh = set(consumers.get(stack.pop(), ())) - found
+            found |= fresh
+            stack.extend(fresh)
+        return found
+
     def order(self) -> list[str]:
         """Node names such that each comes after what it depends on; otherwise in the order of placement.
 

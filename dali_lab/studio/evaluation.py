@@ -14,19 +14,19 @@ from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import device_for_preview
 from dali_lab.executor.plan import Plan, bare, make_operator, make_plan
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.branches import Branches
 from dali_lab.studio.cache import Cache
 from dali_lab.studio.compilations import compilations
+from dali_lab.studio.pace import Pace
 from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
-from dali_lab.studio.sources import Sources, digest, file_state, paths_state, values
+from dali_lab.studio.sources import Sources, digest, file_state, paths_state, sample_files_state, values
 
 _POLL = 0.05
 _SHORT = 1.0
-_MOMENT = 0.05
 _KEPT_OF_A_NODE = 16
 """Results of one node: whoever drags a slider soon gets the memory of older ones back, which is faster than new."""
 
@@ -47,8 +47,7 @@ class Evaluator:
     def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
-        self.used: set[str] = set()
-        self.pace: dict[str, float] = {}
+        self.pace = Pace()
         self._sources = Sources()
         self._branches = Branches()
         self._pool = ThreadPool(self.threads, "dali-lab-preview")
@@ -230,7 +229,7 @@ class _Run:
                 source = edge.node
                 if source in waiting:
                     waiting.setdefault(name, waiting[source])
-                elif source not in unknown and not _gave(results.get(source), edge.output):
+                elif source not in unknown and not self.evaluation.gave(edge):
                     waiting.setdefault(name, source)
                 keys.append(
                     (
@@ -282,7 +281,7 @@ class _Run:
         waves: list[list[str]] = []
         open_wave = False
         for name in names:
-            used = self.graph.nodes[name].op in self.owner.used
+            used = self.owner.pace.knows([self.graph.nodes[name].op])
             if used and open_wave:
                 waves[-1].append(name)
             else:
@@ -292,9 +291,9 @@ class _Run:
 
     def _lacking(self, name: str, together: list[str]) -> str | None:
         """A node that gave nothing and that this one needs."""
-        results, waiting = self.evaluation.results, self.evaluation.waiting
         for edge in map(bare, self.graph.nodes[name].edges()):
-            if edge.node in waiting or (edge.node not in together and not _gave(results.get(edge.node), edge.output)):
+            waits = edge.node in self.evaluation.waiting
+            if waits or (edge.node not in together and not self.evaluation.gave(edge)):
                 return edge.node
         return None
 
@@ -304,14 +303,8 @@ class _Run:
         for name in names:
             result = results.get(name)
             if result is not None and not result.failures and all(batch is None for batch in result.outputs):
-                cause = next(
-                    (
-                        e.node
-                        for e in map(bare, self.graph.nodes[name].edges())
-                        if not _gave(results.get(e.node), e.output)
-                    ),
-                    None,
-                )
+                needed = map(bare, self.graph.nodes[name].edges())
+                cause = next((edge.node for edge in needed if not self.evaluation.gave(edge)), None)
                 if cause is not None:
                     del results[name]
                     waiting[name] = waiting.get(cause, cause)
@@ -330,17 +323,7 @@ class _Run:
         while names:
             outputs = {name: self.operators[name].output_count(self.operators[name].values) for name in names}
             wanted = [Edge(name, index) for name in names for index in range(outputs[name])]
-            known = {
-                Edge(name, index): batch
-                for name, result in results.items()
-                for index, batch in enumerate(result.outputs)
-                if batch is not None
-            }
-            missing = {
-                Edge(name, index): lacking
-                for name, result in results.items()
-                for index, lacking in enumerate(result.missing)
-            }
+            known, missing = self.evaluation.known(), self.evaluation.missing()
             try:
                 plan = make_plan(self.graph, wanted, known, self.operators)
                 device_plan = self._device_plan(wanted, known, missing)
@@ -348,7 +331,7 @@ class _Run:
             except DaliLabError as error:
                 culprit = error.node if error.node in names else names[0]
                 results[culprit] = NodeResult(keys[culprit], failures=[Failure(error)])
-                behind = _behind(self.graph, culprit)
+                behind = self.graph.descendants(culprit)
                 for name in names:
                     if name in behind:
                         self.evaluation.waiting[name] = culprit
@@ -391,14 +374,14 @@ class _Run:
         operators = {self.graph.nodes[name].op for name in names}
         compiled, began = compilations(), time.monotonic()
         once = any(self.kinds[name].in_order for name in names)
-        chunk = 1 if once else self._chunk(operators)
+        chunk = 1 if once else self.owner.pace.chunk(operators, self.size, self.owner.threads)
         run = attempt(chunk, device_plan or plan)
         if run.failures and device_plan is not None and not once:
             # On a GPU a batch fails as a whole.
             device_plan, run = None, attempt(chunk)
         if chunk > 1 and run.failures:
             run = attempt()
-        short = not operators <= self.owner.used and time.monotonic() - began < _SHORT
+        short = not self.owner.pace.knows(operators) and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
             told, self.progress = self.progress, None
@@ -406,12 +389,10 @@ class _Run:
             self.progress = told
         run.values = {edge: download(batch) for edge, batch in run.values.items()}
         run.engine.collect_device_times()
-        self.owner.used |= operators
         for name in names:
             self._keep(name, keys[name], run, outputs[name])
             # What failed is likely to fail again, and then it is told apart by sample at once.
-            seconds = _MOMENT if run.failures else _seconds(run, name) / self.size
-            self.owner.pace[self.graph.nodes[name].op] = seconds
+            self.owner.pace.note(self.graph.nodes[name].op, None if run.failures else _seconds(run, name) / self.size)
 
     def _device_plan(
         self, wanted: list[Edge], known: Mapping[Edge, Batch], missing: Mapping[Edge, Collection[int]]
@@ -421,11 +402,6 @@ class _Run:
             return None
         plan = make_plan(self.graph, wanted, known, self.operators, device=self.device)
         return plan if any(stage.gpu for stage in plan.stages) else None
-
-    def _chunk(self, operators: Collection[str]) -> int:
-        """Samples in a chunk: a share for each thread where that is a matter of a moment, judged by the last time."""
-        pace = sum(self.owner.pace.get(op, _MOMENT) for op in operators)
-        return -(-self.size // self.owner.threads) if pace * self.size < _MOMENT else 1
 
     def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
         result = NodeResult(key, count=self.size, seconds=_seconds(run, name) if name in run.seconds else None)
@@ -442,7 +418,9 @@ class _Run:
                 result.failures.append(Failure(error, None if whole else start))
         result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
         if self.kinds[name].source:
-            result.files = _files_state(result, self.graph.nodes[name])
+            result.files = sample_files_state(
+                self.graph.nodes[name], result.outputs, [failure.error for failure in result.failures]
+            )
         self.evaluation.results[name] = result
         self.evaluation.computed.add(name)
         self.owner.cache.put(key, result, result.size(), name)
@@ -458,39 +436,6 @@ def _ended(error: BaseException, iteration: int) -> BaseException:
         plural = "" if iteration == 1 else "es"
         return GraphError(f"The source ends after {iteration} batch{plural}.")
     return error
-
-
-def _gave(result: NodeResult | None, output: int) -> bool:
-    return result is not None and output < len(result.outputs) and result.outputs[output] is not None
-
-
-def _behind(graph: Graph, name: str) -> set[str]:
-    consumers = graph.consumers()
-    found: set[str] = set()
-    stack = [name]
-    while stack:
-        for consumer in consumers.get(stack.pop(), ()):
-            if consumer not in found:
-                found.add(consumer)
-                stack.append(consumer)
-    return found
-
-
-def _files_state(result: NodeResult, node: Node) -> tuple[tuple[str, int, int], ...]:
-    """State of the files that a source's samples came from, those that could not be read included."""
-    root = node.arguments.get("file_root")
-    if root is None and isinstance(node.arguments.get("file_list"), str):
-        root = os.path.dirname(node.arguments["file_list"])
-    base = root if isinstance(root, str) else ""
-    paths: dict[str, None] = {}
-    for batch in result.outputs:
-        for path in (batch.sources if batch is not None else None) or ():
-            paths[path] = None
-    for failure in result.failures:
-        source = getattr(failure.error, "source", None)
-        if source:
-            paths[source] = None
-    return tuple(file_state(os.path.join(base, path)) for path in paths)
 
 
 __all__ = ["Evaluation", "Evaluator", "Failure", "NodeResult", "Progress", "Token", "compilations"]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from dali_lab.batch.batch import Batch
 from dali_lab.executor.engine import BatchRun, Cancelled
+from dali_lab.graph.graph import Edge
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,28 @@ class Evaluation:
     waiting: dict[str, str] = field(default_factory=dict)
     samples: int = 0
     total: int = 0
+
+    def gave(self, edge: Edge) -> bool:
+        """Whether there is a batch for an edge."""
+        result = self.results.get(edge.node)
+        return result is not None and edge.output < len(result.outputs) and result.outputs[edge.output] is not None
+
+    def known(self) -> dict[Edge, Batch]:
+        """All batches that there are."""
+        return {
+            Edge(name, index): batch
+            for name, result in self.results.items()
+            for index, batch in enumerate(result.outputs)
+            if batch is not None
+        }
+
+    def missing(self) -> dict[Edge, frozenset[int]]:
+        """For each edge that was tried, the samples that failed."""
+        return {
+            Edge(name, index): lacking
+            for name, result in self.results.items()
+            for index, lacking in enumerate(result.missing)
+        }
 
 
 class Token:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from dali_lab.batch.batch import Batch
 from dali_lab.executor.plan import make_operator
 from dali_lab.graph.graph import Node
 from dali_lab.schema.operator import Draw, Operator
@@ -125,3 +126,22 @@ def paths_state(node: Node) -> list[tuple[str, int, int]]:
                 ]
             states.extend(map(file_state, sorted(folders)))
     return states
+
+
+def sample_files_state(
+    node: Node, outputs: Iterable[Batch | None], errors: Iterable[BaseException]
+) -> tuple[tuple[str, int, int], ...]:
+    """State of the files that a source's samples came from, those that could not be read included."""
+    root = node.arguments.get("file_root")
+    if root is None and isinstance(node.arguments.get("file_list"), str):
+        root = os.path.dirname(node.arguments["file_list"])
+    base = root if isinstance(root, str) else ""
+    paths: dict[str, None] = {}
+    for batch in outputs:
+        for path in (batch.sources if batch is not None else None) or ():
+            paths[path] = None
+    for error in errors:
+        source = getattr(error, "source", None)
+        if source:
+            paths[source] = None
+    return tuple(file_state(os.path.join(base, path)) for path in paths)
