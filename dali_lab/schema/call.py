@@ -106,6 +106,8 @@ class Call:
             raise self.problem(
                 f"the output would have {table.shape[1]} dimensions; a sample has at most {MOST_DIMENSIONS}"
             )
+        if not table.size or (table.min() >= 0 and int(table.max()) ** table.shape[1] <= LARGEST_SAMPLE):
+            return
         elements = table.prod(axis=1, dtype=np.float64)  # int64 would wrap
         wrong = (table < 0).any(axis=1) | (elements > LARGEST_SAMPLE)
         if wrong.any():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -69,6 +70,18 @@ def fill_normal(
         )  # fmt: skip
 
 
+def _thresholds(probability: npt.NDArray[np.float32]) -> npt.NDArray[np.uint64]:
+    """The random words of 32 bits below which a coin shows 1, ``uint64[N]``."""
+    scaled = probability * np.float32(2.0**32)
+    words = np.where(scaled >= np.float32(2.0**32), np.uint64(_WORD), truncated(scaled, np.dtype(np.uint32)))
+    return words.astype(np.uint64)
+
+
+@functools.lru_cache(64)
+def _threshold(probability: float) -> np.uint64:
+    return np.uint64(_thresholds(np.array([probability], np.float32))[0])
+
+
 def fill_coin_flip(
     stream: Stream,
     addresses: Addresses,
@@ -78,11 +91,14 @@ def fill_coin_flip(
 ) -> None:
     """Fill samples with 1 at the given probabilities (``float32[N]``) and 0 elsewhere; `dtype` is any."""
     target = np.dtype(dtype)
-    scaled = np.asarray(probability, np.float32) * np.float32(2.0**32)
-    thresholds = np.where(scaled >= np.float32(2.0**32), np.uint64(_WORD), truncated(scaled, np.dtype(np.uint32)))
+    values = np.asarray(probability, np.float32)
+    if len(values) and (values == values[0]).all():
+        thresholds = np.full(len(values), _threshold(float(values[0])))
+    else:
+        thresholds = _thresholds(values)
     direct = np.dtype(np.uint8 if target.itemsize == 1 else np.int32)
     with _Converted(addresses, counts, direct, direct if target.itemsize == 1 else target) as (rows, like):
-        background.call(philox.coin_flips, stream.key, stream.highs, rows, counts, thresholds.astype(np.uint64), like)
+        background.call(philox.coin_flips, stream.key, stream.highs, rows, counts, thresholds, like)
 
 
 def fill_indices(

@@ -112,6 +112,7 @@ class CropMirrorNormalize(Windowed):
     def setup(self) -> None:
         if self.value("dtype") not in (FLOAT, FLOAT16, UINT8, INT8):
             raise self.fail(f"is FLOAT, FLOAT16, UINT8 or INT8, not {self.value('dtype').name}", "dtype")
+        self._constants: dict[int, tuple[npt.NDArray[Any], npt.NDArray[Any]]] = {}
 
     def run(self, call: Call, data: Batch) -> Batch:
         copy = call.kernels("copy")
@@ -157,11 +158,18 @@ class CropMirrorNormalize(Windowed):
         return 1 << (channels - 1).bit_length() if self.value("pad_output") else channels
 
     def normalization(self, call: Call, channels: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Mean and inverse deviation of each sample, ``float32[N, channels]``, not to be written to."""
         from dali_lab.kernels.cpu import normalize
 
-        mean = call.vectors("mean", channels)
-        std = call.vectors("std", channels)
-        return normalize.normalization(mean, std, self.value("scale"), self.value("shift"))
+        constant = "mean" not in call.batches and "std" not in call.batches
+        known = self._constants.get(channels) if constant else None
+        if known is None or len(known[0]) < call.count:
+            mean, std = call.vectors("mean", channels), call.vectors("std", channels)
+            known = normalize.normalization(mean, std, self.value("scale"), self.value("shift"))
+            if constant:
+                self._constants[channels] = known
+        mean, inverse = known
+        return mean[: call.count], inverse[: call.count]
 
     def _planes(self, call: Call, data: Batch, windows: Windows, out: Batch, wide: int) -> None:
         """Cut, mirror and normalise planes: samples of any outer axes, then HWC or CHW."""

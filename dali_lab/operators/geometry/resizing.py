@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,10 +116,26 @@ def verify_resize(values: Mapping[str, Any], connected: Iterable[str]) -> None:
         raise ArgumentError("'roi_start' and 'roi_end' must be given together", argument="roi_start")
 
 
+def _same_size(call: Call, axes: int) -> Sequence[float] | None:
+    """The one size, of whole pixels, that all samples are resized to as a whole; `None` if it is not so simple."""
+    operator = call.operator
+    size = operator.values.get("size")
+    if size is None or "size" in call.batches or len(size) not in (1, axes):
+        return None
+    if (operator.values.get("mode") or "default") != "default" or operator.values.get("max_size") is not None:
+        return None
+    if any(operator.has(name) for name in ("roi_start", "resize_shorter", "resize_longer")):
+        return None
+    return size if all(0 < value < 2**24 and value == int(value) for value in size) else None
+
+
 def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Resampling:
     """Region and size for each sample from the arguments; `extents` are D, H, W or H, W, ``int64[N, axes]``."""
     operator = call.operator
     count, axes = extents.shape
+    same = _same_size(call, axes)
+    if same is not None and extents.all():
+        return Resampling(np.zeros((count, axes)), extents.astype(np.float64), np.full((count, axes), same, np.int64))
     mode = operator.values.get("mode") or "default"
     if operator.has("resize_shorter") or operator.has("resize_longer"):
         name = "resize_shorter" if operator.has("resize_shorter") else "resize_longer"
