@@ -219,10 +219,20 @@ class TensorGPU(TensorCPU):
             raise AttributeError(str(error)) from error
 
     def __dlpack__(self, *, stream: Any = None, **options: Any) -> Any:
-        """The tensor as a DLPack capsule that shares its memory, ready for work on the consumer's stream."""
+        """The tensor as a DLPack capsule that shares its memory, ready for work on the consumer's stream.
+
+        Raises
+        ------
+        BufferError
+            If it is wanted on the CPU without a copy.
+        """
         device = self._batch.device
         if device is None or device.kind != "cuda":
             return self.as_cpu().__dlpack__(**options)
+        if options.get("dl_device") == (1, 0):
+            if options.get("copy") is False:
+                raise BufferError("memory of the GPU is not the CPU's: it takes a copy")
+            return self.as_cpu().__dlpack__(max_version=options.get("max_version"))
         from dali_lab.device.sharing import dlpack
 
         return dlpack(self._batch, self._index, stream, options)

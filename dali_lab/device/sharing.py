@@ -35,7 +35,9 @@ def array_interface(batch: Batch, index: int) -> dict[str, Any]:
     """``__cuda_array_interface__`` of a sample: who takes it waits for the stream that is named in it."""
     device = cuda_device_of(batch)
     stream = device.stream(TRANSFER)
-    hand_to(batch, stream)
+    with stream.lock:
+        hand_to(batch, stream)
+        stream.mark()  # else the memory would wait for the stream's next work before it is used again
     return {
         "version": 3,
         "shape": tuple(batch.shapes[index].tolist()),
@@ -52,6 +54,9 @@ def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> An
     The memory is used again only after what the consumer's stream was given to do with it.
     """
     device = cuda_device_of(batch)
+    options = dict(options)
+    if options.pop("copy", None):
+        batch, index = gathered_on_device(batch.take([index])), 0
     owners: list[Any] = [batch]
     if stream != -1:
         consumer = device.external(0 if stream in (None, 0, 1) else int(stream))

@@ -173,6 +173,8 @@ class Array:
 
     def __dlpack__(self, *, stream: int, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         assert stream == -1, "the consumer's stream is ordered already"
+        if copy is True or dl_device not in (None, (2, 0)):
+            raise BufferError("as CuPy's")
         return self.values.__dlpack__()
 
 

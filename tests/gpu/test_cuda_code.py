@@ -170,3 +170,43 @@ def test_nvrtc_that_is_missing_says_what_to_install(device: cuda.CudaDevice, mon
             pipeline.run()
         pipeline.close()
     assert (_flipped().run()[0].as_cpu().as_array() == 1).all()
+
+
+def test_outputs_that_are_only_looked_at_by_their_interface_leave_no_memory_behind(device: cuda.CudaDevice) -> None:
+    pictures = np.ones((2, 300, 300, 3), np.uint8)
+    pipeline = Pipeline(2, 1, 0, gpu="require")
+    with pipeline:
+        images = fn.external_source(source=lambda: pictures, layout="HWC").gpu()
+        pipeline.set_outputs(fn.cast(images, dtype=types.FLOAT))
+    held = []
+    for _ in range(60):
+        assert pipeline.run()[0][1].__cuda_array_interface__["data"][0]
+        held.append(device.arena.held >> 20)
+    assert held[-1] == held[20], held
+    pipeline.close()
+
+
+def test_dlpack_to_the_cpu_is_a_copy_and_on_the_gpu_one_may_be_asked_for(device: cuda.CudaDevice) -> None:
+    pipeline = _pipeline("require")
+    tensor = pipeline.run()[1].as_tensor()
+    expected = np.array(tensor.as_cpu())
+    found = np.from_dlpack(_Passing(tensor, {"dl_device": (1, 0)}))
+    assert (found == expected).all() and not np.shares_memory(found, np.from_dlpack(_Passing(tensor, {})))
+    with pytest.raises(BufferError, match="copy"):
+        tensor.__dlpack__(stream=1, dl_device=(1, 0), copy=False)
+    copied = np.from_dlpack(_Passing(tensor, {"copy": True}))
+    assert (copied == expected).all() and not np.shares_memory(copied, np.from_dlpack(_Passing(tensor, {})))
+    pipeline.close()
+
+
+class _Passing:
+    """Hands a tensor of the stand-in, whose memory is the CPU's, to NumPy, with what another consumer would ask for."""
+
+    def __init__(self, tensor: Any, options: dict[str, Any]) -> None:
+        self._tensor, self._options = tensor, options
+
+    def __dlpack__(self, **_: Any) -> Any:
+        return self._tensor.__dlpack__(stream=1, **self._options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
