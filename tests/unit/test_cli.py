@@ -205,12 +205,12 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
         last.cancel()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/", line)
         assert found is not None, f"it said {line!r}"
-        with urllib.request.urlopen(found[0], timeout=20) as page:
+        with urllib.request.urlopen(found[0], timeout=120) as page:
             text = page.read().decode()
         assert "<title>DALI Lab</title>" in text
         assert "cdn." not in text
         process.send_signal(signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode == 0, error

@@ -97,7 +97,7 @@ if __name__ == "__main__":
         [sys.executable, "-m", "dali_lab", "run", str(script), "--epochs", "3"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
     assert done.stdout.split("\n")[0] == "dali_lab 72 ['--epochs', '3']", done.stderr
     assert done.returncode == 5
@@ -140,6 +140,6 @@ if __name__ == "__main__":
 """
     )
     done = subprocess.run(
-        [sys.executable, "-m", "dali_lab", "run", str(script)], capture_output=True, text=True, timeout=120
+        [sys.executable, "-m", "dali_lab", "run", str(script)], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines()[:2] == ["[[0, 1, 2, 3], [4, 5, 6, 7]]", "end"], done.stderr

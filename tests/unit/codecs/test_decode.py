@@ -178,7 +178,7 @@ def test_decoding_after_a_fork() -> None:
         "    os._exit(failed)\n"
         "print(os.waitpid(child, 0)[1], failed)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert done.stdout.split() == ["0", "False"]
 
 
@@ -190,6 +190,6 @@ from dali_lab.codecs import nvimgcodec
 nvimgcodec._has_library = lambda name: False
 print(nvimgcodec.available(), "NVIMGCODEC_EXTENSIONS_PATH" in os.environ)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
     assert done.stderr == ""
     assert done.stdout.split() == [str(nvimgcodec.available()), "False"]

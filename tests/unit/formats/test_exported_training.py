@@ -61,7 +61,7 @@ def test_two_epochs(tmp_path: Path) -> None:
     assert cli.main(arguments) == 0
     (tmp_path / "train.py").write_text(LOOP)
     done = subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["epoch 0 samples 10", "epoch 1 samples 10"]

@@ -177,8 +177,12 @@ def is_running(file: Path) -> bool:
 
 def test_an_endless_program_is_stopped(tmp_path: Path) -> None:
     file = tmp_path / "pid"
-    with pytest.raises(FormatError, match="took longer than 4 s"):
-        python_import.trace_text(ENDLESS.format(file=str(file)), timeout=4)
+    # On a busy machine the other process may not have come to the program when its time is over.
+    for seconds in (4, 30, 120):
+        with pytest.raises(FormatError, match=f"took longer than {seconds} s"):
+            python_import.trace_text(ENDLESS.format(file=str(file)), timeout=seconds)
+        if file.exists():
+            break
     assert file.exists()
     assert not is_running(file)
 
@@ -188,7 +192,7 @@ def test_tracing_can_be_cancelled(tmp_path: Path) -> None:
     cancel = threading.Event()
 
     def cancel_once_it_runs() -> None:
-        end = time.monotonic() + 30
+        end = time.monotonic() + 120
         while not file.exists() and time.monotonic() < end:
             time.sleep(0.02)
         cancel.set()
@@ -196,6 +200,6 @@ def test_tracing_can_be_cancelled(tmp_path: Path) -> None:
     thread = threading.Thread(target=cancel_once_it_runs)
     thread.start()
     with pytest.raises(FormatError, match="cancelled"):
-        python_import.trace_text(ENDLESS.format(file=str(file)), timeout=60, cancel=cancel)
+        python_import.trace_text(ENDLESS.format(file=str(file)), timeout=300, cancel=cancel)
     thread.join()
     assert not is_running(file)

@@ -85,7 +85,7 @@ pipeline.checkpoint({str(file)!r})
 print(json.dumps(take(pipeline, 6)), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
     assert done.returncode == -9, done.stderr
     assert json.loads(json.dumps(take(make(folder, 3, file.read_bytes()), 6))) == json.loads(done.stdout)
 

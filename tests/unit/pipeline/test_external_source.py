@@ -298,7 +298,7 @@ def test_a_killed_worker_is_an_error_and_no_hang() -> None:
     with pytest.raises(RuntimeError, match=r"killed by signal 9 \(SIGKILL\)"):
         for _ in range(10):
             pipeline.run()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 100
     pipeline.close()
 
 

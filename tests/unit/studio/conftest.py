@@ -39,7 +39,7 @@ class Client:
         self.session.receive(self.port, {"kind": "request", "id": identity, "method": method, "params": params})
         return identity
 
-    def _next(self, timeout: float = 60) -> None:
+    def _next(self, timeout: float = 300) -> None:
         message, buffers = self._messages.get(timeout=timeout)
         if message["kind"] == "event":
             self.events.append((message["event"], message["params"], buffers))
@@ -64,7 +64,7 @@ class Client:
     def buffers(self, identity: str) -> list[bytes]:
         return self._responses[identity][1]
 
-    def event(self, name: str, *, timeout: float = 60, where: Callable[[Json], bool] = lambda _: True) -> Json:
+    def event(self, name: str, *, timeout: float = 300, where: Callable[[Json], bool] = lambda _: True) -> Json:
         """The first event of this name not looked at yet; those before it stay."""
         while True:
             for index, (kind, params, _) in enumerate(self.events):

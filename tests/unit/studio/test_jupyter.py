@@ -34,7 +34,7 @@ class Comm:
     def call(self, method: str, **params: Any) -> Json:
         self.take({"content": {"data": {"kind": "request", "id": "editor-1", "method": method, "params": params}}})
         while True:
-            message, _ = self.sent.get(timeout=60)
+            message, _ = self.sent.get(timeout=300)
             if message["kind"] == "response":
                 return message
 
@@ -92,7 +92,7 @@ def test_closing_ends_the_session(opened: Any) -> None:
     comm, connection = opened(document=document())
     comm.end({})
     for thread in (connection.session._thread, connection.session.jobs._thread):
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive()
     connection.close()
 
