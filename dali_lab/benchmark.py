@@ -150,7 +150,7 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
 def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
     import time
 
-    from dali_lab.studio.running import measure
+    from dali_lab.studio.measuring import measure
 
     pipeline = _pipeline(engine, path, settings)
     for _ in range(3):

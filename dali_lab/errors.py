@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -107,5 +106,7 @@ class FormatError(DaliLabError, ValueError):
 
 def nearest(word: str, words: Iterable[str]) -> str:
     """Say ``", did you mean 'x'?"`` for the word most like `word`, or nothing."""
+    import difflib  # when something is wrong already
+
     found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.55)
     return f", did you mean '{found[0]}'?" if found else ""

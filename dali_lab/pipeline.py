@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import secrets
+import random
 import sys
 import threading
 from collections.abc import Callable, Mapping
@@ -110,7 +110,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         optimize: bool = True,
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
-        self._seed = secrets.randbits(31) if self._settings.seed is None else self._settings.seed
+        self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
         self._outputs_traced: tuple[DataNode, ...] | None = None
         self._sinks: list[DataNode] = []
         self._graph: Graph | None = None

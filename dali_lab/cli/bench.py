@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import statistics
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, positive, seconds
@@ -31,6 +30,8 @@ def add(commands: Commands) -> None:
 
 
 def _bench(options: argparse.Namespace) -> int:
+    from statistics import median
+
     from dali_lab.benchmark import OURS, Benchmark
 
     with Benchmark(make_pipeline(options)) as benchmark:
@@ -38,14 +39,12 @@ def _bench(options: argparse.Namespace) -> int:
         rounds = _rounds(benchmark, options, beside=agreement is not None and agreement[0])
     print(f"{'':<12}  {'images/s':>10}  {'CPU µs an image':>15}  {'peak MiB':>8}")
     for engine, title in zip(rounds[0], ("DALI Lab", "NVIDIA DALI"), strict=False):
-        rate, cpu, memory = (
-            statistics.median(turn[engine][key] for turn in rounds) for key in ("rate", "cpu", "memory")
-        )
+        rate, cpu, memory = (median(turn[engine][key] for turn in rounds) for key in ("rate", "cpu", "memory"))
         print(f"{title:<12}  {rate:>10,.0f}  {cpu:>15,.1f}  {memory:>8,.0f}")
     if len(rounds[0]) > 1:
         first, second = rounds[0]
         ratios = sorted(turn[first]["rate"] / turn[second]["rate"] for turn in rounds)
-        print(f"{statistics.median(ratios):.2f} times NVIDIA DALI (from {ratios[0]:.2f} to {ratios[-1]:.2f})")
+        print(f"{median(ratios):.2f} times NVIDIA DALI (from {ratios[0]:.2f} to {ratios[-1]:.2f})")
     if agreement is not None:
         print(agreement[1])
     _print_nodes(rounds[-1][OURS]["nodes"])

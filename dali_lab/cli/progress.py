@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summarize: bool) -> dict[str, Any]:
     """Run a pipeline for a number of batches or a time, with a progress bar."""
-    from dali_lab.studio.running import measure
+    from dali_lab.studio.measuring import measure
 
     bar = Bar()
     try:
@@ -22,7 +23,9 @@ def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summari
             first = pipeline.run()
             bar.clear()
             for index, output in enumerate(first):
-                print(f"output {index}: {summary_line(output)}")
+                print(f"output {index}: {summary_line(output)}", flush=True)
+            gc.freeze()
+            gc.enable()
         began: float | None = None
 
         def tell(done: int, rate: float) -> bool:

@@ -119,7 +119,7 @@ def loads(
     FormatError
         If it is damaged, or of no form that can be read.
     """
-    from dali_lab.formats import dali_proto, json_file, png, python_static
+    from dali_lab.formats import json_file, png
 
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
@@ -129,6 +129,8 @@ def loads(
         return json_file.loads(data)
     if not data.strip():
         raise FormatError("the file is empty")
+    from dali_lab.formats import dali_proto, python_static
+
     text = python_static.decoded(data) if program else program_in(data)
     return dali_proto.loads(data, friendly=True) if text is None else python_static.read(text, name, arguments)
 

@@ -69,8 +69,7 @@ def marker() -> Path:
     """The file that says that the present kernels were all compiled."""
     from dali_lab.kernels.cpu import memory
 
-    folder = os.environ.get("NUMBA_CACHE_DIR") or str(Path(memory.__file__).parent)
-    return Path(folder) / "all-compiled"
+    return (memory.CACHE_FOLDER or Path(memory.__file__).parent) / "all-compiled"
 
 
 def compile_in_background() -> subprocess.Popen[bytes] | None:

@@ -290,7 +290,7 @@ def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:
 
 
 def test_a_run_tells_time_memory_and_transfers() -> None:
-    from dali_lab.studio.running import measure
+    from dali_lab.studio.measuring import measure
 
     pipeline = _pipeline("emulated")
     told = measure(pipeline, 6)

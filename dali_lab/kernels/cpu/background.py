@@ -22,16 +22,15 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 from numba.core import config
-from numba.core.compiler_lock import global_compiler_lock
 
-from dali_lab.kernels.cpu.memory import as_python
+from dali_lab.kernels.cpu.loading import is_there, shared, signature_of
+from dali_lab.kernels.cpu.memory import CACHE_FOLDER, as_python
 
 Kind = str | tuple[str, int]
 Variant = tuple[Any, ...]
@@ -108,7 +107,7 @@ def _look(variant: Variant, arguments: tuple[Any, ...]) -> bool:
         if _compiler is not None and variant in _compiler.asked:
             _detours += 1
             return False
-        if not _is_there(variant[0], _signature(arguments)):
+        if not _is_there(variant[0], signature_of(arguments)):
             if _compiler is None:
                 _compiler = _Compiler.start()
             if _compiler is not None and _compiler.ask(variant):
@@ -118,22 +117,11 @@ def _look(variant: Variant, arguments: tuple[Any, ...]) -> bool:
     return True
 
 
-def _signature(arguments: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(numba.typeof(value) for value in arguments)  # type: ignore[no-untyped-call]
-
-
 def _is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
-    """Whether a kernel was compiled, or is in the cache on disk; it is, too, where Numba does not tell."""
-    if signature in kernel.overloads or getattr(config, "DISABLE_JIT", False):
+    """Whether a kernel need not be compiled, or another process could not do it."""
+    if getattr(config, "DISABLE_JIT", False) or not shared(kernel):
         return True
-    try:
-        with global_compiler_lock:
-            cache = kernel._cache
-            kernel.targetctx.refresh()
-            found = cache._cache_file._load_index()
-            return cache._index_key(signature, kernel.targetctx.codegen()) in found
-    except AttributeError:
-        return True
+    return is_there(kernel, signature)
 
 
 def _kind(value: Any) -> Kind:
@@ -238,9 +226,10 @@ def _wait_for_others() -> Any:
     try:
         import fcntl
 
-        file = open(Path(os.environ["NUMBA_CACHE_DIR"]) / "compiling", "w")  # noqa: SIM115
+        assert CACHE_FOLDER is not None  # or else nothing is compiled here
+        file = open(CACHE_FOLDER / "compiling", "w")  # noqa: SIM115
         fcntl.flock(file, fcntl.LOCK_EX)
-    except (ImportError, KeyError, OSError):
+    except (ImportError, OSError):
         return None
     return file
 
@@ -253,7 +242,7 @@ def _main() -> None:
         module, name, kinds = json.loads(line)
         kernel = getattr(importlib.import_module(module), name)
         lock = _wait_for_others()
-        kernel.compile(_signature(_stand_in(kind) for kind in kinds))
+        kernel.compile(signature_of(_stand_in(kind) for kind in kinds))
         if lock is not None:
             lock.close()
         with contextlib.suppress(OSError):

@@ -6,14 +6,25 @@ call serves samples of different sizes without a Python object for each of them.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import hashlib
 import math
 import os
-from collections.abc import Callable
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+from numba import types as nb_types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from dali_lab.kernels.cpu.loading import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -48,48 +59,36 @@ def _parts_digest() -> str:
     return digest.hexdigest()[:12]
 
 
-def _choose_cache_folder() -> None:
-    """Put compiled kernels into the user's cache folder, where they outlive an upgrade of the environment."""
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    folder = Path(base) / "dali-lab" / "kernels" / _parts_digest()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError:
-        return
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
+def _cache_folder() -> Path | None:
+    """The folder of compiled kernels, where they outlive an upgrade of the environment; `None` if there can be none."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    for base in [Path(chosen)] if chosen else _own_folders():
+        folder = base / _parts_digest()
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            return folder
+    return None
 
 
-_choose_cache_folder()
-
-import numba  # noqa: E402  (the cache folder must be known before Numba is imported)
-import numpy as np  # noqa: E402
-from numba import types as nb_types  # noqa: E402
-from numba.core import cgutils  # noqa: E402
-from numba.extending import intrinsic, overload  # noqa: E402
-from numba.np import linalg  # noqa: E402
-
-
-def _import_arrays_without_scipy() -> Any:
-    """Numba's part for arrays, which imports SciPy's linear algebra to see whether it is there: 0.2 s of each start.
-
-    What needs it looks again when it is compiled.
-    """
-    look = linalg.ensure_blas
-    linalg.ensure_blas = lambda: None
-    try:
-        from numba.np import arraymath, arrayobj  # noqa: F401
-    finally:
-        linalg.ensure_blas = look
-    return arrayobj
+def _own_folders() -> Iterator[Path]:
+    """The user's cache folder, or else one for temporary files, if no other user can write to it."""
+    with contextlib.suppress(RuntimeError):
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dali-lab" / "kernels"
+    if hasattr(os, "getuid"):
+        folder = Path(tempfile.gettempdir()) / f"dali-lab-{os.getuid()}"
+        with contextlib.suppress(OSError):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            found = folder.lstat()
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+                yield folder / "kernels"
 
 
-_arrayobj = _import_arrays_without_scipy()
+CACHE_FOLDER = _cache_folder()
+"""Where compiled kernels are kept; ``NUMBA_CACHE_DIR`` names the folder above it."""
 _emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
 # Entries for callers that are not there: they would be compiled with each function.
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-_OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True, "cache": True}
+_OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
 
 
 @_emitted
@@ -109,6 +108,9 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     signature = kind(address, shape, like)
 
     def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        from numba.np import arrayobj as numba_arrays
+
+        arrayobj: Any = numba_arrays
         index = context.get_value_type(nb_types.intp)
         parts: Any = cgutils.unpack_tuple(builder, args[1])  # type: ignore[no-untyped-call]
         sizes = [context.cast(builder, size, of, nb_types.intp) for size, of in zip(parts, sig.args[1], strict=True)]
@@ -116,8 +118,8 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
         strides = [item_size]
         for size in reversed(sizes[1:]):
             strides.insert(0, builder.mul(size, strides[0]))
-        made = _arrayobj.make_array(kind)(context, builder)
-        _arrayobj.populate_array(
+        made = arrayobj.make_array(kind)(context, builder)
+        arrayobj.populate_array(
             made,
             data=builder.inttoptr(args[0], made.data.type),
             shape=sizes,
@@ -151,13 +153,13 @@ def kernel(function: F) -> F:
     Fast-math stays off so that a result never depends on how the loop was vectorised; kernels that may
     reorder sums say so with :func:`fast_kernel`.
     """
-    return cast(F, numba.njit(**_OUTER)(function))
+    return cast(F, cached(numba.njit(**_OUTER)(function), CACHE_FOLDER))
 
 
 def fast_kernel(function: F) -> F:
     """Like :func:`kernel`, with sums that may be reordered and multiplies that may be contracted."""
     fast = {"reassoc", "contract", "nsz", "arcp"}
-    return cast(F, numba.njit(fastmath=fast, **_OUTER)(function))
+    return cast(F, cached(numba.njit(fastmath=fast, **_OUTER)(function), CACHE_FOLDER))
 
 
 def array_in_memory(address: int, shape: tuple[int, ...], like: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -1,0 +1,184 @@
+"""Where compiled kernels are kept on disk, and how they come back without what Numba gets ready for compiling.
+
+Before Numba looks into its cache it imports all that compiled code might call, and other packages' additions to it:
+0.3 s of each start, which loading does not need. What is done about it uses private names of Numba; where they have
+changed, Numba's own way is taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import caching, config
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import OmittedArg
+from numba.core.runtime.nrt import rtsys
+from numba.core.typing.typeof import Purpose, typeof
+from numba.np import numpy_support
+
+_config: Any = config
+
+
+def cached(dispatcher: Any, folder: Path | None) -> Any:
+    """A compiled function of Numba that looks for its machine code in a folder.
+
+    Parameters
+    ----------
+    folder
+        It may be one that cannot be written to. Without one, nothing is kept.
+    """
+    if folder is None or not hasattr(dispatcher, "enable_caching"):
+        return dispatcher  # NUMBA_DISABLE_JIT leaves plain functions
+    with _folder_of_numba(folder):
+        try:
+            dispatcher._cache = _Cache(dispatcher.py_func)  # type: ignore[no-untyped-call]
+        except (AttributeError, TypeError):
+            dispatcher.enable_caching()
+            return dispatcher
+    general = dispatcher._compile_for_args
+
+    def compile_for_arguments(*arguments: Any, **named: Any) -> Any:
+        if not named and not any(isinstance(value, OmittedArg) for value in arguments):
+            with contextlib.suppress(ValueError):  # what has no type is told by Numba
+                signature = tuple(map(dispatcher.typeof_pyval, arguments))
+                if is_there(dispatcher, signature):
+                    return dispatcher.compile(signature)
+        return general(*arguments, **named)
+
+    dispatcher._compile_for_args = compile_for_arguments
+    type_of = dispatcher.typeof_pyval
+    dispatcher.typeof_pyval = lambda value: _type_of(value) if type(value) is np.ndarray else type_of(value)
+    return dispatcher
+
+
+def signature_of(arguments: Iterable[Any]) -> tuple[Any, ...]:
+    """The types of the arguments of a call."""
+    return tuple(_type_of(value) for value in arguments)
+
+
+def _type_of(value: Any) -> Any:
+    """What Numba's own function says; for arrays that imports masked arrays, to see whether this is one."""
+    if type(value) is not np.ndarray:
+        return typeof(value, Purpose.argument)  # type: ignore[no-untyped-call]
+    dtype, layout = numpy_support.from_dtype(value.dtype), numpy_support.map_layout(value)
+    return types.Array(dtype, value.ndim, layout, readonly=not value.flags.writeable)
+
+
+def is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
+    """Whether a kernel was compiled, or is in the cache on disk."""
+    if signature in kernel.overloads:
+        return True
+    cache = kernel._cache
+    if not isinstance(cache, _Cache):
+        return False
+    with global_compiler_lock:
+        return cache.has(signature, kernel.targetctx)
+
+
+def shared(kernel: Any) -> bool:
+    """Whether what another process compiles is found by this one."""
+    cache = getattr(kernel, "_cache", None)
+    return isinstance(cache, _Cache) and cache.is_writable()
+
+
+@global_compiler_lock  # type: ignore[untyped-decorator]
+def prepare_compiler() -> None:
+    """Import Numba's part for arrays without its look for SciPy's linear algebra, which takes 0.2 s.
+
+    What needs that looks again when it is compiled.
+    """
+    from numba.np import linalg
+
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        from numba.np import arraymath, arrayobj  # noqa: F401
+    finally:
+        linalg.ensure_blas = look
+
+
+class _Place:
+    """The folder of a kernel, and what its entries there are good for; Numba calls it a locator."""
+
+    def __init__(self, path: Path, line: int) -> None:
+        self._py_file = str(path)
+        self._line = line
+        name = hashlib.sha1(str(path.parent).encode(), usedforsecurity=False).hexdigest()
+        self._folder = os.path.join(_config.CACHE_DIR, f"{path.parent.name}_{name}")
+
+    @classmethod
+    def from_function(cls, function: Any, file: str) -> _Place:
+        return cls(Path(file).absolute(), function.__code__.co_firstlineno)
+
+    def get_cache_path(self) -> str:
+        return self._folder
+
+    def ensure_cache_path(self) -> None:
+        os.makedirs(self._folder, exist_ok=True)
+
+    def get_source_stamp(self) -> Any:
+        found = os.stat(self._py_file)
+        return found.st_mtime, found.st_size
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _Results(caching.CompileResultCacheImpl):
+    _locator_classes = [_Place]  # noqa: RUF012  (as Numba has it)
+
+
+class _Cache(caching.FunctionCache):
+    _impl_class = _Results
+
+    def has(self, signature: Any, context: Any) -> bool:
+        """Whether there is an entry; in a damaged index there is none."""
+        with contextlib.suppress(Exception):
+            found = self._cache_file._load_index()  # type: ignore[no-untyped-call]
+            return self._index_key(signature, context.codegen()) in found  # type: ignore[no-untyped-call]
+        return False
+
+    def is_writable(self) -> bool:
+        """Whether entries can be added."""
+        return os.access(Path(self.cache_path).parent, os.W_OK)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Load an entry with no more than its code needs, or get ready to compile."""
+        rtsys.initialize(context)
+        # An entry that was damaged, or written by other versions of what it is made of, is none.
+        with contextlib.suppress(Exception):
+            found = self._load_overload(signature, context)  # type: ignore[no-untyped-call]
+            if found is not None:
+                return found
+        prepare_compiler()
+        context.refresh()
+        return None
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        """Keep what was compiled, if the folder can be written to."""
+        try:
+            super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+        except OSError:
+            pass
+        except Exception:  # the index is damaged
+            with contextlib.suppress(OSError):
+                self.flush()  # type: ignore[no-untyped-call]
+                super().save_overload(signature, data)  # type: ignore[no-untyped-call]
+
+
+@contextlib.contextmanager
+def _folder_of_numba(folder: Path) -> Iterator[None]:
+    """Have functions that are cached meanwhile kept in a folder."""
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        _config.CACHE_DIR = before

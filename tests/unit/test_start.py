@@ -1,0 +1,137 @@
+"""What a start has to do: modules are imported when they are needed, and kernels are found wherever they are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dali_lab.schema.registry import built_in
+
+_IMPORTED = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
+_NOT_FOR_A_RUN = (
+    "asyncio", "cffi", "difflib", "dali_lab.formats.dali_proto", "dali_lab.formats.python_static", "dali_lab.ops",
+    "dali_lab.schema.catalogue", "dali_lab.schema.reference", "dali_lab.studio.evaluation",
+    "dali_lab.studio.preview", "dali_lab.studio.session", "dali_lab.studio.warming", "google.protobuf", "matplotlib",
+    "numpy.ma", "pandas", "panel", "param", "pycparser", "scipy.linalg", "statistics", "torch",
+)  # fmt: skip
+
+
+def _run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def _operators(modules: list[str]) -> list[str]:
+    families = {name.rpartition(".")[0] for name in modules if name.count(".") == 3}
+    return [name for name in modules if name.startswith("dali_lab.operators.") and name not in families]
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Path:
+    (tmp_path / "a.bin").write_bytes(b"0123")
+    document = {
+        "format": "dali-lab/graph",
+        "version": 1,
+        "pipeline": {"batch_size": 1, "num_threads": 1, "seed": 1},
+        "nodes": {"read": {"op": "readers.file", "device": "cpu", "arguments": {"files": [str(tmp_path / "a.bin")]}}},
+        "outputs": ["read"],
+    }
+    path = tmp_path / "one.dali.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_a_run_imports_no_more_than_it_needs(graph: Path) -> None:
+    program = f"from dali_lab.cli import main; main(['run', {str(graph)!r}, '--batches', '1']); {_IMPORTED}"
+    _run(program)  # compiles what is not in the cache
+    done = _run(program)
+    modules = done.stderr.split()
+    assert "output 0: 1 × 4, UINT8" in done.stdout
+    assert not [name for name in _NOT_FOR_A_RUN if name in modules]
+    assert "numba.np.linalg" not in modules, "kernels come from the cache without what Numba needs to compile"
+    assert len([name for name in modules if name.startswith("dali_lab.operators.readers.")]) < 10
+    assert len({name.split(".")[2] for name in _operators(modules)}) <= 3
+
+
+def test_importing_the_package_imports_no_operator_and_no_compiler() -> None:
+    modules = _run(f"import dali_lab; {_IMPORTED}").stderr.split()
+    assert "numba" not in modules and "importlib.metadata" not in modules
+    assert not [name for name in modules if name.startswith("dali_lab.operators.")]
+
+
+def test_names_are_there_before_their_operators() -> None:
+    program = """
+from dali_lab import fn, ops
+assert {"resize", "readers", "decoders", "coin_flip"} <= set(dir(fn))
+assert "file" in dir(fn.readers) and "Resize" in dir(ops) and "File" in dir(ops.readers)
+import dali_lab.fn.readers
+from dali_lab.fn import *
+print(resize.__name__, readers.file.__name__, random.uniform.__name__)
+"""
+    assert _run(program).stdout.split() == ["resize", "file", "uniform"]
+    assert len(built_in()) > 150
+
+
+_SCALE = """
+import numpy as np
+from numba.core import event
+from dali_lab.kernels.cpu import memory
+
+compiled = []
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        compiled.append(event.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Listener())
+from dali_lab.kernels.cpu import files
+files.groups_of_rows(np.zeros((2, 4), np.uint8), np.zeros(2, np.int64))
+print(memory.CACHE_FOLDER, len(compiled))
+"""
+
+
+def _compiled(before: str = "", **environment: str) -> tuple[str, int]:
+    folder, count = _run(before + _SCALE, **environment).stdout.split()
+    return folder, int(count)
+
+
+def test_kernels_are_kept_apart_from_those_of_others(tmp_path: Path) -> None:
+    """Also if Numba was imported before."""
+    chosen = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": str(tmp_path)}
+    folder, count = _compiled("import numba\n", **chosen)
+    assert Path(folder).is_relative_to(tmp_path) and count > 0
+    assert _compiled(**chosen) == (folder, 0)
+    assert _compiled("import numba; assert not numba.config.CACHE_DIR\n", **chosen) == (folder, 0)
+
+
+def test_a_home_that_cannot_be_written_to(tmp_path: Path) -> None:
+    chosen = {"NUMBA_CACHE_DIR": "", "XDG_CACHE_HOME": "", "HOME": "/dev/null", "TMPDIR": str(tmp_path)}
+    folder, count = _compiled(**chosen)
+    assert Path(folder).is_relative_to(tmp_path) and count > 0
+    assert _compiled(**chosen) == (folder, 0)
+
+
+def test_nowhere_to_keep_kernels() -> None:
+    folder, count = _compiled(NUMBA_CACHE_DIR="/dev/null/kernels")
+    assert folder == "None" and count > 0
+
+
+def test_entries_that_are_damaged(tmp_path: Path) -> None:
+    chosen = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    _, count = _compiled(**chosen)
+    for ending in ("nbc", "nbi"):
+        (entry,) = tmp_path.rglob(f"*groups_of_rows*.{ending}")
+        entry.write_bytes(entry.read_bytes()[:100])
+        assert _compiled(**chosen)[1] == count
+        assert _compiled(**chosen)[1] == 0
