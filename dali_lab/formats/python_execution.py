@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from dali_lab.conditionals import runtime as conditions
@@ -176,14 +176,12 @@ class Interpreter(Assigner):
                 self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
             case ast.If():
                 self._if(statement, after)
-            case ast.For():
-                self._for(statement, after)
+            case ast.For() | ast.While():
+                self._loop(statement, after)
             case ast.Return():
                 raise _Returned(None if statement.value is None else self.value(statement.value))
             case ast.Break() | ast.Continue():
                 raise _Left(isinstance(statement, ast.Break))
-            case ast.While():
-                self._while(statement, after)
             case ast.Try():
                 self._try(statement)
             case ast.Assert():
@@ -214,11 +212,11 @@ class Interpreter(Assigner):
         value = Function(statement, self.names if self._depth else None)
         self.names[statement.name] = value.reference() if statement.decorator_list else value
 
-    def _while(self, statement: ast.While, after: Sequence[ast.stmt]) -> None:
+    def _loop(self, statement: ast.For | ast.While, after: Sequence[ast.stmt]) -> None:
+        """A loop, round after round; what it reads itself is read again after each of its statements."""
         later, self._read_later = self._read_later, self._read_later | reads(statement, *after)
         try:
-            while self._goes_on(statement):
-                self.step(statement)
+            for _ in self._rounds(statement):
                 try:
                     self.block(statement.body)
                 except _Left as left:
@@ -227,6 +225,17 @@ class Interpreter(Assigner):
             self.block(statement.orelse)
         finally:
             self._read_later = later
+
+    def _rounds(self, statement: ast.For | ast.While) -> Iterator[None]:
+        """The rounds of a loop, each after what its first line does."""
+        if isinstance(statement, ast.For):
+            for item in self.items(statement.iter):
+                self.store(statement.target, item)
+                yield
+        else:
+            while self._goes_on(statement):
+                self.step(statement)
+                yield
 
     def _goes_on(self, statement: ast.While) -> bool:
         test = self.condition(statement.test)
@@ -257,20 +266,6 @@ class Interpreter(Assigner):
             return
         if not isinstance(holds, DataNode) and not holds:
             raise ValueError(f"what is asserted does not hold: {ast.unparse(statement.test)[:100]}")
-
-    def _for(self, statement: ast.For, after: Sequence[ast.stmt]) -> None:
-        later, self._read_later = self._read_later, self._read_later | reads(statement, *after)
-        try:
-            for item in self.items(statement.iter):
-                self.store(statement.target, item)
-                try:
-                    self.block(statement.body)
-                except _Left as left:
-                    if left.ends:
-                        return
-            self.block(statement.orelse)
-        finally:
-            self._read_later = later
 
     def _if(self, statement: ast.If, after: Sequence[ast.stmt]) -> None:
         """A condition: on a node, both branches are evaluated and joined, as tracing does."""
