@@ -128,7 +128,10 @@ def _compile_fused() -> None:
 
 
 def _compile_readers() -> None:
-    """Read a file of each kind whose reader has kernels: cases come without files."""
+    """Read a file of each kind whose reader has kernels, and shuffle a list: cases come without files."""
+    from dali_lab.kernels.cpu import shuffle
+
+    shuffle.swap(np.zeros(1, np.int64), 0, np.zeros(1, np.int64))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "array.npy")
         np.save(path, np.zeros((2, 2), np.float32))

@@ -1,6 +1,7 @@
 """Lists shuffled as NVIDIA DALI's readers do: ``std::shuffle`` of libstdc++ over mt19937 and mt19937_64.
 
-In NumPy and Python: a compiled function would have to be compiled before the first batch.
+In NumPy and Python, because a compiled function would have to be compiled before the first batch. Long lists are
+swapped by one as soon as it is ready.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ LIST_SEED_OF_DALI = 524287
 """Seed of NVIDIA DALI's shuffled lists, the same for all readers so that shards agree."""
 
 _FEW = 65535
+_MANY = 100_000
 _BLOCK = 1 << 16
 _MASK = np.uint64(0xFFFFFFFF)
 _32 = np.uint64(32)
@@ -64,6 +66,13 @@ def _swap_pairs(order: Indices, both: Words) -> None:
 
 def _swap(order: Indices, first: int, places: npt.NDArray[Any]) -> None:
     """Swap each sample from `first` on with that at the place drawn for it."""
+    if len(places) > _MANY:
+        from dali_lab.kernels.cpu import background, shuffle
+
+        table = np.ascontiguousarray(places, np.int64)
+        if background.ready(shuffle.swap, order, first, table):
+            shuffle.swap(order, first, table)
+            return
     items = order.tolist()
     for i, place in enumerate(places.tolist(), first):
         items[i], items[place] = items[place], items[i]

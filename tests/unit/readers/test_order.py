@@ -155,3 +155,14 @@ def test_damaged_state(damage: dict[int, Any]) -> None:
 def test_the_engine_is_that_of_the_standard() -> None:
     """ISO/IEC 14882, [rand.predef]: the 10,000th number of a mt19937_64 that begins as it does by default."""
     assert shuffling.Engine64(5489).random_raw(10_000)[-1] == 9981545732273789042
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 1001, 70_000])
+def test_long_lists_are_swapped_by_a_kernel_to_the_same_order(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    shuffled = []
+    for many in (size, 0):
+        monkeypatch.setattr(shuffling, "_MANY", many)
+        shuffled.append(np.arange(size))
+        shuffling.shuffle_once(shuffled[-1])
+        shuffling.shuffle_pass(shuffled[-1], 2, 5, from_start=False)
+    assert np.array_equal(*shuffled) and sorted(shuffled[0]) == list(range(size))
