@@ -39,7 +39,7 @@ def register(operator: T) -> T:
     """
     if not operator.schema_name:
         operator.schema_name = default_schema_name(operator.name)
-    if operator.__module__ != _module(operator.name):
+    if not is_built_in(operator):
         _import(operator.name)
     with _lock:
         other = _OPERATORS.get(operator.name)
@@ -73,6 +73,11 @@ def default_schema_name(name: str) -> str:
 def built_in() -> dict[str, str]:
     """The serialized name of each built-in operator by its name under ``fn``; nothing is imported for it."""
     return {name: schema_name for name, (_, schema_name) in BUILT_IN.items()}
+
+
+def is_built_in(operator: type[Operator]) -> bool:
+    """Whether the operator is one of the package's own, which are known before they are imported."""
+    return operator.__module__ == _module(operator.name)
 
 
 def registered() -> list[type[Operator]]:

@@ -17,7 +17,8 @@ from typing import Any
 
 from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
-from dali_lab.schema.registry import on_register
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import is_built_in, on_register
 from dali_lab.studio.clients import Port, Send
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.files import Recovery
@@ -322,7 +323,10 @@ class Session:
         self._run.start()
 
 
-def _catalogue_changed(_: object) -> None:
+def _catalogue_changed(operator: type[Operator]) -> None:
+    if is_built_in(operator):
+        # Imported when somebody needs it; editors have it in their catalogue all along.
+        return
     for session in list(_sessions):
         session.store.forget_checks()
         session.broadcast("catalogue", {})

@@ -148,6 +148,16 @@ describe('editing over a wire', () => {
     expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
   });
 
+  it('asks for the operators once more, however many were registered meanwhile', async () => {
+    const before = wire.count('catalogue');
+    for (let each = 0; each < 200; each++) wire.event('catalogue', {});
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.count('catalogue') - before).toBe(2);
+    wire.event('catalogue', {});
+    await vi.advanceTimersByTimeAsync(50);
+    expect(wire.count('catalogue') - before).toBe(3);
+  });
+
   it('sends few edits while a gesture goes on, and the last of them', async () => {
     for (let angle = 1; angle <= 50; angle++) {
       setAngle(angle, 'drag');

@@ -11,6 +11,7 @@ import { autoLayout, missingPositions, NODE_SIZE } from './layout';
 import { moveNodes } from './commands';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable } from './observable';
+import { oneAtATime } from './oneAtATime';
 import { browserPictures, type Pictures } from './pictures';
 import { Previews } from './previews';
 import {
@@ -366,9 +367,9 @@ export class Editor {
     }));
   }
 
-  async loadCatalogue(): Promise<void> {
+  readonly loadCatalogue = oneAtATime(async () => {
     this.catalogue.set(new Catalogue(await this.connection.call<CatalogueData>('catalogue')));
-  }
+  });
 
   private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
     if (this.previews.receive(event, params, buffers)) {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import queue
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -100,3 +102,23 @@ def test_closing_ends_the_session(opened: Any) -> None:
 def test_outside_a_kernel_there_is_nothing_to_register() -> None:
     assert jupyter.register() in (True, False)
     assert jupyter.TARGET == "dali_lab.session"
+
+
+OPERATORS_ARE_IMPORTED = """
+import queue
+from dali_lab.schema import Operator, register
+from dali_lab.studio.session import Session
+told = queue.Queue()
+session = Session(None)
+port = session.attach(lambda message, buffers: told.put(message.get("event") or message["kind"]))
+session.receive(port, {"kind": "request", "id": 1, "method": "catalogue", "params": {}})
+assert told.get(timeout=200) == "response"
+register(type("Mine", (Operator,), {"name": "mine.one", "__module__": "__main__", "__doc__": "Does nothing."}))
+assert told.get(timeout=200) == "catalogue"
+session.close()
+"""
+
+
+def test_only_own_operators_are_news_for_the_catalogue() -> None:
+    # In a process of its own: the package's operators are imported when the catalogue is asked for, and only once.
+    subprocess.run([sys.executable, "-c", OPERATORS_ARE_IMPORTED], check=True, timeout=300)
