@@ -101,7 +101,14 @@ class CudaStream(Stream):
     def record(self, *, timing: bool = False) -> CudaEvent:
         event = CudaEvent(self.device, timing)
         with self.device:
-            event.event.record(self.stream)
+            try:
+                event.event.record(self.stream)
+            except RuntimeError:  # CuPy's own kind of it
+                if not self.foreign:
+                    raise
+                # Its owner destroyed it, and its last work may still run: only the device as a whole can be asked.
+                self.device.runtime.deviceSynchronize()
+                event.event.record(self.device.stream("transfer").stream)
         return event
 
     def wait(self, event: Event) -> None:
@@ -133,6 +140,11 @@ class CudaDevice(Device):
     def __init__(self, index: int) -> None:
         super().__init__()
         self.index = index
+        self._streams: dict[str, CudaStream] = {}
+        self._external: dict[int, CudaStream] = {}
+        self._functions: dict[Variant, Any] = {}
+        self._loading = threading.Lock()
+        self._before = threading.local()
         self.cupy = load_cupy()
         self.runtime = self.cupy.cuda.runtime
         count = device_count(self.cupy)
@@ -143,16 +155,18 @@ class CudaDevice(Device):
         if (major, minor) < (7, 5):
             raise DeviceError(f"GPU {index} has compute capability {major}.{minor}; 7.5 is the least that is supported")
         self.architecture = nvrtc.target(major, minor)
+        try:
+            total = self.memory()[1]
+        except RuntimeError as error:  # CuPy's own kind of it: busy, exclusive to another process, full
+            raise DeviceError(
+                f"GPU {index} cannot be used: {error}. If other programs have its memory, or have it for themselves"
+                " (nvidia-smi shows them), end them or choose another one by device_id"
+            ) from error
         self.decodes = _decodes(self)
         self.arena = Arena(self)
         limit = os.environ.get("DALI_LAB_GPU_MEMORY")
         if limit:
-            self.arena.limit = memory_size(limit, self.memory()[1])
-        self._streams: dict[str, CudaStream] = {}
-        self._external: dict[int, CudaStream] = {}
-        self._functions: dict[Variant, Any] = {}
-        self._loading = threading.Lock()
-        self._before = threading.local()
+            self.arena.limit = memory_size(limit, total)
 
     def __repr__(self) -> str:
         return f"<GPU {self.index}>"
@@ -217,7 +231,12 @@ class CudaDevice(Device):
 
     def pinned(self, nbytes: int) -> Bytes:
         with self:
-            return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+            try:
+                return np.frombuffer(self.cupy.cuda.alloc_pinned_memory(nbytes), np.uint8, nbytes)
+            except self.runtime.CUDARuntimeError as error:
+                if error.status != _OUT_OF_MEMORY:
+                    raise DeviceError(f"{self}: {error}") from error
+                return np.empty(nbytes, np.uint8)  # the system pins no more; copies wait, and are right
 
     def memory(self) -> tuple[int, int]:
         with self:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import time
 from types import ModuleType, SimpleNamespace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
 
 CAPACITY = 1 << 30
-OUT_OF_MEMORY = 2
+OUT_OF_MEMORY, INVALID_HANDLE = 2, 400
 MAJOR, MINOR = 75, 76
 TO_DEVICE, TO_HOST, WITHIN = 1, 2, 3
 
@@ -39,6 +39,8 @@ class Runtime:
     def __init__(self) -> None:
         self.memory: dict[int, np.ndarray] = {}
         self.pinned: list[np.ndarray] = []
+        self.most_pinned = CAPACITY
+        self.synchronized = 0
 
     def _free(self) -> int:
         return CAPACITY - sum(block.nbytes for block in self.memory.values())
@@ -54,6 +56,9 @@ class Runtime:
 
     def setDevice(self, device: int) -> None:
         assert device == 0
+
+    def deviceSynchronize(self) -> None:
+        self.synchronized += 1
 
     def driverGetVersion(self) -> int:
         return 13000
@@ -73,8 +78,13 @@ class Runtime:
     def free(self, address: int) -> None:
         del self.memory[address]
 
+    def _pins_no_more(self) -> bool:
+        return sum(block.nbytes for block in self.pinned) >= self.most_pinned
+
     def hostAlloc(self, size: int) -> np.ndarray:
         assert type(size) is int and size > 0
+        if self._pins_no_more():
+            raise CUDARuntimeError(OUT_OF_MEMORY)
         self.pinned.append(np.zeros(size, np.uint8))
         return self.pinned[-1]
 
@@ -87,7 +97,10 @@ class Runtime:
         if kind != WITHIN:
             host_side = source if kind == TO_DEVICE else target
             held = ((block.ctypes.data, block.nbytes) for block in self.pinned)
-            assert any(start <= host_side <= host_side + size <= start + length for start, length in held), "not pinned"
+            # Where the system pins no more, CUDA copies from and to other memory.
+            assert self._pins_no_more() or any(
+                start <= host_side <= host_side + size <= start + length for start, length in held
+            ), "not pinned"
         ctypes.memmove(target, source, size)
 
 
@@ -104,6 +117,8 @@ class Event:
 
     def record(self, stream: Stream) -> None:
         assert isinstance(stream, Stream)
+        if stream.ptr in Stream.destroyed:
+            raise CUDARuntimeError(INVALID_HANDLE)
         self.time = time.perf_counter()
 
     def synchronize(self) -> None:
@@ -114,6 +129,7 @@ class Stream:
     """``cupy.cuda.Stream``."""
 
     null: Stream
+    destroyed: ClassVar[set[int]] = set()
     _last = 100
 
     def __init__(self, null: bool = False, non_blocking: bool = False) -> None:

@@ -84,13 +84,13 @@ def one_pipeline(device: Device) -> None:
 
 
 def main(mode: str = "require") -> int:
-    """Look at one thing after the other; what fails is printed, and the next one follows."""
+    """Look at one thing after the other; what fails is printed, and the next one follows. Returns 2 without a GPU."""
     versions()
     try:
         device = find_device(mode)
     except DeviceError as error:
         print(f"No GPU can be used: {error}")
-        return 1
+        return 2
     failures = 0
     looks: tuple[Callable[[Any], None], ...] = (describe, copies, one_kernel, one_pipeline)
     for look in looks:

@@ -29,6 +29,10 @@ fi
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}" PYTHONUNBUFFERED=1
 export DALI_LAB_KERNELS=${DALI_LAB_KERNELS:-${TMPDIR:-/tmp}/dali-lab-kernels}
 
+# Without pytest-xdist the cases run one after the other.
+jobs=()
+"$python" -c "import xdist" 2> /dev/null && jobs=(-n "${JOBS:-8}")
+
 run() {  # name, command…
     local name=$1 began=$SECONDS
     shift
@@ -36,6 +40,7 @@ run() {  # name, command…
     local status=${PIPESTATUS[0]}
     echo "== $name: status $status after $((SECONDS - began)) s" | tee -a "$results/summary.txt"
     [ "$status" -eq 0 ] || failed=1
+    return "$status"
 }
 
 tests() {  # name, pytest's arguments…
@@ -46,11 +51,14 @@ tests() {  # name, pytest's arguments…
 
 for part in "${parts[@]}"; do
     case $part in
-        look) run look "$python" -m tests.gpu.look ;;
+        look)
+            run look "$python" -m tests.gpu.look
+            [ $? -eq 2 ] && exit 2 # no GPU can be used: nothing else is worth the time
+            ;;
         # Several processes compile kernels into one folder, which the parts after this one use.
-        cases) tests cases -n "${JOBS:-8}" tests/gpu/test_device.py ;;
+        cases) tests cases "${jobs[@]}" tests/gpu/test_device.py ;;
         # Alone on the GPU: it takes nearly all memory for a moment.
-        memory) tests memory -n 0 tests/gpu/test_device_memory.py ;;
+        memory) tests memory tests/gpu/test_device_memory.py ;;
         benchmark) run benchmark "$python" -m tests.benchmarks.gpu --seconds 4 --rounds 3 --threads "${THREADS:-14}" ;;
         *) echo "there is no part '$part'" && failed=1 ;;
     esac

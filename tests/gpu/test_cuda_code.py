@@ -210,3 +210,25 @@ class _Passing:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
+
+
+def test_where_no_more_memory_can_be_pinned_copies_go_without(device: cuda.CudaDevice) -> None:
+    device.runtime.most_pinned = 0
+    flipped = _flipped()
+    assert (flipped.run()[0].as_cpu().as_array() == 1).all()
+    flipped.close()
+
+
+def test_a_stream_that_its_owner_destroyed_keeps_no_memory(
+    device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cupy_stand_in.Stream, "destroyed", set())
+    flipped = _flipped()
+    output = flipped.run()[0]
+    capsule = output[0].__dlpack__(stream=77)
+    cupy_stand_in.Stream.destroyed.add(77)
+    del output, capsule
+    for _ in range(5):
+        assert (flipped.run()[0].as_cpu().as_array() == 1).all()
+    assert device.runtime.synchronized == 1, "its last work is waited for"
+    flipped.close()

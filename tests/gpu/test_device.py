@@ -13,11 +13,13 @@ import dali_lab
 from dali_lab import Pipeline, fn
 from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
 from dali_lab.plugin import cuda as user_kernels
-from dali_lab.schema import Case, all_operators
+from dali_lab.schema import Case, all_operators, samples
 from tests.conformance.harness import compare
 from tests.gpu.cases import cases, place, run
 from tests.gpu.real import SHARE, assert_alike, gpu, pipeline
 from tests.unit.graph.test_color_chain import PICTURES, chain
+from tests.unit.graph.test_expression_chain import random_expression
+from tests.unit.graph.test_window_chain import chain as windows
 
 LEVEL = 1.0
 REAL = 2e-6
@@ -63,6 +65,21 @@ def test_fused_operators_agree_with_the_plain_ones(number: int) -> None:
     for index in range(len(PICTURES)):
         difference = np.abs(np.asarray(rows[0].at(index)).astype(int) - np.asarray(rows[1].at(index)))
         assert difference.max() <= 1
+
+
+@pytest.mark.parametrize("define", [random_expression(number) for number in (1, 4, 8)] + [windows(2)])
+def test_generated_kernels_have_the_bits_of_the_operators_in_turn(define: Any) -> None:
+    rows = []
+    for optimize in (True, False):
+        made = Pipeline(4, 2, 0, seed=5, gpu="require", optimize=optimize)
+        with made:
+            pictures = [samples.noise((40, 45, 3), np.uint8, seed) for seed in range(4)]
+            images = fn.external_source(source=lambda: pictures, layout="HWC").gpu()  # noqa: B023
+            made.set_outputs(define(images, images) if "expression" in define.__qualname__ else define(images))
+        rows.append(made.run()[0].as_cpu())
+        made.close()
+    for index in range(4):
+        np.testing.assert_array_equal(rows[0].at(index), rows[1].at(index), strict=True)
 
 
 def test_many_batches_agree_while_memory_is_used_again() -> None:

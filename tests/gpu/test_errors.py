@@ -26,13 +26,20 @@ class RuntimeFault(RuntimeError):
         self.status = status
 
 
-def _cupy(count: int = 1, status: int = 0, driver: int = 13000, capability: tuple[int, int] = (9, 0)) -> Any:
+def _cupy(
+    count: int = 1, status: int = 0, driver: int = 13000, capability: tuple[int, int] = (9, 0), busy: int = 0
+) -> Any:
     def devices() -> int:
         if status:
             raise RuntimeFault(status)
         return count
 
+    def memory() -> tuple[int, int]:
+        raise RuntimeFault(busy)
+
     runtime = SimpleNamespace(
+        memGetInfo=memory,
+        getDevice=lambda: 0,
         getDeviceCount=devices,
         driverGetVersion=lambda: driver,
         runtimeGetVersion=lambda: 13020,
@@ -50,6 +57,7 @@ def _cupy(count: int = 1, status: int = 0, driver: int = 13000, capability: tupl
         ({"status": 100}, 0, ["no GPU", "CUDA_VISIBLE_DEVICES"]),
         ({"count": 2}, 5, ["no GPU 5", "2 GPUs", "0 to 1", "device_id"]),
         ({"capability": (7, 0)}, 0, ["7.0", "7.5"]),
+        ({"busy": 46}, 0, ["GPU 0 cannot be used", "46", "nvidia-smi", "device_id"]),
     ],
 )
 def test_a_device_that_cannot_be_used(
@@ -70,9 +78,10 @@ def test_a_device_that_cannot_be_used(
         ({"status": 100}, 0, "CUDA_VISIBLE_DEVICES"),
         ({"count": 2}, 5, "no GPU 5"),
         ({"capability": (7, 0)}, 0, "7.5"),
+        ({"busy": 46}, 0, "cannot be used.*nvidia-smi"),
         (None, 0, "dali-lab\\[gpu\\]"),
     ],
-    ids=["no driver", "old driver", "no GPU", "no such GPU", "old GPU", "no CuPy"],
+    ids=["no driver", "old driver", "no GPU", "no such GPU", "old GPU", "busy GPU", "no CuPy"],
 )
 def test_a_pipeline_says_so_and_runs_on_the_cpu_or_is_refused(
     monkeypatch: pytest.MonkeyPatch, fault: dict[str, Any] | None, index: int, words: str
