@@ -159,7 +159,13 @@ class Pipeline(PipelineReport, PipelineFiles):
 
     @classmethod
     def from_graph(cls, graph: Graph, **settings: Any) -> Pipeline:
-        """A pipeline that runs `graph`; `settings` replace those that the graph carries."""
+        """A pipeline that runs `graph`; `settings` replace those that the graph carries.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If `settings` has a name that :class:`Pipeline` does not take.
+        """
         accepted = inspect.signature(Pipeline.__init__).parameters
         for name in settings:
             if name not in accepted:
@@ -359,6 +365,8 @@ class Pipeline(PipelineReport, PipelineFiles):
             Layout of a sample.
         cuda_stream
             Stream on which data in GPU memory was made, by its handle or as an object of CuPy or PyTorch.
+        use_copy_kernel
+            NVIDIA DALI's choice between two ways to copy; without effect.
 
         Raises
         ------
@@ -374,7 +382,13 @@ class Pipeline(PipelineReport, PipelineFiles):
         inputs[name].feed(data, layout, self._settings.batch_size, cuda_stream)
 
     def input_feed_count(self, input_name: str) -> int:
-        """Batches to feed to an input before the first run, so that none has to wait."""
+        """Batches to feed to an input before the first run, so that none has to wait.
+
+        Raises
+        ------
+        KeyError
+            If there is no input of this name.
+        """
         runner = self._built()
         if input_name not in {step.node.id for step in runner.sources if hasattr(step.operator, "feed")}:
             raise KeyError(f"there is no input '{input_name}'")

@@ -26,6 +26,9 @@ def docstring(operator: type[Operator]) -> str:
         if arg.listed:
             lines.append(f"{arg.name} : {describe(arg)}")
             lines.append(textwrap.indent(argument_text(arg), "    "))
+    if operator.devices:
+        lines.append(f"device : {' or '.join(map(repr, operator.devices))}, optional")
+        lines.append(textwrap.indent(_placement(operator), "    "))
     if lines:
         parts.append("Parameters\n----------\n" + "\n".join(lines))
     if operator.outputs:
@@ -36,6 +39,15 @@ def docstring(operator: type[Operator]) -> str:
         parts.append(f"Notes\n-----\n{text}")
     parts.append("Examples\n--------\n" + (inspect.cleandoc(operator.example) or example(operator)))
     return "\n\n".join(parts)
+
+
+def _placement(operator: type[Operator]) -> str:
+    """What the choice of a device means."""
+    if len(operator.devices) == 1:
+        return "Where the node is placed."
+    if "gpu" in operator.devices and "cpu" in operator.devices:
+        return "Where the node is placed; by default on the GPU if an input is, else on the CPU."
+    return f"Where the node is placed; by default {operator.devices[0]!r}."
 
 
 def example(operator: type[Operator]) -> str:

@@ -117,7 +117,7 @@ class DALIClassificationIterator(DALIGenericIterator):
 
 
 class DALIRaggedIterator(DALIGenericIterator):
-    """A :class:`DALIGenericIterator` whose samples may have different shapes.
+    """A :class:`DALIGenericIterator` whose samples may have different shapes; it takes the same arguments and one more.
 
     Parameters
     ----------

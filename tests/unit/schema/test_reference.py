@@ -27,6 +27,7 @@ def test_help_is_complete(name: str) -> None:
         if arg.listed:
             assert f"\n{arg.name} : " in text
             assert arg.doc, f"the argument {arg.name} has no meaning"
+    assert all(repr(device) in text[text.rindex("\ndevice : ") :].split("\n")[1] for device in operator.devices)
 
 
 @pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.hidden])
