@@ -29,6 +29,8 @@ NEAR = 32
 CHANNELS = 3
 ROWS = 4
 """Rows that are resampled along x together."""
+_AHEAD = 2048
+"""How many bytes before they are used pixels of the source are asked for: the processor itself stops at each page."""
 
 _i32, _i64, _byte = ir.IntType(32), ir.IntType(64), ir.IntType(8)
 _floats, _words = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(_i32, LANES)
@@ -92,6 +94,15 @@ def _of_channels(builder: Any, address: Any) -> list[Any]:
     return [_splat(builder, _load(builder, _add(builder, address, 4 * c), kind, 4), LANES) for c in range(CHANNELS)]
 
 
+def _ask_for(builder: Any, address: Any) -> None:
+    """Fetch the cache line of an address, which may be anywhere, without waiting for it."""
+    pointer = _byte.as_pointer()
+    function: Any = cgutils.get_or_insert_function
+    kind = ir.FunctionType(ir.VoidType(), [pointer, _i32, _i32, _i32])
+    ask = function(builder.module, kind, "llvm.prefetch.p0")
+    builder.call(ask, [builder.inttoptr(address, pointer), _i32(0), _i32(3), _i32(1)])
+
+
 def _tap(builder: Any, address: Any, tap: Any) -> Any:
     return builder.add(address, builder.shl(tap, _i64(6)))
 
@@ -107,6 +118,8 @@ def split_bytes(typingctx: Any, row: Any, out: Any, pitch: Any, pixels: Any) -> 
             start = builder.add(row, builder.mul(place, _i64(CHANNELS)))
             left = _load(builder, start, _bytes)
             right = _load(builder, _add(builder, start, CHANNELS * STEP - REACH), _bytes)
+            for line in range(2):
+                _ask_for(builder, _add(builder, start, _AHEAD + 64 * line))
             goal = builder.add(out, place)
             for channel in range(CHANNELS):
                 taken = [CHANNELS * pixel + channel for pixel in range(STEP)]
@@ -209,6 +222,7 @@ def sum_planes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pi
                 results = []
                 for half in range(2):
                     source = _load(builder, _add(builder, row, shift * half), _bytes)
+                    _ask_for(builder, _add(builder, row, shift * half + _AHEAD))
                     for channel in range(CHANNELS):
                         total = totals[CHANNELS * half + channel]
                         large = _large(builder, source, places[half][channel])
