@@ -15,6 +15,7 @@ import numpy as np
 
 from dali_lab import fn
 from dali_lab.errors import DaliLabError
+from dali_lab.graph.graph import Graph
 from dali_lab.pipeline import Pipeline
 from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.registry import all_operators
@@ -44,6 +45,24 @@ def compile_kernels(tell: Callable[[float, str], None] | None = None) -> int:
 
     with background.at_once():
         return _compile_kernels(tell)
+
+
+def compile_graph(graph: Graph) -> None:
+    """Run a graph for a batch, so that its kernels are in the cache on disk.
+
+    Raises
+    ------
+    DaliLabError
+        If it cannot be run.
+    """
+    from dali_lab.kernels.cpu import background
+
+    pipeline = Pipeline.from_graph(graph, prefetch_queue_depth=1)
+    try:
+        with background.at_once():
+            pipeline.run()
+    finally:
+        pipeline.close()
 
 
 def _compile_kernels(tell: Callable[[float, str], None] | None) -> int:

@@ -191,8 +191,11 @@ def test_app_serves_prints_its_address_and_ends_cleanly(graph: Path, tmp_path: P
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
     }
-    (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels" / "all-compiled").touch()
+    from dali_lab.studio.warming import marker
+
+    ready = tmp_path / "kernels" / marker().parent.name / marker().name
+    ready.parent.mkdir(parents=True)
+    ready.touch()
     command = [sys.executable, "-m", "dali_lab", "app", "--no-browser", "--data", str(tmp_path / "pictures")]
     process = subprocess.Popen(
         command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -61,6 +61,14 @@ def test_a_run_imports_no_more_than_it_needs(graph: Path) -> None:
     assert len({name.split(".")[2] for name in _operators(modules)}) <= 3
 
 
+def test_kernels_of_a_graph_are_compiled_ahead(graph: Path, tmp_path: Path) -> None:
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "DALI_LAB_COMPILE": "background"}
+    done = _run(f"from dali_lab.cli import main; raise SystemExit(main(['warm', {str(graph)!r}]))", **kept)
+    assert f"{graph} is ready" in done.stdout
+    done = _run(f"from dali_lab.cli import main; main(['run', {str(graph)!r}, '--batches', '1'])", **kept)
+    assert "output 0" in done.stdout and "compiled" not in done.stdout
+
+
 def test_importing_the_package_imports_no_operator_and_no_compiler() -> None:
     modules = _run(f"import dali_lab; {_IMPORTED}").stderr.split()
     assert "numba" not in modules and "importlib.metadata" not in modules

@@ -24,6 +24,7 @@ from numba import types as nb_types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from dali_lab.cache_folder import cache_folder
 from dali_lab.kernels.cpu.loading import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,7 +74,7 @@ def _cache_folder() -> Path | None:
 def _own_folders() -> Iterator[Path]:
     """The user's cache folder, or else one for temporary files, if no other user can write to it."""
     with contextlib.suppress(RuntimeError):
-        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dali-lab" / "kernels"
+        yield cache_folder() / "kernels"
     if hasattr(os, "getuid"):
         folder = Path(tempfile.gettempdir()) / f"dali-lab-{os.getuid()}"
         with contextlib.suppress(OSError):
