@@ -119,8 +119,8 @@ def resize(
 
     Notes
     -----
-    Equal to NVIDIA DALI for uint8, but for sums that end in exactly one half (see
-    :mod:`~dali_lab.kernels.cpu.resample_rows`) and for regions where DALI errs; float32 within 1e-3 of 255.
+    Equal to NVIDIA DALI but for integers whose sums end in exactly one half (see
+    :mod:`~dali_lab.kernels.cpu.resample_rows`) and for regions where DALI errs.
     """
     if np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and takes(
         src_shapes[:, 3], src_shapes[:, 2], dst_shapes[:, 2]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.memory import kernel
-from dali_lab.kernels.cpu.resample_filters import NN, plan_axis
+from dali_lab.kernels.cpu.resample_filters import NN, plan_axis, vertical_pass_first
 
 Array = np.ndarray[Any, Any]
 
@@ -18,14 +18,14 @@ def _plan(
     real: Array, vertical_first: Array,
 ) -> None:  # fmt: skip
     for i in range(sizes.shape[0]):
-        reach = np.empty(2, np.int64)
+        reach = np.empty((2, 2), np.int64)
         for axis in range(2):
             size, out_size = sizes[i, axis], out_sizes[i, axis]
             lo, hi = roi[i, axis], roi[i, axis + 2]
             kind, base, count, scale, anchor, n, first, last = plan_axis(
                 size, out_size, lo, hi, minify[i], magnify[i], antialias
             )
-            reach[axis] = last - first
+            reach[axis, 0], reach[axis, 1] = first, last - first
             whole[i, axis, 0] = 1 if kind == NN else 0
             whole[i, axis, 1] = base
             whole[i, axis, 2] = count
@@ -35,13 +35,14 @@ def _plan(
             real[i, axis, 1] = anchor
             real[i, axis, 2] = lo
             real[i, axis, 3] = (hi - lo) / np.float32(out_size)
-        area = out_sizes[i, 0] * out_sizes[i, 1]
-        tall = reach[1] * out_sizes[i, 0]
-        wide = reach[0] * out_sizes[i, 1]
-        y_n, x_n = whole[i, 0, 3], whole[i, 1, 3]
-        down = np.float32(3) * np.float32(tall) + np.float32(tall * y_n + area * x_n)
-        across = np.float32(3) * np.float32(wide) + np.float32(wide * x_n + area * y_n)
-        vertical_first[i] = 1 if down < across else 0
+        vertical = vertical_pass_first(
+            reach[0, 1], reach[1, 1], out_sizes[i, 0], out_sizes[i, 1], whole[i, 0, 3], whole[i, 1, 3]
+        )
+        vertical_first[i] = 1 if vertical else 0
+        if not (whole[i, 0, 0] and whole[i, 1, 0]):
+            second = 1 if vertical else 0
+            whole[i, second, 5] = reach[second, 0]
+            real[i, second, 2] -= np.float32(reach[second, 0])
 
 
 def plan(
@@ -59,14 +60,15 @@ def plan(
     Returns
     -------
     whole
-        ``int32[N, 2, 5]``: whether it is the nearest neighbour, place and length of the filter's table, taps, size.
+        ``int32[N, 2, 6]``: whether it is the nearest neighbour, place and length of the filter's table, taps, size,
+        and from which element of the source the origin counts.
     real
         ``float32[N, 2, 4]``: scale, anchor, origin, step.
     vertical_first
         ``int32[N]``.
     """
     count = len(sizes)
-    whole = np.zeros((count, 2, 5), np.int32)
+    whole = np.zeros((count, 2, 6), np.int32)
     real = np.zeros((count, 2, 4), np.float32)
     vertical_first = np.zeros(count, np.int32)
     _plan(

@@ -4,8 +4,8 @@ What DALI 2.4 does on the CPU, and so what is done here:
 
 * Taps and weights along an axis are those of :mod:`dali_lab.kernels.cpu.resample_filters`. Taps outside the image
   repeat its edge.
-* Two passes, the intermediate image in float32. The order is the cheaper of the two by ``3 * size + work``, ties go
-  to horizontal first.
+* Two passes, the intermediate image in float32. The order is the cheaper of the two, ties go to horizontal first.
+  The second pass counts positions from the first element that it reads, which shows in the last digits of regions.
 * Sums run over the taps in ascending order, in float32, with products rounded before they are added.
   An integer output is rounded and clamped. A sum that ends in exactly one half goes to the even neighbour in most
   columns and away from zero in the first and the last few: which ones depends on how DALI was compiled. Here it
@@ -27,7 +27,7 @@ from numba.extending import intrinsic
 
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.memory import part
-from dali_lab.kernels.cpu.resample_filters import NN, filter_taps, nearest_taps, plan_axis
+from dali_lab.kernels.cpu.resample_filters import NN, filter_taps, nearest_taps, plan_axis, vertical_pass_first
 
 Array = np.ndarray[Any, Any]
 
@@ -227,33 +227,38 @@ def plan_taps(
     y_n = max(y_n, 1)
     x_n = max(x_n, 1)
 
-    area = out_height * out_width
-    tall = (x_hi - x_lo) * out_height
-    wide = (y_hi - y_lo) * out_width
-    vertical_first = np.float32(3) * np.float32(tall) + np.float32(tall * y_n + area * x_n) < np.float32(
-        3
-    ) * np.float32(wide) + np.float32(wide * x_n + area * y_n)
-
+    vertical = vertical_pass_first(y_hi - y_lo, x_hi - x_lo, out_height, out_width, y_n, x_n)
+    # The second pass counts from where what the first one made begins.
+    y_from, x_from = 0, 0
+    if y_type != NN or x_type != NN:
+        if vertical:
+            x_from = x_lo
+        else:
+            y_from = y_lo
     top, left, rows, columns = window
     y_first = np.empty(rows, np.int64)
     y_weights = np.empty(rows * y_n, np.float32)
+    y_origin = roi[0] - np.float32(y_from)
     if y_type == NN:
-        nearest_taps(y_first, y_weights, top, roi[0], y_step, height, True)
+        nearest_taps(y_first, y_weights, top, y_origin, y_step, height - y_from, True)
     else:
-        filter_taps(y_first, y_weights, top, roi[0], y_step, y_base, y_count, y_scale, y_anchor, y_n)
+        filter_taps(y_first, y_weights, top, y_origin, y_step, y_base, y_count, y_scale, y_anchor, y_n)
     x_first = np.empty(columns, np.int64)
     x_weights = np.empty(columns * x_n, np.float32)
+    x_origin = roi[1] - np.float32(x_from)
     if x_type == NN:
-        nearest_taps(x_first, x_weights, left, roi[1], x_step, width, False)
+        nearest_taps(x_first, x_weights, left, x_origin, x_step, width - x_from, False)
     else:
-        filter_taps(x_first, x_weights, left, roi[1], x_step, x_base, x_count, x_scale, x_anchor, x_n)
+        filter_taps(x_first, x_weights, left, x_origin, x_step, x_base, x_count, x_scale, x_anchor, x_n)
+    y_first += y_from
+    x_first += x_from
 
     leftmost, rightmost = x_first[0], x_first[columns - 1]
     if leftmost > rightmost:
         leftmost, rightmost = rightmost, leftmost
     low = min(max(leftmost, 0), width - 1)
     high = max(low + 1, min(rightmost + x_n, width))
-    return y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first
+    return y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical
 
 
 @part

@@ -27,17 +27,22 @@ __device__ inline Taps find_taps(const float* tables, const ResampleAxis& axis, 
         } else {
             position = axis.origin + ((float)x + 0.5f) * axis.step;
         }
-        taps.first = clamp((int)floorf(clamp(position, -2.0e9f, 2.0e9f)), 0, axis.size - 1);
+        taps.first = axis.first + clamp((int)floorf(clamp(position, -2.0e9f, 2.0e9f)), 0, axis.size - axis.first - 1);
         return taps;
     }
     const float origin = axis.origin + (0.5f * axis.step - 0.5f - axis.anchor);
     const float start = (float)x * axis.step + origin;
     const float tap = ceilf(start);
-    taps.first = (int)tap;
+    taps.first = axis.first + (int)tap;
     taps.offset = tap - start;
     taps.total = 0.0f;
     for (int k = 0; k < axis.taps; ++k) taps.total += filter_value(tables, axis, taps.offset, k);
     return taps;
+}
+
+// Field by field: a choice between places would keep both in memory.
+__device__ inline Taps one_of(bool first, const Taps& a, const Taps& b) {
+    return {first ? a.first : b.first, first ? a.offset : b.offset, first ? a.total : b.total};
 }
 
 __device__ inline float weight_of(const float* tables, const ResampleAxis& axis, const Taps& taps, int k) {
@@ -58,8 +63,7 @@ __device__ inline FourChannels resample_pixel(
     const Taps rows = find_taps(tables, down, y, true), columns = find_taps(tables, across, x, false);
     const ResampleAxis& outer = vertical_first ? across : down;
     const ResampleAxis& inner = vertical_first ? down : across;
-    const Taps& outer_taps = vertical_first ? columns : rows;
-    const Taps& inner_taps = vertical_first ? rows : columns;
+    const Taps outer_taps = one_of(vertical_first, columns, rows), inner_taps = one_of(vertical_first, rows, columns);
     const i64 pixel = channels, line = (i64)across.size * channels;
     const i64 outer_stride = vertical_first ? pixel : line, inner_stride = vertical_first ? line : pixel;
     FourChannels result = {{0.0f, 0.0f, 0.0f, 0.0f}};

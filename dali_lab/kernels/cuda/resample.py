@@ -22,6 +22,7 @@ AXIS = Structure(
         ("entries", "i4"),
         ("taps", "i4"),
         ("size", "i4"),
+        ("first", "i4"),
         ("scale", "f4"),
         ("anchor", "f4"),
         ("origin", "f4"),
@@ -87,7 +88,7 @@ def _axes(
     columns: dict[str, Array] = {"vertical_first": vertical_first}
     for index, name in enumerate(("down", "across")):
         axis = np.zeros(len(whole), AXIS.dtype)
-        for place, field in enumerate(("nearest", "base", "entries", "taps", "size")):
+        for place, field in enumerate(("nearest", "base", "entries", "taps", "size", "first")):
             axis[field] = whole[:, index, place]
         for place, field in enumerate(("scale", "anchor", "origin", "step")):
             axis[field] = real[:, index, place]

@@ -31,7 +31,6 @@ from dali_lab.types import (
 )
 
 LEVEL = "sums are formed in another order, so a value half-way between two levels may round to either"
-SUMS = "float32 sums are formed in another order"
 
 
 @register
@@ -103,9 +102,14 @@ class Resize(Resizing):
         ):
             yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
         yield Case((samples.pictures(channels=1),), {"size": (25, 25)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float32),), {"size": (25, 30)}, tolerance=2e-5, reason=SUMS)
+        yield Case((samples.pictures(dtype=np.float32),), {"size": (25, 30)})
         yield Case((samples.pictures(dtype=np.uint16),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
-        yield Case((pictures,), {"size": (25, 30), "dtype": FLOAT}, tolerance=5e-3, reason=SUMS)
+        for filters in (INTERP_LINEAR, INTERP_CUBIC, INTERP_LANCZOS3, INTERP_TRIANGULAR, INTERP_GAUSSIAN):
+            exact = {"dtype": FLOAT, "interp_type": filters}
+            yield Case((pictures,), {"size": (25, 30), **exact})
+            yield Case((pictures,), {"size": (11, 46), "roi_start": (5.3, 4.1), "roi_end": (19.8, 15.7), **exact})
+            shares = {"roi_start": (0.21, 0.93), "roi_end": (0.58, 0.26), "roi_relative": True}
+            yield Case((pictures,), {"size": (35, 44), **shares, **exact})
         yield Case((samples.planar(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
         yield Case((samples.sequences(),), {"size": (25, 30)}, tolerance=1, reason=LEVEL)
         yield Case((samples.volumes(),), {"size": (6, 10, 7)}, tolerance=1, reason=LEVEL)
