@@ -11,7 +11,7 @@ from dali_lab.schema import Arg, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, INT16, RGB, UINT8
 
-SUMS = "float32 products and sums are formed in another order"
+SUMS = "a sine may differ in its last bit, and the matrix with it"
 
 
 @register
@@ -36,8 +36,8 @@ class ColorTwist(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"hue": 45.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"contrast": 1.5}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"contrast": 0.3, "brightness": 1.3}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {"contrast": 1.5})
+        yield Case((pictures,), {"contrast": 0.3, "brightness": 1.3})
         yield Case(
             (pictures,),
             {"hue": -33.0, "saturation": 1.6, "brightness": 0.8, "contrast": 1.1},

@@ -11,7 +11,7 @@ from dali_lab.schema import Arg, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, INT16, UINT8
 
-SUMS = "float32 products and sums are formed in another order"
+SUMS = "a sine may differ in its last bit, and the matrix with it"
 
 
 @register
@@ -29,8 +29,8 @@ class Hsv(Twisting):
     def cases(cls) -> Iterable[Case]:
         pictures = samples.pictures()
         yield Case((pictures,), {"hue": 120.0}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"saturation": 0.3}, tolerance=1, reason=LEVEL, fraction=0.001)
-        yield Case((pictures,), {"value": 1.4}, tolerance=1, reason=LEVEL, fraction=0.001)
+        yield Case((pictures,), {"saturation": 0.3})
+        yield Case((pictures,), {"value": 1.4})
         yield Case(
             (pictures,), {"hue": -33.0, "saturation": 1.6, "value": 0.8}, tolerance=1, reason=LEVEL, fraction=0.001
         )

@@ -1,7 +1,7 @@
 """Hue, saturation, value and contrast as one matrix and one offset for each sample.
 
-Hue turns and saturation stretches the plane of colour differences of the YIQ space; the matrices are those that
-NVIDIA DALI uses (three decimals, and the inverse of them).
+Hue turns and saturation stretches the plane of colour differences of the YIQ space. The matrices are NVIDIA DALI's to
+the bit: three decimals, their inverse with its rounding errors, and products in float32 from left to right.
 """
 
 from __future__ import annotations
@@ -17,10 +17,18 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
-LEVEL = "the matrix is formed in another order, so a value half-way between two levels may round to either"
+LEVEL = "a sine may differ in its last bit, so that a value half-way between two levels may round to either"
 
-_TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
-_FROM_YIQ = np.linalg.inv(_TO_YIQ)
+_TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]], np.float32)
+_FROM_YIQ = np.array(
+    [
+        [0.99966437, 0.9565412, 0.6208617],
+        [0.99962485, -0.27227446, -0.6474513],
+        [1.0028123, -1.106848, 1.7054056],
+    ],
+    np.float32,
+)
+"""The inverse of :data:`_TO_YIQ`, by elimination in float32."""
 
 
 def _factor(name: str, doc: str) -> Arg:
@@ -96,20 +104,30 @@ class Twisting(Operator):
 
     def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Matrix and offset of each sample, ``float32[N, 9]`` and ``[N, 3]``; `half` is the middle of the range."""
-        hue = np.deg2rad(self._numbers(call, "hue", 0.0))
+        angle = (self._numbers(call, "hue", 0.0).astype(np.float64) * np.pi / 180).astype(np.float32).astype(np.float64)
         saturation = self._numbers(call, "saturation", 1.0)
-        value = self._numbers(call, "value", 1.0) * self._numbers(call, "brightness", 1.0)
+        value = self._numbers(call, "value", 1.0)
+        brightness = self._numbers(call, "brightness", 1.0)
         contrast = self._numbers(call, "contrast", 1.0)
-        turn = np.zeros((call.count, 3, 3))
+        turn = np.zeros((call.count, 3, 3), np.float32)
         turn[:, 0, 0] = 1
-        turn[:, 1, 1] = turn[:, 2, 2] = saturation * np.cos(hue)
-        turn[:, 1, 2] = saturation * np.sin(hue)
-        turn[:, 2, 1] = -saturation * np.sin(hue)
-        matrix = (value * contrast)[:, None, None] * (_FROM_YIQ @ turn @ _TO_YIQ)
-        offset = np.repeat((half * (1 - contrast) * value)[:, None], 3, axis=1)
-        return matrix.astype(np.float32).reshape(-1, 9), offset.astype(np.float32)
+        turn[:, 1, 1] = turn[:, 2, 2] = np.cos(angle)
+        turn[:, 1, 2] = np.sin(angle)
+        turn[:, 2, 1] = -turn[:, 1, 2]
+        stretched = np.stack([np.ones_like(saturation), saturation, saturation], axis=1)[:, None, :]
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled = (brightness * contrast)[:, None, None] * _FROM_YIQ
+            matrix = _product(_product(scaled, turn) * stretched * value[:, None, None], _TO_YIQ[None])
+            offset = np.repeat((np.float32(half) * (np.float32(1) - contrast) * brightness)[:, None], 3, axis=1)
+        return matrix.reshape(-1, 9), offset
 
-    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[np.float64]:
+    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[np.float32]:
         if name not in self.argument_table:
-            return np.full(call.count, default)
-        return call.numbers(name).astype(np.float64)
+            return np.full(call.count, default, np.float32)
+        return np.asarray(call.numbers(name), np.float32)
+
+
+def _product(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """Products of matrices of 3 × 3, summed in float32 from the first column on."""
+    first, second, third = (a[:, :, k, None] * b[:, None, k, :] for k in range(3))
+    return np.asarray(first + second + third)
