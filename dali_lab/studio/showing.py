@@ -25,7 +25,8 @@ SHOWN = "dali-lab-shown"
 _SMALL = "font-size:12px;opacity:.75"
 # Rows that wrap fill what is there also where a layout asks how wide they would like to be.
 _GRID = "display:flex;flex-wrap:wrap;gap:8px"
-_CELL = "margin:0;max-width:100%"
+_CELL = "margin:0;max-width:100%;overflow-wrap:anywhere"
+_NARROWEST = 112
 _SOUND = 1000
 _BOX_COLORS = ((74, 125, 240), (224, 130, 61), (31, 157, 139), (204, 79, 143), (201, 138, 27), (138, 99, 210))
 
@@ -60,7 +61,11 @@ class Shown:
                 data = base64.b64encode(item.data).decode("ascii")
                 body = f'<img src="data:{item.mime};base64,{data}" style="max-width:100%;display:block" alt="">'
             text = html.escape(caption)
-            cells.append(f'<figure style="{_CELL}">{body}<figcaption style="{_SMALL}">{text}</figcaption></figure>')
+            # Long captions are broken: they must not push the pictures apart.
+            width = "" if item is None else f";width:{max(item.width, _NARROWEST)}px"
+            cells.append(
+                f'<figure style="{_CELL}{width}">{body}<figcaption style="{_SMALL}">{text}</figcaption></figure>'
+            )
         title = f'<div style="{_SMALL};margin-bottom:4px">{html.escape(self.title)}</div>'
         return f'<div class="{SHOWN}" style="line-height:1.4">{title}<div style="{_GRID}">{"".join(cells)}</div></div>'
 

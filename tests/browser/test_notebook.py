@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dali_lab.studio.widget import BUNDLE
-from tests.browser.conftest import Tab
+from tests.browser.conftest import COMPILING, Tab
 from tests.browser.lab import Lab, is_ours, serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
@@ -33,7 +33,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
     write_notebook(lab.folder / "story.ipynb", CELLS)
     context = browser.new_context(viewport={"width": 1500, "height": 1400})
-    context.set_default_timeout(60_000)
+    context.set_default_timeout(1000 * COMPILING)
     found = lab.open(context, "story.ipynb", workspace="story")
     yield found
     context.close()
@@ -68,17 +68,25 @@ def save(tab: Tab, read: Any) -> Any:
     return read()
 
 
-def drawn(notebook: Any, name: str) -> Any:
-    """The notebook, if the picture of its first cell shows a node of this name."""
-    outputs = notebook["cells"][0]["outputs"]
-    return outputs and name in "".join(outputs[0]["data"]["image/svg+xml"]) and notebook
+def drawn(notebook: Any, name: str, picture: str) -> Any:
+    """The notebook, if the graph of its first cell has a node of this name, and its last a picture of this address."""
+    graph, *_, batch = (
+        "".join(text for each in cell["outputs"] for text in pictures(each)) for cell in notebook["cells"]
+    )
+    return name in graph and picture in batch and notebook
+
+
+def pictures(output: Any) -> list[str]:
+    """The drawing and the HTML of an output."""
+    data = output.get("data", {})
+    return ["".join(data.get(kind, "")) for kind in ("image/svg+xml", "text/html")]
 
 
 def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     wait_for_kernel(tab)
     shown = run_cell(tab, 0)
-    shown.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for(timeout=60_000)
-    tab.page.wait_for_selector('img[data-node="resize"]', timeout=60_000)
+    shown.locator('[data-testid="dali-editor"][data-ready="true"]').wait_for()
+    tab.page.wait_for_selector('img[data-node="resize"]')
     tab.idle()
 
     # What is changed in the editor is in the next cell.
@@ -88,14 +96,20 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     assert "size" in text.inner_text()
 
     pictures = run_cell(tab, 2)
-    pictures.locator("img").nth(3).wait_for(timeout=60_000)
+    pictures.locator("img").nth(3).wait_for()
     preview = run_cell(tab, 3)
-    preview.locator("img").nth(1).wait_for(timeout=60_000)
-    assert preview.locator(".noUi-handle, input[type=range]").count() >= 1
+    preview.locator("img").nth(1).wait_for()
+    handle = preview.locator(".noUi-handle")
+    first = preview.locator("img").first.get_attribute("src")
+    handle.focus()
+    tab.page.keyboard.press("ArrowRight")
+    second = tab.wait(
+        lambda: (now := preview.locator("img").first.get_attribute("src")) != first and now, "it shows no other batch"
+    )
 
     # The saved notebook has a picture of the graph as it is now, for where no kernel runs.
     story = lambda: json.loads((lab.folder / "story.ipynb").read_text())  # noqa: E731
-    saved = tab.wait(lambda: drawn(save(tab, story), "resize_2"), "the last state was not saved")
+    saved = tab.wait(lambda: drawn(save(tab, story), "resize_2", second), "the last state was not saved")
     assert "application/vnd.jupyter.widget-view+json" in saved["cells"][0]["outputs"][0]["data"]
     assert shown.locator('[data-testid="dali-editor"][data-ready="true"]').count() == 1, "the editor is still there"
 
@@ -112,7 +126,11 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
             subprocess.run([*TRUST, lab.folder / "gone.ipynb"], check=True, capture_output=True, env=lab.environment)
         opened = lab.open(tab.page.context, "gone.ipynb", workspace=f"gone-{trusted}")
         opened.page.wait_for_function(SHOWN_STILL)
-        assert "Loading" not in opened.page.locator(".jp-CodeCell").first.inner_text()
+        assert "Loading" not in opened.page.locator(".jp-Notebook").inner_text()
+        # The preview shows the batch that was chosen last.
+        batch = opened.page.locator(".jp-CodeCell").nth(3).locator("img").first
+        batch.scroll_into_view_if_needed()
+        assert batch.get_attribute("src") == second
         assert opened.hosts <= {"127.0.0.1"}
         opened.page.close()
 

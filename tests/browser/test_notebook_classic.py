@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.browser.conftest import Tab
+from tests.browser.conftest import COMPILING, Tab
 from tests.browser.lab import serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
@@ -17,7 +17,7 @@ def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -
     with serving(tmp_path, "notebook") as notebook:
         write_notebook(notebook.folder / "story.ipynb", [DEFINE, ASK])
         context = browser.new_context(viewport={"width": 1500, "height": 1400})
-        context.set_default_timeout(60_000)
+        context.set_default_timeout(1000 * COMPILING)
         tab = Tab(context.new_page())
         tab.page.goto(f"{notebook.address}/notebooks/story.ipynb")
         wait_for_kernel(tab)

@@ -212,6 +212,7 @@ def test_show_what_a_pipeline_returns() -> None:
 def test_show_escapes_text_and_takes_arrays() -> None:
     shown = show(np.stack([picture(20, 30)] * 2), labels=["<script>", "b"])
     assert "<script>" not in shown._repr_html_()
+    assert shown._repr_html_().count("width:112px") == 2, "a caption is no wider than its picture, or its least width"
     assert len(show([np.zeros((3, 20, 30), np.float32)]).pictures) == 1
     assert as_batch(np.zeros((2, 3, 20, 30))).layout == "CHW"
     assert len(show(np.zeros((100, 8, 8, 3), np.uint8), limit=5).pictures) == 5
