@@ -1,23 +1,21 @@
 /** An entry's page: its pictures under live controls, random draws, a range, the graph, code, cost and reference. */
 import { useEffect, useMemo, useState } from 'react';
 import { useValue } from '../canvas/context';
-import { Icon } from '../canvas/icons';
 import { OperatorHelp } from '../canvas/OperatorHelp';
 import type { GraphDocument, Value } from '../core/document';
-import type { Picture } from '../core/previews';
 import { Code } from './Code';
 import { Controls } from './Controls';
 import { CostCard } from './CostCard';
+import { Draws, Others, seeds } from './Draws';
 import { GraphPicture } from './GraphPicture';
-import { useDrawing, useGallery } from './hooks';
+import { useDrawing, useGallery, useSettled } from './hooks';
+import { MyPictures } from './MyPictures';
 import { Frame, Split } from './Pictures';
 import { ArgumentRange } from './ArgumentRange';
-import type { Control, DrawRequest, EntryPage, Overrides } from './types';
-import { Words } from '../canvas/Words';
-import { msg, t } from '../core/language';
+import type { Control, EntryPage, Overrides } from './types';
+import { t } from '../core/language';
 
 const SAMPLES = 4;
-const DRAWS = 8;
 const SEED = 42;
 /** Families that leave things where they are, so that a slider between before and after makes sense. */
 const SAME_PLACE = ['colour', 'noise', 'blur', 'erase'];
@@ -220,7 +218,7 @@ function Page({ page }: { page: EntryPage }) {
               />
             ) : (
               <>
-                <Others view={variant?.after[0]} />
+                <Others view={variant?.after[0]} count={SAMPLES} />
                 <p className="muted">
                   {t('Nothing in it is drawn: the same picture gives the same result each time.')}
                 </p>
@@ -335,144 +333,11 @@ function Page({ page }: { page: EntryPage }) {
   );
 }
 
-const seeds = (seed: number, overrides: Overrides): DrawRequest['variants'] =>
-  Array.from({ length: DRAWS }, (_, index) => ({ overrides, seed: seed + index }));
-
-/** A value once it has not changed for a while. */
-function useSettled<T>(value: T, milliseconds: number): T {
-  const [settled, setSettled] = useState(value);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), milliseconds);
-    return () => clearTimeout(timer);
-  }, [value, milliseconds]);
-  return settled;
-}
-
 function Section({ title, children }: { title: string; children: React.ReactNode }) {
   return (
     <section className="entry-section">
       <h3>{title}</h3>
       {children}
-    </section>
-  );
-}
-
-/** The same picture under one seed after the other. */
-function Draws({
-  request,
-  sample,
-  version,
-  onAgain,
-}: {
-  request: DrawRequest;
-  sample: number;
-  version: unknown;
-  onAgain: () => void;
-}) {
-  const { drawn, problem } = useDrawing(request, version);
-  return (
-    <>
-      <div className="strip" data-testid="gallery-draws">
-        {Array.from({ length: DRAWS }, (_, index) => {
-          const view = drawn?.variants[index]?.after[0];
-          return (
-            <Frame
-              key={index}
-              picture={view?.images[sample]}
-              overlay={view?.overlays[sample]}
-              alt={t('draw %1', index + 1)}
-            />
-          );
-        })}
-      </div>
-      {problem !== null && <p className="problem error">{problem}</p>}
-      <button type="button" className="button" data-action="draw-again" onClick={onAgain}>
-        <Icon name="dice" size={14} />
-        {t('Draw again')}
-      </button>
-    </>
-  );
-}
-
-function Others({ view }: { view: { images: (Picture | null)[] } | undefined }) {
-  return (
-    <div className="strip" data-testid="gallery-others">
-      {Array.from({ length: SAMPLES }, (_, index) => (
-        <Frame key={index} picture={view?.images[index]} alt={t('sample %1', index + 1)} />
-      ))}
-    </div>
-  );
-}
-
-/** A folder of the person's own in place of the sample photographs. */
-function MyPictures({ annotated }: { annotated: boolean }) {
-  const model = useGallery();
-  const own = useValue(model.pictures);
-  const [open, setOpen] = useState(false);
-  const [folder, setFolder] = useState(() => model.host.folder() ?? '');
-  const [problem, setProblem] = useState<string | null>(null);
-  async function use(place: string | null): Promise<void> {
-    try {
-      await model.usePictures(place);
-      setProblem(null);
-      setOpen(false);
-    } catch (error) {
-      setProblem((error as Error).message);
-    }
-  }
-  return (
-    <section className="entry-section my-pictures">
-      <h3>{t('Pictures')}</h3>
-      <p>
-        {own ? (
-          <Words of={msg('%1 of %2')} parts={[own.count, <code key="folder">{own.folder}</code>]} />
-        ) : (
-          t('The sample photographs.')
-        )}
-      </p>
-      {annotated && (own !== null || open) && (
-        <p className="muted">
-          {t(
-            'Boxes, points and masks come from files beside each picture: NAME.boxes.npy or NAME.txt (YOLO), NAME.points.npy, NAME.mask.png. Pictures without get stand-ins in their middle.',
-          )}
-        </p>
-      )}
-      {open ? (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void use(folder.trim());
-          }}
-        >
-          <input
-            type="text"
-            aria-label={t('Folder of pictures')}
-            placeholder={t('A folder of pictures')}
-            value={folder}
-            autoFocus
-            onChange={(event) => setFolder(event.target.value)}
-          />
-          <button type="submit" className="button" disabled={folder.trim() === ''}>
-            {t('Use')}
-          </button>
-        </form>
-      ) : (
-        <div className="entry-actions">
-          <button type="button" className="button" data-action="my-pictures" onClick={() => setOpen(true)}>
-            {t('Try on my pictures')}
-          </button>
-          {own && (
-            <button type="button" className="button" onClick={() => void use(null)}>
-              {t('Sample photographs')}
-            </button>
-          )}
-        </div>
-      )}
-      {problem !== null && (
-        <p className="problem error" role="alert">
-          {problem}
-        </p>
-      )}
     </section>
   );
 }

@@ -46,6 +46,16 @@ export function useDrawing(request: DrawRequest | null, version: unknown = null)
   return request === null ? NOTHING : drawing;
 }
 
+/** A value once it has not changed for a while. */
+export function useSettled<T>(value: T, milliseconds: number): T {
+  const [settled, setSettled] = useState(value);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), milliseconds);
+    return () => clearTimeout(timer);
+  }, [value, milliseconds]);
+  return settled;
+}
+
 /** One request under way, and the newest that waits. */
 class Newest {
   open = true;
