@@ -361,6 +361,85 @@ def test_answers_that_are_lost_are_asked_for_again(lab: Lab, browser: Any) -> No
     context.close()
 
 
+START = """(widget, code) => window.jupyterapp.serviceManager.sessions
+  .startNew({ path: code, name: code, type: 'console', kernel: { name: 'python3' } })
+  .then(({ kernel }) => kernel.info.then(() => {
+    const future = kernel.requestExecute({ code });
+    return new Promise((begun) => {
+      future.onIOPub = ({ header }) => header.msg_type === 'execute_input' && begun(kernel.id);
+    });
+  }))"""
+"""A new kernel, in which a cell is running."""
+END = "(widget, id) => window.jupyterapp.serviceManager.kernels.shutdown(id)"
+
+
+def test_a_document_opens_while_a_cell_runs_in_its_kernel(shown: Document) -> None:
+    busy = shown.ask(START, "import time\nwhile True: time.sleep(0.01)")
+    (shown.lab.folder / "beside.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="beside.dali.json", kernel={"id": busy})
+    shown.ready()
+    assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == busy
+    assert not shown.bar("kernel").is_visible()
+    shown.ask(END, busy)
+
+
+def test_a_document_that_has_to_wait_for_a_cell_says_so(shown: Document) -> None:
+    # While modules are being imported, another thread had better not begin to import some.
+    (shown.lab.folder / "waits_for_go.py").write_text(
+        "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
+    )
+    folder = json.dumps(str(shown.lab.folder))
+    busy = shown.ask(START, f"import os, sys\nos.chdir({folder})\nsys.path.insert(0, {folder})\nimport waits_for_go")
+    (shown.lab.folder / "waits.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="waits.dali.json", kernel={"id": busy})
+    shown.bar("kernel").filter(has_text="A cell is running in this kernel").wait_for()
+    assert shown.bar("kernel").get_by_role("button").all_inner_texts() == ["Interrupt kernel", "Choose kernel…"]
+    (shown.lab.folder / "go").touch()
+    shown.ready()
+    assert not shown.bar("kernel").is_visible()
+    shown.ask(END, busy)
+
+
+def test_a_document_opened_while_its_kernel_is_ending_gets_another(shown: Document) -> None:
+    shown.open("again.dali.json", small_text(), alone=True)
+    first = shown.ask("(widget) => widget.context.sessionContext.session.kernel.id")
+    ending: list[Any] = []
+
+    def late(route: Any) -> None:
+        if route.request.method == "DELETE" and not ending:
+            ending.append(route)
+        else:
+            route.continue_()
+
+    shown.page.route("**/api/sessions/*", late)
+    shown.ask("(widget) => widget.close()")
+    shown.wait(lambda: ending, "the session is not ended")
+    shown.open("again.dali.json", ready=False, alone=True)
+    kernel = "(widget) => widget.context?.sessionContext?.session?.kernel?.id ?? null"
+    shown.wait(lambda: shown.ask(kernel) == first, "the session that is ending was not found")
+    ending[0].continue_()
+    shown.wait(lambda: shown.ask(kernel) not in (None, first), "no other kernel was started")
+    shown.ready()
+
+
+def test_side_panels_give_way_beside_the_text(shown: Document) -> None:
+    shown.open("narrow.dali.json", small_text())
+    palette, inspector = shown.find('[data-testid="palette"]'), shown.find('[data-testid="inspector"]')
+    assert palette.count() == 1 and inspector.count() == 1
+    shown.command("dali-lab:open-text")
+    palette.wait_for(state="detached")
+    shown.wait(lambda: shown.find(".react-flow").first.bounding_box()["width"] > 300, "there is no room for the canvas")
+    # What is asked for in spite of that is shown; with the room the others come back.
+    shown.node("value").click(position={"x": 40, "y": 8})
+    shown.page.keyboard.press("Enter")
+    inspector.wait_for()
+    shown.page.evaluate(
+        """() => [...window.jupyterapp.shell.widgets('main')]
+          .find(({ node }) => node.querySelector('.jp-FileEditor')).dispose()"""
+    )
+    palette.wait_for()
+
+
 def test_kernels_that_cannot_run_a_pipeline_say_so(shown: Document) -> None:
     shown.open("bare.dali.json", small_text(), alone=True)
     change = "(widget, name) => widget.context.sessionContext.changeKernel({ name }).then(() => null)"

@@ -26,6 +26,7 @@ export class KernelComm {
   constructor(
     private kernel: Kernel.IKernelConnection,
     private target: string,
+    private shells: boolean,
     private listener: Listener,
   ) {}
 
@@ -33,7 +34,7 @@ export class KernelComm {
   async open(data: () => JSONObject): Promise<boolean> {
     const { kernel } = this;
     // All messages go the same way: those over two shells overtake each other.
-    const shell = await makeShell(kernel);
+    const shell = this.shells ? await makeShell(kernel) : null;
     if (this.state === 'closed' || kernel.isDisposed) {
       deleteShell(kernel, shell);
       return false;

@@ -2,7 +2,7 @@
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { answered } from './answered';
-import { deleteShell, makeShell } from './shells';
+import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 
 type Reply = KernelMessage.IExecuteReplyMsg;
 
@@ -31,8 +31,11 @@ const AGAIN_MS = 2000;
 /** The same where it cannot be asked which of the two. */
 const LATE_MS = 6000;
 
+/** The kernel's side is there, and whether it can be reached while a cell runs; or why it is not. */
+type Loaded = { shells: boolean } | { problem: string };
+
 /**
- * Imports the kernel's side; a sentence when that cannot be. `busy` is told when it has to wait.
+ * Imports the kernel's side; `busy` is told when that has to wait.
  *
  * An answer counts when all of its messages have come: what the session says then arrives, too.
  */
@@ -40,41 +43,39 @@ export async function load(
   kernel: Kernel.IKernelConnection,
   trans: TranslationBundle,
   busy: (message: string) => void,
-): Promise<string | null> {
-  const { language_info: language } = await known(kernel).catch(() => ({ language_info: { name: '' } }));
-  if (language.name !== 'python')
-    return language.name
-      ? trans.__('Pipelines run in a Python kernel; this one is for %1.', language.name)
-      : trans.__('The kernel did not answer.');
-  const reply = await loaded(kernel, () => {
+): Promise<Loaded> {
+  const silent = { problem: trans.__('The kernel did not answer.') };
+  const info = await answered(() => kernelInfo(kernel)).catch(() => null);
+  if (info?.status !== 'ok') return silent;
+  const language = info.language_info.name;
+  if (language !== 'python')
+    return { problem: trans.__('Pipelines run in a Python kernel; this one is for %1.', language) };
+  const shells = hasShells(info);
+  const reply = await loaded(kernel, shells, () => {
     busy(trans.__('A cell is running in this kernel. The pipeline starts when it has ended.'));
   });
-  if (!reply) return trans.__('The kernel did not answer.');
+  if (!reply) return silent;
   const { content } = reply;
-  if (content.status === 'ok') return null;
-  if (content.status !== 'error') return trans.__('The kernel was interrupted before it was ready.');
-  return /No module named .dali_lab/.test(content.evalue)
-    ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
-    : trans.__('The kernel could not load dali_lab: %1: %2', content.ename, content.evalue);
-}
-
-/** What the kernel says of itself; rejects when it goes before that. */
-function known(kernel: Kernel.IKernelConnection): Promise<KernelMessage.IInfoReply> {
-  // JupyterLab asks when it has connected, and once.
-  let first = true;
-  return answered(async () => {
-    if (kernel.isDisposed) throw new Error('The kernel is gone.');
-    if (!first) kernel.requestKernelInfo().catch(() => undefined);
-    first = false;
-    return kernel.info;
-  });
+  if (content.status === 'ok') return { shells };
+  if (content.status !== 'error')
+    return { problem: trans.__('The kernel was interrupted before it was ready.') };
+  const { ename, evalue } = content;
+  return {
+    problem: /No module named .dali_lab/.test(evalue)
+      ? trans.__('dali_lab is not installed in this kernel: run "pip install dali-lab" in its environment.')
+      : trans.__('The kernel could not load dali_lab: %1: %2', ename, evalue),
+  };
 }
 
 /** The answer to the import; null when the kernel goes. */
-async function loaded(kernel: Kernel.IKernelConnection, busy: () => void): Promise<Reply | null> {
+async function loaded(
+  kernel: Kernel.IKernelConnection,
+  shells: boolean,
+  busy: () => void,
+): Promise<Reply | null> {
   let waiting = true;
   const inTurn = answered(() => execute(kernel, IMPORT, null)).catch(() => null);
-  const beside = loadedBeside(kernel, {
+  const beside = loadedBeside(kernel, shells, {
     waits: () => waiting && !kernel.isDisposed,
     busy: () => waiting && busy(),
   });
@@ -86,11 +87,12 @@ async function loaded(kernel: Kernel.IKernelConnection, busy: () => void): Promi
 /** The answer from beside a cell that runs, once it can be had; tells `busy` that there is such a cell. */
 async function loadedBeside(
   kernel: Kernel.IKernelConnection,
+  shells: boolean,
   { waits, busy }: { waits: () => boolean; busy: () => void },
 ): Promise<Reply | null> {
   await pause(SOON_MS);
   if (!waits()) return null;
-  const shell = await makeShell(kernel);
+  const shell = shells ? await makeShell(kernel) : null;
   if (shell === null) {
     await pause(LATE_MS);
     busy();

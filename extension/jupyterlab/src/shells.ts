@@ -1,21 +1,52 @@
-/** Shells of a kernel beside its main one: what is asked of them is answered while a cell runs. */
-import type { Kernel } from '@jupyterlab/services';
+/**
+ * What can be asked of a kernel while a cell runs in it: questions go over its control channel, and work to a shell beside
+ * the main one. JupyterLab's own requests ask the main shell first whether there are others.
+ */
+import { KernelMessage, type Kernel } from '@jupyterlab/services';
+
+type Connection = Kernel.IKernelConnection;
+type Info = KernelMessage.IInfoReplyMsg['content'];
+type Control = KernelMessage.ICreateSubshellRequestMsg;
 
 /** How long the kernel may take to make a shell; without one, messages wait for the cell that runs. */
 const SHELL_MS = 15_000;
 
-/** A new shell; null, which means the main one, where the kernel has no others. */
-export async function makeShell(kernel: Kernel.IKernelConnection): Promise<string | null> {
-  if (!kernel.supportsSubshells) return null;
+/** What the kernel says of itself, by whichever channel it answers first; rejects when it goes before that. */
+export async function kernelInfo(kernel: Connection): Promise<Info> {
+  if (kernel.isDisposed) throw new Error('The kernel is gone.');
+  return Promise.any([control<Info>(kernel, 'kernel_info_request', {}), kernel.info]);
+}
+
+/** Whether the kernel has shells beside its main one. */
+export function hasShells(info: Info): boolean {
+  return 'supported_features' in info && info.supported_features?.includes('kernel subshells') === true;
+}
+
+/** A new shell; null, which means the main one, where none is made in time. */
+export async function makeShell(kernel: Connection): Promise<string | null> {
   return new Promise((resolve) => {
     setTimeout(() => resolve(null), SHELL_MS);
-    const future = kernel.requestCreateSubshell({});
-    future.onReply = ({ content }) => resolve(content.subshell_id);
-    future.done.catch(() => resolve(null));
+    control<{ subshell_id?: string }>(kernel, 'create_subshell_request', {}).then(
+      ({ subshell_id }) => resolve(subshell_id ?? null),
+      () => resolve(null),
+    );
   });
 }
 
-export function deleteShell(kernel: Kernel.IKernelConnection, shell: string | null): void {
+export function deleteShell(kernel: Connection, shell: string | null): void {
   if (shell === null || kernel.isDisposed || kernel.status === 'dead') return;
-  kernel.requestDeleteSubshell({ subshell_id: shell }).done.catch(() => undefined);
+  control(kernel, 'delete_subshell_request', { subshell_id: shell }).catch(() => undefined);
+}
+
+/** The content of the answer to a question over the control channel. */
+async function control<Content>(kernel: Connection, msgType: string, content: object): Promise<Content> {
+  const message = KernelMessage.createMessage({
+    msgType,
+    channel: 'control',
+    username: kernel.username,
+    session: kernel.clientId,
+    content,
+  } as KernelMessage.IOptions<Control>);
+  const reply = await kernel.sendControlMessage(message, true, true).done;
+  return reply.content as Content;
 }

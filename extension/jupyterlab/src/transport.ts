@@ -140,16 +140,16 @@ export class KernelTransport implements Transport {
     this.lost = null;
     this.kernelName = kernel.name;
     this.set({ status: 'connecting' });
-    const failure = await load(kernel, this.trans, (detail) => {
+    const loaded = await load(kernel, this.trans, (detail) => {
       if (attempt === this.attempt) this.set({ status: 'connecting', detail, remedy: 'interrupt' });
     });
     if (attempt !== this.attempt) return;
-    if (failure !== null && !this.context.session?.kernel) return this.startInstead(kernel.name);
-    if (failure !== null) {
-      this.set({ status: 'disconnected', detail: failure, remedy: 'choose' });
+    if ('problem' in loaded) {
+      if (!this.context.session?.kernel) return this.startInstead(kernel.name);
+      this.set({ status: 'disconnected', detail: loaded.problem, remedy: 'choose' });
       return;
     }
-    const comm = new KernelComm(kernel, TARGET, {
+    const comm = new KernelComm(kernel, TARGET, loaded.shells, {
       message: (data, buffers) => this.deliver(this.hooks.incoming(data as unknown as Message), buffers),
       closed: () => {
         if (this.comm !== comm) return;
