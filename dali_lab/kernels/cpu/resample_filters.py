@@ -214,7 +214,7 @@ def vertical_pass_first(rows: int, columns: int, out_rows: int, out_columns: int
     down += along * np.float32(x_taps * area) + np.float32(area) * each
     across = along * np.float32(x_taps * wide) + np.float32(wide) * each
     across += np.float32(y_taps * area) + np.float32(area) * each
-    return down < across
+    return bool(down < across)
 
 
 @part

@@ -13,6 +13,7 @@ from dali_lab.batch.conversion import converted
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, adjusted_sizes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.schema.call import LARGEST_SAMPLE
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
 
@@ -169,7 +170,12 @@ class TensorResize(Resizing):
         exact = adjusted_sizes(wanted, high - low, self.value("mode"), limits)
         alignment = np.full_like(extents, 0.5)
         alignment[:, axes] = call.vectors("alignment", len(axes))
-        size = np.maximum(self._rounded(np.abs(exact)), np.where(images.shapes > 0, 1.0, 0.0))
+        size = np.where(images.shapes > 0, np.maximum(self._rounded(np.abs(exact)), 1.0), 0.0)
+        beyond = size > LARGEST_SAMPLE
+        if beyond.any():
+            sample = int(beyond.any(axis=1).argmax())
+            name = "sizes" if self.has("sizes") else "scales"
+            raise call.problem(f"the size {size[sample].tolist()} is too large", argument=name, sample=sample)
         passed = _passed((size != extents) | (exact < 0) | (low != 0) | (high != extents), self.whole_batch)
         flip = exact < 0
         low, high = np.where(flip, high, low), np.where(flip, low, high)
@@ -186,9 +192,6 @@ class TensorResize(Resizing):
         resample = call.kernels("resample")
         dtype = self.output_dtype(call, data)
         plan, axes = self._plan(call, data)
-        empty = (data.sizes == 0) & (plan.size.prod(axis=1) > 0)
-        if empty.any():
-            raise call.problem("an empty sample cannot be resized", sample=int(empty.argmax()))
         out = call.allocate(plan.size, dtype, data.layout)
         shrink, grow = self.filters(call)
         if not axes:
@@ -290,13 +293,18 @@ class TensorResize(Resizing):
         yield Case((deep,), {"scales": (1.5, 0.5), "axes": (1, 3)}, tolerance=1e-5, reason=SUMS)
         yield Case((samples.volumes(),), {"scales": (0.6, 1.4, 1.3), "axis_names": "DHW"}, tolerance=1, reason=LEVEL)
         yield Case((samples.planar(),), {"scales": (0.6, 1.4), **two}, tolerance=1, reason=LEVEL)
+        empty = ([np.zeros(shape, np.uint8) for shape in ((0, 5, 3), (4, 0, 3), (0, 0, 3), (4, 5, 0))], "HWC")
+        yield Case((empty,), {"sizes": (6, 4, 3)})
+        yield Case((empty,), {"scales": (0.5, 2.0), **two})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         pictures = samples.pictures()
+        two = {"axis_names": "HW"}
         yield ErrorCase((pictures,), words=("sizes", "scales"))
         yield ErrorCase((pictures,), {"sizes": (3, 3, 3), "scales": (1.0,)}, words=("scales", "excludes 'sizes'"))
         yield ErrorCase((pictures,), {"sizes": (3, 3)}, words=("sizes", "3 values"))
+        yield ErrorCase((pictures,), {"sizes": (1e30, 3), **two}, words=("sizes", "too large"))
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (5,)}, words=("axes", "5"))
         yield ErrorCase((pictures,), {"sizes": (3,), "axes": (0,), "axis_names": "H"}, words=("axis_names",))
         yield ErrorCase((pictures,), {"scales": (1.0,), "mode": "not_larger"}, words=("mode", "scales"))
