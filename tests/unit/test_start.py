@@ -7,9 +7,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numba
+import numpy as np
 import pytest
 
+from dali_lab.kernels.cpu.loading import cached
 from dali_lab.schema.registry import built_in
 
 _IMPORTED = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
@@ -143,3 +147,21 @@ def test_entries_that_are_damaged(tmp_path: Path) -> None:
         entry.write_bytes(entry.read_bytes()[:100])
         assert _compiled(**chosen)[1] == count
         assert _compiled(**chosen)[1] == 0
+
+
+def _doubled(values: Any) -> Any:
+    return values[0] * 2
+
+
+def test_an_entry_of_another_variant_is_none(tmp_path: Path) -> None:
+    """As two processes leave it that compile variants of one kernel at the same time."""
+
+    def double() -> Any:
+        return cached(numba.njit(nogil=True)(_doubled), tmp_path)
+
+    first = double()
+    assert first(np.array([3])) == 6 and first(np.array([1.5])) == 3.0
+    one, other = sorted(tmp_path.rglob("*.nbc"))
+    other.write_bytes(one.read_bytes())
+    again = double()
+    assert again(np.array([1.5])) == 3.0 and again(np.array([3])) == 6

@@ -155,7 +155,8 @@ class _Cache(caching.FunctionCache):
         # An entry that was damaged, or written by other versions of what it is made of, is none.
         with contextlib.suppress(Exception):
             found = self._load_overload(signature, context)  # type: ignore[no-untyped-call]
-            if found is not None:
+            # Two processes that compile variants of a kernel at once may write to one file.
+            if found is not None and found.signature.args == tuple(signature):
                 return found
         prepare_compiler()
         context.refresh()
