@@ -62,6 +62,7 @@ def reduce(
     *,
     mean: Batch | None = None,
     ddof: int = 0,
+    over_nothing: bool = False,
     start: Any = 0,
     count: Array | None = None,
 ) -> None:
@@ -79,6 +80,8 @@ def reduce(
         For the spreads: FLOAT, of one element or as many as the result.
     ddof
         For the spreads: subtracted from the number of elements.
+    over_nothing
+        For the spreads: no axes were asked for.
     start
         For extremes: the result for no elements.
     count
@@ -98,7 +101,7 @@ def reduce(
     accumulator = FLOAT64 if result.kind == "f" else INT64 if result.kind == "i" else UINT64
     mode = _MODES[kind]
     number = length - ddof if count is None else count
-    if kind in ("variance", "std_dev") and not axes:
+    if over_nothing:
         length, number = np.zeros_like(length), np.ones_like(length)  # as on the CPU, 0 whatever the mean
     sums = gpu.batch((outputs * parts).reshape(-1, 1), accumulator)
     begin = np.array([start if mode > 2 else 0], numpy_dtype(accumulator))

@@ -47,16 +47,21 @@ class _Spread(Summing):
                 raise call.problem(f"a mean of shape {have} does not fit a result of shape {want}", sample=sample)
             fitting = mean.replaced(shapes=kept)
         ddof = self.value("ddof")
-        return self.reduced(call, data, axes, types.FLOAT, (fitting,), mean=fitting, ddof=ddof)
+        nothing = self._over_nothing(axes)
+        return self.reduced(call, data, axes, types.FLOAT, (fitting,), mean=fitting, ddof=ddof, over_nothing=nothing)
+
+    def _over_nothing(self, axes: tuple[int, ...]) -> bool:
+        """Whether no axes were asked for; all axes of a single number are none, too."""
+        return not axes and (self.has("axes") or self.has("axis_names"))
 
     def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:
-        if not axes:
+        if self._over_nothing(axes):
             out[...] = 0  # as in NVIDIA DALI, whatever the mean
         else:
             super().reduce(out, data, axes, *others)
 
     def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
-        apart = np.subtract(data if data.dtype == np.float64 else data.astype(np.float32), others[0])
+        apart = np.asarray(np.subtract(data if data.dtype == np.float64 else data.astype(np.float32), others[0]))
         result: Array = np.multiply(apart, apart, out=apart)
         return result
 
@@ -80,6 +85,8 @@ class _Spread(Summing):
         )
         yield Case((data, [row.copy() for row in data]), {"axes": []}, tolerance=1e-6, reason=_REASON)
         yield Case((data, numbers), {"axes": [], "ddof": 1})
+        for arguments in ({}, {"ddof": 1}, {"axes": []}):
+            yield Case(([row[0, 0] for row in data], numbers), arguments)
         large = [np.array([[2**24 + 1, 2**30 + 7]], np.int32)] * 3
         yield Case((large, [row[0].astype(np.float32) for row in large]), {"axes": 0, "ddof": 2})
         rows = [row.mean(axis=0, keepdims=True) for row in data]
