@@ -597,6 +597,14 @@ def test_menus_settings_themes_and_the_notebook(shown: Document) -> None:
     shown.menu("Pipeline", "Palette")
     shown.find('[data-testid="palette"]').wait_for()
 
+    # What is changed in the settings is done in documents that are open, too.
+    shown.command("settingeditor:open", query="DALI pipelines")
+    samples = shown.page.locator('input[id$="dali-lab:plugin_samples"]')
+    samples.fill("3")
+    samples.blur()
+    shown.command("docmanager:open", path="note.dali.json")
+    shown.wait(lambda: shown.find('img[data-node="decode"]').count() == 3, "the settings have no effect")
+
     shown.command("apputils:change-theme", theme="JupyterLab Dark")
     shown.find(f'{EDITOR}[data-theme="dark"]').wait_for()
     shown.command("apputils:change-theme", theme="JupyterLab Light")

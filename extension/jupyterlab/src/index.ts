@@ -59,10 +59,12 @@ const plugin: JupyterFrontEndPlugin<void> = {
     setTranslator(trans);
     const dialogs = sessionDialogs ?? new SessionContextDialogs({ translator: chosen });
     const { commands, docRegistry, serviceManager } = app;
-    const defaults = async (): Promise<Defaults> => {
-      const loaded = await settings?.load(PLUGIN);
-      return { ...DEFAULTS, ...(loaded?.composite as Partial<Defaults> | undefined) };
-    };
+    const loaded = settings?.load(PLUGIN);
+    const composed = (found: ISettingRegistry.ISettings | undefined): Defaults => ({
+      ...DEFAULTS,
+      ...(found?.composite as Partial<Defaults> | undefined),
+    });
+    const defaults = async (): Promise<Defaults> => composed(await loaded);
     const surroundings = (): Surroundings => ({
       commands,
       trans,
@@ -125,6 +127,14 @@ const plugin: JupyterFrontEndPlugin<void> = {
       widget.content.changed.connect(() => commands.notifyCommandChanged());
     });
     docRegistry.addWidgetFactory(factory);
+    void loaded?.then((found) => {
+      let before = composed(found);
+      found.changed.connect(() => {
+        const now = composed(found);
+        tracker.forEach(({ content }) => content.takeDefaults(before, now));
+        before = now;
+      });
+    });
     if (restorer)
       void restorer.restore(tracker, {
         command: 'docmanager:open',

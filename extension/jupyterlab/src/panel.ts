@@ -33,6 +33,8 @@ interface ISharedText {
   updateSource(start: number, end: number, value: string): void;
 }
 
+const PANELS = ['palette', 'inspector', 'tray', 'minimap'] as const;
+
 export interface Defaults {
   palette: boolean;
   inspector: boolean;
@@ -124,6 +126,16 @@ export class GraphPanel extends Widget {
     this.transport?.dispose();
     Signal.clearData(this);
     super.dispose();
+  }
+
+  /** The settings have changed: what they say differently now is done here, too. */
+  takeDefaults(before: Defaults, now: Defaults): void {
+    const { editor } = this.handle ?? {};
+    if (!editor) return;
+    if (now.samples !== before.samples) editor.samples.set(now.samples);
+    for (const panel of PANELS)
+      if (now[panel] !== before[panel])
+        editor.panels.update((panels) => ({ ...panels, [panel]: now[panel] }));
   }
 
   /** Does an editor's command; false when it is not there or does not apply. */
