@@ -400,6 +400,30 @@ def test_a_document_that_has_to_wait_for_a_cell_says_so(shown: Document) -> None
     shown.ask(END, busy)
 
 
+def test_a_kernel_that_the_list_of_sessions_did_not_have_yet_is_taken_again(shown: Document) -> None:
+    (shown.lab.folder / "waits_for_end.py").write_text(
+        "import os, time\nwhile not os.path.exists('end'): time.sleep(0.01)"
+    )
+    folder = json.dumps(str(shown.lab.folder))
+    busy = shown.ask(START, f"import os, sys\nos.chdir({folder})\nsys.path.insert(0, {folder})\nimport waits_for_end")
+    (shown.lab.folder / "kept.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="kept.dali.json", kernel={"id": busy})
+    shown.bar("kernel").filter(has_text="A cell is running in this kernel").wait_for()
+    first = shown.ask("(widget) => widget.context.sessionContext.session.id")
+
+    def older(route: Any) -> None:
+        found = route.fetch()
+        route.fulfill(response=found, json=[each for each in found.json() if each["id"] != first])
+
+    shown.page.route("**/api/sessions?*", older)
+    shown.ask("() => window.jupyterapp.serviceManager.sessions.refreshRunning()")
+    shown.page.unroute("**/api/sessions?*")
+    (shown.lab.folder / "end").touch()
+    shown.ready()
+    assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == busy
+    shown.ask(END, busy)
+
+
 def test_a_document_opened_while_its_kernel_is_ending_gets_another(shown: Document) -> None:
     shown.open("again.dali.json", small_text(), alone=True)
     first = shown.ask("(widget) => widget.context.sessionContext.session.kernel.id")

@@ -49,11 +49,13 @@ export class KernelTransport implements Transport {
   private attempt = 0;
   /** What was lost since the session was there. */
   private lost: 'kernel' | 'server' | null = null;
-  private kernelName: string | null = null;
+  /** The one that the session is, or was to be, in. */
+  private kernel: Kernel.IModel | null = null;
   /** There has been a session, or another kernel was started in place of one that went before that. */
   private begun = false;
   private away: ReturnType<typeof setTimeout> | null = null;
   private startingAgain = false;
+  private startingInstead = false;
   private leaving = false;
   private disposed = false;
 
@@ -138,14 +140,14 @@ export class KernelTransport implements Transport {
     if (!kernel || this.disposed) return;
     this.hold();
     this.lost = null;
-    this.kernelName = kernel.name;
+    this.kernel = { id: kernel.id, name: kernel.name };
     this.set({ status: 'connecting' });
     const loaded = await load(kernel, this.trans, (detail) => {
       if (attempt === this.attempt) this.set({ status: 'connecting', detail, remedy: 'interrupt' });
     });
     if (attempt !== this.attempt) return;
     if ('problem' in loaded) {
-      if (!this.context.session?.kernel) return this.startInstead(kernel.name);
+      if (!this.context.session?.kernel) return this.startInstead(kernel);
       this.set({ status: 'disconnected', detail: loaded.problem, remedy: 'choose' });
       return;
     }
@@ -172,15 +174,30 @@ export class KernelTransport implements Transport {
     this.set({ status: 'connected' });
   }
 
-  /** A kernel that ends before its session is there was that of a document just closed: this one gets its own. */
-  private async startInstead(name: string): Promise<void> {
-    if (this.begun || this.leaving) {
-      this.noKernel();
-      return;
+  /**
+   * A kernel that ends before its session is there was that of a document just closed: this one gets its own.
+   * JupyterLab also lets go of a kernel that its last list did not have yet: that one is taken again.
+   */
+  private async startInstead({ id, name }: Kernel.IModel): Promise<void> {
+    if (this.startingInstead) return;
+    this.startingInstead = true;
+    const change = async (model: Partial<Kernel.IModel>): Promise<void> => {
+      const wanted = !this.disposed && !this.leaving && !this.context.session?.kernel;
+      if (wanted) await this.context.changeKernel(model).catch(() => undefined);
+    };
+    if (!this.begun && (await this.isRunning(id))) await change({ id });
+    if (!this.begun && !this.context.session?.kernel) {
+      this.begun = true;
+      await change({ name });
     }
-    this.begun = true;
-    await this.context.changeKernel({ name }).catch(() => undefined);
+    this.startingInstead = false;
     if (!this.disposed && !this.context.session?.kernel) this.noKernel();
+  }
+
+  private async isRunning(id: string): Promise<boolean> {
+    const { kernelManager } = this.context;
+    await kernelManager?.refreshRunning().catch(() => undefined);
+    return [...(kernelManager?.running() ?? [])].some((kernel) => kernel.id === id);
   }
 
   private onKernel(_: unknown, { oldValue }: Session.ISessionConnection.IKernelChangedArgs): void {
@@ -190,7 +207,7 @@ export class KernelTransport implements Transport {
       if (oldValue) void this.startAgain();
     } else {
       this.drop(false);
-      if (this.kernelName !== null) void this.startInstead(this.kernelName);
+      if (this.kernel) void this.startInstead(this.kernel);
       else this.noKernel();
     }
   }
@@ -206,7 +223,7 @@ export class KernelTransport implements Transport {
       this.lost === 'server' && !this.leaving && !this.disposed && !this.context.session?.kernel;
     try {
       while (waits()) {
-        await this.context.changeKernel({ name: this.kernelName ?? 'python3' }).catch(() => undefined);
+        await this.context.changeKernel({ name: this.kernel?.name ?? 'python3' }).catch(() => undefined);
         if (waits()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
       }
     } finally {
