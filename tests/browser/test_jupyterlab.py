@@ -375,8 +375,8 @@ END = "(widget, id) => window.jupyterapp.serviceManager.kernels.shutdown(id)"
 
 def test_a_document_opens_while_a_cell_runs_in_its_kernel(shown: Document) -> None:
     busy = shown.ask(START, "import time\nwhile True: time.sleep(0.01)")
-    (shown.lab.folder / "beside.dali.json").write_text(small_text())
-    shown.command("docmanager:open", path="beside.dali.json", kernel={"id": busy})
+    (shown.lab.folder / "during.dali.json").write_text(small_text())
+    shown.command("docmanager:open", path="during.dali.json", kernel={"id": busy})
     shown.ready()
     assert shown.ask("(widget) => widget.context.sessionContext.session.kernel.id") == busy
     assert not shown.bar("kernel").is_visible()
