@@ -373,6 +373,17 @@ START = """(widget, code) => window.jupyterapp.serviceManager.sessions
 END = "(widget, id) => window.jupyterapp.serviceManager.kernels.shutdown(id)"
 
 
+def importing(shown: Document, until: str) -> str:
+    """A new kernel that imports a module until a file is there: no other thread had better begin to import then."""
+    module = f"waits_for_{until}"
+    text = f"import os, time\nwhile not os.path.exists({until!r}): time.sleep(0.01)"
+    (shown.lab.folder / f"{module}.py").write_text(text)
+    folder = json.dumps(str(shown.lab.folder))
+    code = f"import os, sys\nos.chdir({folder})\nsys.path.insert(0, {folder})\nimport {module}"
+    kernel: str = shown.ask(START, code)
+    return kernel
+
+
 def test_a_document_opens_while_a_cell_runs_in_its_kernel(shown: Document) -> None:
     busy = shown.ask(START, "import time\nwhile True: time.sleep(0.01)")
     (shown.lab.folder / "during.dali.json").write_text(small_text())
@@ -384,12 +395,7 @@ def test_a_document_opens_while_a_cell_runs_in_its_kernel(shown: Document) -> No
 
 
 def test_a_document_that_has_to_wait_for_a_cell_says_so(shown: Document) -> None:
-    # While modules are being imported, another thread had better not begin to import some.
-    (shown.lab.folder / "waits_for_go.py").write_text(
-        "import os, time\nwhile not os.path.exists('go'): time.sleep(0.01)"
-    )
-    folder = json.dumps(str(shown.lab.folder))
-    busy = shown.ask(START, f"import os, sys\nos.chdir({folder})\nsys.path.insert(0, {folder})\nimport waits_for_go")
+    busy = importing(shown, "go")
     (shown.lab.folder / "waits.dali.json").write_text(small_text())
     shown.command("docmanager:open", path="waits.dali.json", kernel={"id": busy})
     shown.bar("kernel").filter(has_text="A cell is running in this kernel").wait_for()
@@ -401,11 +407,7 @@ def test_a_document_that_has_to_wait_for_a_cell_says_so(shown: Document) -> None
 
 
 def test_a_kernel_that_the_list_of_sessions_did_not_have_yet_is_taken_again(shown: Document) -> None:
-    (shown.lab.folder / "waits_for_end.py").write_text(
-        "import os, time\nwhile not os.path.exists('end'): time.sleep(0.01)"
-    )
-    folder = json.dumps(str(shown.lab.folder))
-    busy = shown.ask(START, f"import os, sys\nos.chdir({folder})\nsys.path.insert(0, {folder})\nimport waits_for_end")
+    busy = importing(shown, "end")
     (shown.lab.folder / "kept.dali.json").write_text(small_text())
     shown.command("docmanager:open", path="kept.dali.json", kernel={"id": busy})
     shown.bar("kernel").filter(has_text="A cell is running in this kernel").wait_for()
