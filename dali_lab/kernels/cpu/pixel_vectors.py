@@ -98,16 +98,16 @@ def _loop(builder: Any, count: Any, totals: list[Any], body: Callable[[Any, list
     return results
 
 
-def _steps(builder: Any, pixels: Any, body: Callable[[Any], None]) -> None:
+def _steps(builder: Any, pixels: Any, step: int, body: Callable[[Any], None]) -> None:
     """Emit ``body(first pixel)`` for every step of a row; the last one ends where the row does."""
-    last = builder.sub(pixels, _i64(STEP))
+    last = builder.sub(pixels, _i64(step))
 
     def turn(index: Any, totals: list[Any]) -> list[Any]:
-        place = builder.mul(index, _i64(STEP))
+        place = builder.mul(index, _i64(step))
         body(builder.select(builder.icmp_unsigned("<", place, last), place, last))
         return totals
 
-    _loop(builder, builder.udiv(_add(builder, pixels, STEP - 1), _i64(STEP)), [], turn)
+    _loop(builder, builder.udiv(_add(builder, pixels, step - 1), _i64(step)), [], turn)
 
 
 def _weighted(
@@ -215,7 +215,7 @@ def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pix
                 )
             _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
 
-        _steps(builder, pixels, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(5), codegen
@@ -242,7 +242,7 @@ def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
             rows_here = [builder.add(start, offset) for start in starts]
             _byte_columns(builder, rows_here, builder.add(out, builder.mul(place, _i64(64))))
 
-        _steps(builder, pixels, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(3), codegen
@@ -337,7 +337,7 @@ def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, 
                 builder, _shuffle(builder, right, right, [lane - 16 for lane in order[16:]]), _add(builder, goal, 16)
             )
 
-        _steps(builder, pixels, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(5), codegen
@@ -374,7 +374,7 @@ def finish_normalized(
                 _store(builder, _shuffle(builder, left, right, [channel + 4 * x for x in range(STEP)]), goal)
                 goal = builder.add(goal, pitch)
 
-        _steps(builder, pixels, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(8), codegen
@@ -414,7 +414,7 @@ def _normalize_row(backwards: bool) -> Any:
                 first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
                 _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
 
-            _steps(builder, pixels, body)
+            _steps(builder, pixels, STEP, body)
             return context.get_dummy_value()
 
         return _void(6), codegen

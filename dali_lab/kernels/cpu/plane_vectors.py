@@ -10,13 +10,12 @@ on so many at a time, the last ones once more where their number is no multiple 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
-from dali_lab.kernels.cpu.pixel_vectors import _add, _emitted, _intrinsic, _load, _loop, _splat, _store, _void
+from dali_lab.kernels.cpu.pixel_vectors import _add, _emitted, _intrinsic, _load, _loop, _splat, _steps, _store, _void
 
 LANES = 16
 """Columns in a vector."""
@@ -65,18 +64,6 @@ def _large(builder: Any, source: Any, places: Any) -> Any:
 def _plus(builder: Any, total: Any, factor: Any, offset: Any, large: Any) -> Any:
     """``total + factor * b``, the product rounded before it is added; `offset` is ``-2**23 * factor``."""
     return builder.fadd(total, _call(builder, "llvm.fma.v16f32", _floats, [factor, large, offset]))
-
-
-def _every(builder: Any, pixels: Any, step: int, body: Callable[[Any], None]) -> None:
-    """Emit ``body(first pixel)`` for every step of a row; the last one ends where the row does."""
-    last = builder.sub(pixels, _i64(step))
-
-    def turn(index: Any, totals: list[Any]) -> list[Any]:
-        place = builder.mul(index, _i64(step))
-        body(builder.select(builder.icmp_unsigned("<", place, last), place, last))
-        return totals
-
-    _loop(builder, builder.udiv(_add(builder, pixels, step - 1), _i64(step)), [], turn)
 
 
 def _normalized(builder: Any, value: Any, centre: Any, factor: Any) -> Any:
@@ -128,7 +115,7 @@ def split_bytes(typingctx: Any, row: Any, out: Any, pitch: Any, pixels: Any) -> 
                 _store(builder, builder.shuffle_vector(left, right, mask), goal)
                 goal = builder.add(goal, pitch)
 
-        _every(builder, pixels, STEP, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(4), codegen
@@ -236,7 +223,7 @@ def sum_planes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pi
                     _store(builder, results[CHANNELS * half + channel], _add(builder, goal, 64 * half), 4)
                 goal = builder.add(goal, pitch)
 
-        _every(builder, pixels, STEP, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(6), codegen
@@ -351,7 +338,7 @@ def finish_planes(
                     _store(builder, value, _add(builder, goal, 64 * half), 4)
                 goal = builder.add(goal, plane_pitch)
 
-        _every(builder, pixels, STEP, body)
+        _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
     return _void(9), codegen
