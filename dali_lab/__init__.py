@@ -1,13 +1,15 @@
 """DALI Lab: pipelines of operators over batches, with NVIDIA DALI's names and meaning, with a GPU or without one."""
 
-import importlib
-from typing import Any
+from __future__ import annotations
 
-from dali_lab import fn, types
-from dali_lab.data_node import DataNode, newaxis
-from dali_lab.errors import DaliLabError
-from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
-from dali_lab.schema.waiting import MODULES, module_reason
+TYPE_CHECKING = False  # nothing is imported before somebody asks: a command can be interrupted quietly that soon
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dali_lab import fn, types
+    from dali_lab.data_node import DataNode, newaxis
+    from dali_lab.errors import DaliLabError
+    from dali_lab.pipeline import OperatorConcurrency, Pipeline, StreamPolicy, pipeline_def
 
 __version__ = "0.1.0"
 
@@ -23,28 +25,37 @@ __all__ = [
     "types",
 ]
 
-_ON_DEMAND = (
-    "auto_aug",
-    "backend",
-    "compat",
-    "external_source",
-    "math",
-    "ops",
-    "pickling",
-    "plugin",
-    "plugin_manager",
-    "tensors",
-)
-
-_IN_NOTEBOOKS = {"edit": "widget", "preview": "stepping", "show": "showing"}
+_HOMES = {
+    "DaliLabError": "errors",
+    "DataNode": "data_node",
+    "OperatorConcurrency": "pipeline",
+    "Pipeline": "pipeline",
+    "StreamPolicy": "pipeline",
+    "edit": "studio.widget",
+    "newaxis": "data_node",
+    "pipeline_def": "pipeline",
+    "preview": "studio.stepping",
+    "show": "studio.showing",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import the modules that not every program needs when they are first used."""
-    if name in _ON_DEMAND:
+    """Import what is asked for."""
+    import importlib
+    import importlib.util
+
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
-    if name in _IN_NOTEBOOKS:
-        return getattr(importlib.import_module(f"{__name__}.studio.{_IN_NOTEBOOKS[name]}"), name)
+    from dali_lab.schema.waiting import MODULES, module_reason
+
     if name in MODULES:
         raise ModuleNotFoundError(module_reason(name), name=f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

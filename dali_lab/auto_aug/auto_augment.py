@@ -9,6 +9,7 @@ import numpy as np
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import Policy, signed_bin
+from dali_lab.auto_aug.core.arguments import for_warps
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import constant, draw
 from dali_lab.auto_aug.core.suites import choose, translations
@@ -67,7 +68,6 @@ def auto_augment(
             f"{policy_name!r} is none of {', '.join(policies)}{nearest(str(policy_name), policies)}",
             argument="policy_name",
         )
-    arguments: dict[str, Any] = {"fill_value": fill_value, "interp_type": interp_type}
     make = policies[policy_name]
     if make is None:
         limits = {"shape": shape, "max_translate_abs": max_translate_abs, "max_translate_rel": max_translate_rel}
@@ -77,9 +77,7 @@ def auto_augment(
         policy = get_reduced_image_net_policy()
     else:
         policy = make(shape is not None, max_translate_abs, max_translate_rel)
-    if shape is not None:
-        arguments["shape"] = shape
-    return apply_auto_augment(policy, data, seed, **arguments)
+    return apply_auto_augment(policy, data, seed, **for_warps(fill_value, interp_type, shape))
 
 
 def auto_augment_image_net(

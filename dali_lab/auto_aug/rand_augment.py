@@ -9,6 +9,7 @@ from typing import Any
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
+from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
@@ -65,9 +66,7 @@ def rand_augment(
     ArgumentError
         If a number is out of range, or there is no augmentation of an excluded name.
     """
-    arguments: dict[str, Any] = {"fill_value": fill_value, "interp_type": interp_type}
-    if shape is not None:
-        arguments["shape"] = shape
+    arguments = for_warps(fill_value, interp_type, shape)
     make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
     suite = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
     return apply_rand_augment(suite, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
@@ -94,17 +93,13 @@ def apply_rand_augment(
     """
     if not isinstance(n, int) or n < 0:
         raise ArgumentError(f"must be a whole number from 0 on, not {n!r}", argument="n")
-    if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
-        raise ArgumentError(
-            f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
-        )
+    need_bins(num_magnitude_bins)
     if not isinstance(m, int) or not 0 <= m < num_magnitude_bins:
         raise ArgumentError(f"must be a whole number in [0, {num_magnitude_bins - 1}], not {m!r}", argument="m")
     if n == 0:
         warnings.warn("with n=0 nothing is augmented", stacklevel=2)
         return data
-    if len(augmentations) == 0:
-        raise ArgumentError("is an empty list", argument="augmentations")
+    need_some(augmentations)
     many = n > 1
     stages = (n,) if many else ()
     chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=types.INT32)

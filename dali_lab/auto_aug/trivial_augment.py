@@ -8,11 +8,11 @@ from typing import Any
 from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
+from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
-from dali_lab.errors import ArgumentError
 
 
 @named
@@ -55,9 +55,7 @@ def trivial_augment_wide(
     ArgumentError
         If a number is out of range, or there is no augmentation of an excluded name.
     """
-    arguments: dict[str, Any] = {"fill_value": fill_value, "interp_type": interp_type}
-    if shape is not None:
-        arguments["shape"] = shape
+    arguments = for_warps(fill_value, interp_type, shape)
     suite = without(get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel), excluded)
     return apply_trivial_augment(suite, data, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
@@ -79,12 +77,8 @@ def apply_trivial_augment(
     ArgumentError
         If a number is out of range, there are no augmentations, or an argument is taken by none of them.
     """
-    if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
-        raise ArgumentError(
-            f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
-        )
-    if len(augmentations) == 0:
-        raise ArgumentError("is an empty list", argument="augmentations")
+    need_bins(num_magnitude_bins)
+    need_some(augmentations)
     magnitude_bin: Any = draw(seed, values=list(range(num_magnitude_bins)), dtype=types.INT32)
     if any(augmentation.randomly_negate for augmentation in augmentations):
         magnitude_bin = signed_bin(magnitude_bin, seed=seed)

@@ -12,6 +12,7 @@ from dali_lab.device.memory import Block
 from dali_lab.types import DALIDataType, numpy_dtype, to_dali_type
 
 if TYPE_CHECKING:
+    from dali_lab.codecs.undecoded import Undecoded
     from dali_lab.device.interface import Device
 
 Addresses = npt.NDArray[np.int64]
@@ -36,9 +37,15 @@ class Batch:
         Objects that keep the memory alive as long as the batch lives.
     sources
         Where each sample came from (a file's path), or `None`.
+
+    Attributes
+    ----------
+    undecoded
+        Of pictures that were left to the one operator that takes them, what is needed to decode them; the batch has no
+        memory then. `None` of all other batches.
     """
 
-    __slots__ = ("addresses", "dtype", "layout", "owners", "shapes", "sources")
+    __slots__ = ("addresses", "dtype", "layout", "owners", "shapes", "sources", "undecoded")
 
     def __init__(
         self,
@@ -55,6 +62,7 @@ class Batch:
         self.layout = layout
         self.owners = owners
         self.sources = sources
+        self.undecoded: Undecoded | None = None
 
     @classmethod
     def allocate(

@@ -39,11 +39,9 @@ def elements(values: npt.ArrayLike, dtype: DALIDataType) -> npt.NDArray[Any]:
     """Numbers as elements of `dtype`, rounded half away from zero and clamped, seen as unsigned integers."""
     kind = numpy_dtype(dtype)
     numbers = np.atleast_1d(np.asarray(values, np.float64))
-    if kind.kind in "iu":
-        limits = np.iinfo(kind)
-        whole = np.where(numbers < 0, np.ceil(numbers - 0.5), np.floor(numbers + 0.5))
-        numbers = np.clip(whole, float(limits.min), float(limits.max))
-    result = numbers.astype(kind)
+    from dali_lab.kernels.cpu.casting import saturated
+
+    result = saturated(numbers, kind) if kind.kind in "iu" else numbers.astype(kind)
     return result.view(f"u{kind.itemsize}")
 
 
@@ -59,10 +57,8 @@ def truncated(batch: Batch, dtype: DALIDataType) -> Batch:
         return result
     if kind.kind not in "iu" or source.kind != "f":
         return converted(batch, dtype)
-    limits = np.iinfo(kind)
-    values = np.trunc(flat(gathered(batch)).astype(np.float64))
-    np.clip(values, float(limits.min), float(limits.max), out=values)
+    from dali_lab.kernels.cpu.casting import saturate_into
+
     result = Batch.allocate(batch.shapes, dtype, batch.layout, batch.sources)
-    with np.errstate(invalid="ignore"):
-        flat(result)[:] = values.astype(kind)
+    saturate_into(flat(result), np.trunc(flat(gathered(batch)).astype(np.float64)))
     return result

@@ -52,6 +52,8 @@ def _from_gpu(item: Any) -> Array:
         import cupy
     except ImportError as error:
         raise OperatorError(f"got {type(item).__name__} on a GPU; reading it needs CuPy") from error
+    if dlpack.is_capsule(item):
+        item = dlpack.DeviceArray(item)
     known = hasattr(item, "__cuda_array_interface__")
     return np.asarray((cupy.asarray(item) if known else cupy.from_dlpack(item)).get())
 

@@ -204,7 +204,9 @@ class TensorGPU(TensorCPU):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, object]:
-        """The memory on the GPU, for other libraries.
+        """The memory on the GPU, for other libraries, which wait for the stream that it names.
+
+        Keep the tensor until their work has run: by this protocol nobody tells when that is, as DLPack does.
 
         Raises
         ------
@@ -245,12 +247,26 @@ class TensorGPU(TensorCPU):
     def _array(self) -> Array:
         return self.as_cpu()._array() if self._batch.device is not None else super()._array()
 
-    def copy_to_external(self, ptr: Any, cuda_stream: Any = None, *args: Any, **options: Any) -> None:
-        """Copy the elements to memory of the GPU, in the order of a stream (its handle)."""
-        copy_to_gpu(self._own(), ptr, cuda_stream)
+    def copy_to_external(
+        self, ptr: Any, cuda_stream: Any = None, non_blocking: bool = False, use_copy_kernel: bool = False
+    ) -> None:
+        """Copy the elements to memory of the GPU, in the order of a stream (the default one if none is given).
+
+        Parameters
+        ----------
+        ptr
+            An address (an integer, a ``ctypes`` pointer) or an array.
+        cuda_stream
+            A handle (an integer, a ``ctypes.c_void_p``) or a stream of another library.
+        non_blocking
+            Return at once; otherwise the copy is complete.
+        use_copy_kernel
+            Makes no difference.
+        """
+        copy_to_gpu(self._own(), ptr, cuda_stream, non_blocking)
 
 
-def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any) -> None:
+def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any, non_blocking: bool) -> None:
     """Copy a batch to an address, of the GPU if the batch is there."""
     if batch.device is None or batch.device.kind != "cuda":
         copy_out(download(batch), target)
@@ -259,6 +275,4 @@ def copy_to_gpu(batch: Batch, target: Any, cuda_stream: Any) -> None:
 
     interface = getattr(target, "__cuda_array_interface__", None)
     address = interface["data"][0] if interface is not None else address_of(target)
-    copy_to_device_memory(
-        batch, int(address), getattr(cuda_stream, "cuda_stream", getattr(cuda_stream, "ptr", cuda_stream))
-    )
+    copy_to_device_memory(batch, int(address), cuda_stream, wait=not non_blocking)

@@ -282,9 +282,11 @@ class TensorListGPU(TensorListCPU):
         """One sample as a tensor."""
         return self[index]
 
-    def copy_to_external(self, ptr: Any, cuda_stream: Any = None, *args: Any, **options: Any) -> None:
-        """Copy all samples, one after the other, to memory of the GPU, in the order of a stream (its handle)."""
-        copy_to_gpu(self._batch, ptr, cuda_stream)
+    def copy_to_external(
+        self, ptr: Any, cuda_stream: Any = None, non_blocking: bool = False, use_copy_kernel: bool = False
+    ) -> None:
+        """Copy all samples, one after the other, to memory of the GPU; arguments as for a single tensor."""
+        copy_to_gpu(self._batch, ptr, cuda_stream, non_blocking)
 
 
 def _batch_of_tensors(items: Sequence[Any]) -> Batch:

@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable, Sequence
 
 from dali_lab.cli import app, bench, convert, diff, export, gallery, ops, run, show, warm
+from dali_lab.cli.interruption import INTERRUPTED
 from dali_lab.errors import DaliLabError, FormatError
 
-INTERRUPTED = 130
 COMMANDS = (app, run, bench, export, show, ops, convert, diff, gallery, warm)
 """In the order in which help lists them; each has ``add(commands)``, which declares its options and its function."""
 
@@ -27,15 +27,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 when all went well, 2 for what the person can put right, 130 when interrupted.
     """
-    parser = make_parser()
-    own, script = split_script(list(sys.argv[1:] if arguments is None else arguments))
-    options = parser.parse_args(own)
-    options.script = script
-    if options.command is None:
-        parser.print_help()
-        return 2
-    command: Callable[[argparse.Namespace], int] = options.function
+    title = "dali-lab"
     try:
+        parser = make_parser()
+        own, script = split_script(list(sys.argv[1:] if arguments is None else arguments))
+        options = parser.parse_args(own)
+        options.script = script
+        if options.command is None:
+            parser.print_help()
+            return 2
+        title = f"dali-lab {options.command}"
+        command: Callable[[argparse.Namespace], int] = options.function
         return command(options)
     except KeyboardInterrupt:
         print(file=sys.stderr)
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 0
     except (DaliLabError, OSError) as error:
-        print(f"dali-lab {options.command}: {one_sentence(error)}", file=sys.stderr)
+        print(f"{title}: {one_sentence(error)}", file=sys.stderr)
         return 2
 
 

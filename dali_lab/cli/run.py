@@ -26,8 +26,10 @@ def add(commands: Commands) -> None:
 
 def _run(options: argparse.Namespace) -> int:
     if options.graph.endswith(".py"):
+        from dali_lab.cli.interruption import leave_to_programs
         from dali_lab.compat import run_script
 
+        leave_to_programs()
         return run_script(options.graph, options.script)
     # What is imported stays: looking for garbage in it again and again is a tenth of the start.
     gc.disable()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain_jpeg, pnm, turbojpeg
+from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain, pnm, turbojpeg
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
 from dali_lab.codecs.headers import ImageInfo, peek, peek_shapes, title
@@ -112,11 +112,11 @@ def decode(
                 if (
                     whole_jpeg
                     and (small or (region is None and pool is not None))
-                    and plain_jpeg.is_plain(info)
+                    and plain.is_plain(info)
                     and (info.orientation == 1 or not adjust_orientation)
                 ):
                     # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
-                    name = plain_jpeg.color_of(color, info)
+                    name = plain.color_of(color, info)
                     shape = (info.height, info.width, 1 if name == "GRAY" else 3)
                     out = None if pool is None or region is not None else pool(shape, np.dtype(np.uint8))
                     array = turbojpeg.decode(data, name, use_fast_idct, out)

@@ -68,22 +68,27 @@ def decode(
     from dali_lab.kernels.cpu import jpeg
     from dali_lab.kernels.cpu.memory import rows
 
-    found = _load()
-    assert found is not None
-    _, functions, structures = found
+    functions, structures = tables()
     if windows is None:
         windows = np.zeros((len(shapes), 4), np.int64)
         windows[:, 2:] = shapes[:, :2]
     if orientations is None:
         orientations = np.ones(len(shapes), np.int64)
-    codes = {"GRAY": jpeg.GRAY, "RGB": jpeg.RGB, "BGR": jpeg.BGR}
     done = np.zeros(len(shapes), np.int64)
     jpeg.decode(
         functions, structures, rows(addresses), rows(lengths), rows(shapes), rows(windows),
-        rows(orientations), np.array([codes[color] for color in colors], np.int64), use_fast_idct, rows(outs), done,
+        rows(orientations), np.array([jpeg.COLORS[color] for color in colors], np.int64), use_fast_idct, rows(outs),
+        done,
         np.zeros(jpeg.memory_size(int((shapes[:, 1] * shapes[:, 2]).max(initial=0))), np.int64),
     )  # fmt: skip
     return done.astype(np.bool_)
+
+
+def tables() -> tuple[Table, Table]:
+    """Addresses of the library's functions, and its structures, as kernels take them; it must be :func:`available`."""
+    found = _load()
+    assert found is not None
+    return found[1:]
 
 
 def _load() -> tuple[Any, Table, Table] | None:

@@ -37,6 +37,11 @@ def available() -> bool:
     return _load() is not None
 
 
+def has_gpu_modules() -> bool:
+    """Whether one of the libraries is there by which it decodes on a GPU; it must be :func:`available`."""
+    return _MODULES_VARIABLE in os.environ or any(map(_has_library, _GPU_MODULES))
+
+
 def decode(
     buffers: Sequence[Buffer],
     regions: Sequence[Region | None],
@@ -127,7 +132,7 @@ def _quietly() -> Iterator[None]:
 def _host_modules_alone() -> Iterator[None]:
     """While the library is loaded, offer it a folder without its GPU modules, if none of them has its library."""
     folder = _modules_folder()
-    if folder is None or _MODULES_VARIABLE in os.environ or any(map(_has_library, _GPU_MODULES)):
+    if folder is None or has_gpu_modules():
         yield
         return
     with tempfile.TemporaryDirectory(prefix="dali_lab-", ignore_cleanup_errors=True) as chosen:

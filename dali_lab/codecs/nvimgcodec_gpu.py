@@ -149,8 +149,8 @@ def _pitch(interface: Mapping[str, Any]) -> int:
 
 @functools.lru_cache(maxsize=16)
 def gpu_decoder(device: Device, fancy_upsampling: bool) -> GpuDecoder | None:
-    """The decoder of a device; `None` where nvImageCodec cannot decode there."""
-    if not nvimgcodec.available():
+    """The decoder of a device; `None` where nvImageCodec cannot decode there, for want of nvJPEG, say."""
+    if not (nvimgcodec.available() and nvimgcodec.has_gpu_modules()):
         return None
     try:
         return GpuDecoder(device, fancy_upsampling)

@@ -52,7 +52,8 @@ def crop_windows(
     random_aspect_ratio
         Range of width over height.
     num_attempts
-        How often to draw an area and a ratio until the window fits; then the largest window that does is taken.
+        How often to draw an area and a ratio until the window fits; then, or at once if this is not positive, the
+        largest window that does is taken.
 
     Returns
     -------
@@ -62,16 +63,14 @@ def crop_windows(
     Raises
     ------
     ValueError
-        If a range is empty, not positive, or `num_attempts` is less than 1.
+        If a range is empty, an area negative, or a ratio not positive.
     """
     low_area, high_area = (np.float32(value) for value in random_area)
     low_ratio, high_ratio = (np.float32(value) for value in random_aspect_ratio)
-    if not 0 < low_area <= high_area:
-        raise ValueError(f"random_area must be a range of positive numbers, not {random_area}")
+    if not 0 <= low_area <= high_area or not high_area > 0:
+        raise ValueError(f"random_area must be a range of numbers from 0, not {random_area}")
     if not 0 < low_ratio <= high_ratio:
         raise ValueError(f"random_aspect_ratio must be a range of positive numbers, not {random_aspect_ratio}")
-    if num_attempts < 1:
-        raise ValueError(f"num_attempts must be at least 1, not {num_attempts}")
     key = (int(seed) ^ SEED_MODIFIER) & 0xFFFFFFFFFFFFFFFF
     windows = np.zeros((len(sizes), 4), np.int64)
     background.call(

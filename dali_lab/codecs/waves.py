@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.kernels.cpu import wave
+from dali_lab.kernels.cpu import audio_plain, background, wave
+from dali_lab.kernels.cpu.memory import rows
 from dali_lab.kernels.cpu.wave import CHANNELS, LENGTH, RATE
 
 Table = npt.NDArray[np.int64]
@@ -38,7 +39,7 @@ def find(
         ``bool[N]``.
     """
     table = np.zeros((len(data), 5), np.int64)
-    wave.find_elements(data.addresses, data.sizes, table)
+    background.call(wave.find_elements, rows(data.addresses), rows(data.sizes), table)
     encoding = table[:, wave.ENCODING]
     plain = (encoding != wave.UNUSUAL) & ((targets == 0) | (targets == table[:, RATE].astype(np.float32)))
     if wanted != np.float32:
@@ -50,11 +51,14 @@ def convert(data: Batch, table: Table, plain: npt.NDArray[np.bool_], out: Batch,
     """Write the elements of the plain files to their samples of `out`."""
     every = bool(plain.all())
     src, dst = (data.addresses, out.addresses) if every else (data.addresses[plain], out.addresses[plain])
-    rows = table if every else table[plain]
+    found = table if every else table[plain]
     if out.itemsize == 2:
-        wave.elements_as_stored(src, rows, dst)
+        wave.elements_as_stored(rows(src), rows(found), rows(dst))
     else:
-        wave.elements_as_float(src, rows, dst, downmix)
+        background.call(
+            wave.elements_as_float, rows(src), rows(found), rows(dst), bool(downmix),
+            meanwhile=audio_plain.elements_as_float,
+        )  # fmt: skip
 
 
 __all__ = ["CHANNELS", "LENGTH", "RATE", "convert", "find"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import sys
 import threading
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from dali_lab.batch.batch import Batch
 
 _TO_DEVICE, _TO_HOST, _WITHIN = 1, 2, 3
-_INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY = 35, 100, 2
+_INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY, _NOT_INITIALIZED = 35, 100, 2, 3
 
 
 class _Handle:
@@ -154,6 +153,7 @@ class CudaDevice(Device):
         major, minor = (int(self.runtime.deviceGetAttribute(which, index)) for which in (75, 76))
         if (major, minor) < (7, 5):
             raise DeviceError(f"GPU {index} has compute capability {major}.{minor}; 7.5 is the least that is supported")
+        nvrtc.suit_driver(int(self.runtime.driverGetVersion()) // 1000)
         self.architecture = nvrtc.target(major, minor)
         try:
             total = self.memory()[1]
@@ -203,7 +203,13 @@ class CudaDevice(Device):
                 module = self.cupy.cuda.function.Module()
                 code = nvrtc.cubin(variant, self.architecture)
                 try:
-                    module.load(code)
+                    try:
+                        module.load(code)
+                    except RuntimeError:  # what was on disk may be damaged
+                        again = nvrtc.compiled_again(variant, self.architecture)
+                        if again == code:
+                            raise
+                        module.load(again)
                 except RuntimeError as error:  # CuPy's own kind of it
                     driver = _version(int(self.runtime.driverGetVersion()))
                     raise DeviceError(
@@ -314,6 +320,10 @@ def device_count(cupy: Any) -> int:
         status = getattr(error, "status", None)
         if status == _NO_DEVICE:
             raise DeviceError("there is no GPU here, or CUDA_VISIBLE_DEVICES hides it") from error
+        if status == _NOT_INITIALIZED:
+            raise DeviceError(
+                "the GPU cannot be used in a process that was forked from one that used it: start processes by 'spawn'"
+            ) from error
         if status != _INSUFFICIENT_DRIVER:
             raise DeviceError(f"the GPU cannot be used: {error}") from error
         driver, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
@@ -339,9 +349,13 @@ def _version(number: int) -> str:
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
-@functools.lru_cache(maxsize=16)
+_devices: dict[int, CudaDevice] = {}
+_opening = threading.Lock()
+_abandoned: list[Any] = []
+
+
 def cuda_device(index: int) -> CudaDevice:
-    """The GPU of a number.
+    """The GPU of a number, the same object for all threads.
 
     Raises
     ------
@@ -350,4 +364,19 @@ def cuda_device(index: int) -> CudaDevice:
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         raise DeviceError("there is no GPU here: CUDA_VISIBLE_DEVICES hides all")
-    return CudaDevice(index)
+    with _opening:
+        if index not in _devices:
+            _devices[index] = CudaDevice(index)
+        return _devices[index]
+
+
+def _after_fork() -> None:
+    """A child can neither use nor destroy what its parent has on a GPU."""
+    global _opening
+    _abandoned.append(dict(_devices))
+    _devices.clear()
+    _opening = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -77,10 +77,8 @@ class DeviceArray:
 
     Attributes
     ----------
-    interface
-        Its shape, type and address as ``__cuda_array_interface__`` says them (version 2: no stream).
-    index
-        Number of the device.
+    __cuda_array_interface__
+        Its shape, type and address (version 2: no stream).
 
     Raises
     ------
@@ -99,9 +97,7 @@ class DeviceArray:
             raise OperatorError(f"takes DLPack up to version 1, got {managed.major}.{managed.minor}")
         _rename(capsule, _USED[form])
         self._managed, self._address = managed, address
-        tensor = managed.tensor
-        self.index = int(tensor.place.index)
-        self.interface = _interface(tensor)
+        self.__cuda_array_interface__ = _interface(managed.tensor)
 
     def __del__(self) -> None:
         managed, self._managed = self._managed, None
@@ -126,13 +122,27 @@ def _interface(tensor: _Tensor) -> dict[str, Any]:
     }
 
 
-def takes(item: Any) -> bool:
-    """Whether an object can be taken over: it speaks DLPack, and its memory is a device's."""
-    if type(item).__name__ == "PyCapsule":
-        return _on_device(item)
-    if not (hasattr(item, "__dlpack__") and hasattr(item, "__dlpack_device__")):
+def takes(item: Any, index: int | None = None) -> bool:
+    """Whether an object can be taken over: it speaks DLPack, and its memory is a device's, or that of a certain one."""
+    if is_capsule(item):
+        tensor = _tensor_in(item)
+        place = (0, 0) if tensor is None else (tensor.place.kind, tensor.place.index)
+    elif hasattr(item, "__dlpack__") and hasattr(item, "__dlpack_device__"):
+        place = item.__dlpack_device__()
+    else:
         return False
-    return int(item.__dlpack_device__()[0]) in ON_DEVICE
+    return int(place[0]) in ON_DEVICE and index in (None, int(place[1]))
+
+
+def is_capsule(item: Any) -> bool:
+    """Whether an object is a bare capsule."""
+    return type(item).__name__ == "PyCapsule"
+
+
+def interface_of(capsule: Any) -> dict[str, Any] | None:
+    """What :class:`DeviceArray` would say of a bare capsule, which stays as it is; `None` if it was taken before."""
+    tensor = _tensor_in(capsule)
+    return None if tensor is None else _interface(tensor)
 
 
 def taken(item: Any, stream: int) -> DeviceArray:
@@ -141,12 +151,12 @@ def taken(item: Any, stream: int) -> DeviceArray:
     An object lets the stream wait for what makes it. A bare capsule cannot: it must be complete, or on a stream that is
     waited for otherwise.
     """
-    return DeviceArray(item if type(item).__name__ == "PyCapsule" else item.__dlpack__(stream=stream))
+    return DeviceArray(item if is_capsule(item) else item.__dlpack__(stream=stream))
 
 
-def _on_device(capsule: Any) -> bool:
+def _tensor_in(capsule: Any) -> _Tensor | None:
     for name, form in zip(_NAMES, _FORMS, strict=True):
         if _is_valid(capsule, name):
-            found = ctypes.cast(_pointer_of(capsule, name), ctypes.POINTER(form)).contents
-            return int(found.tensor.place.kind) in ON_DEVICE
-    return False
+            tensor: _Tensor = ctypes.cast(_pointer_of(capsule, name), ctypes.POINTER(form)).contents.tensor
+            return tensor
+    return None

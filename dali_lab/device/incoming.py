@@ -11,6 +11,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.device import dlpack
+from dali_lab.device.handles import stream_handle
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Borrowed
 from dali_lab.device.transfer import UPLOAD
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Stream
 
 Interface = Mapping[str, Any]
-_LEGACY_STREAM = 1
 
 
 @dataclass(frozen=True)
@@ -61,13 +61,13 @@ def device_batch(data: Any, device: Device, cuda_stream: Any = None, *, copy: bo
         arrays name, or else PyTorch's current one. It goes on after the copy, so that the arrays may be changed. Arrays
         that name none (DLPack) have been copied when this returns.
     copy
-        Copy the data; else its memory is used, which must stay as it is until the batch was used. What lies in memory
-        of another device is copied all the same.
+        Copy the data; else its memory is used, which must stay as it is until the batch was used. Elements that are not
+        aligned are copied all the same.
 
     Returns
     -------
     Batch or None
-        `None` for what is not in device memory, or not C-contiguous: that goes by the CPU.
+        `None` for what is not in memory of this device, or not C-contiguous: that goes by the CPU.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def device_batch(data: Any, device: Device, cuda_stream: Any = None, *, copy: bo
     addresses, shapes, kind = _table([array.interface for array in arrays], listed)
     producers = [device.external(handle) for handle in {a.producer for a in arrays} if handle is not None]
     table = np.array(shapes, np.int64).reshape(len(shapes), -1 if shapes and shapes[0] else 0)
-    if not copy and _usable(device, arrays, kind.itemsize):
+    if not copy and _aligned(arrays, kind.itemsize):
         ordered = [device.stream(UPLOAD)] if any(isinstance(a.item, dlpack.DeviceArray) for a in arrays) else []
         items = [array.item for array in arrays]
         owner = Borrowed(device.arena, int(addresses.min(initial=0)), 0, items, [*producers, *ordered])
@@ -98,25 +98,30 @@ def device_batch(data: Any, device: Device, cuda_stream: Any = None, *, copy: bo
 
 
 def _array(item: Any, device: Device, cuda_stream: Any) -> _Array | None:
-    """An array in device memory; `None` for anything else."""
+    """An array in memory of a device; `None` for anything else, such as what lies on another one."""
     interface = _interface(item)
-    given = None if cuda_stream is None else _handle(cuda_stream)
+    given = stream_handle(cuda_stream)
     if interface is not None:
+        if 0 not in interface["shape"] and not device.has(int(interface["data"][0])):
+            return None
         producer = given if cuda_stream is not None else _producer(item, interface)
         return _Array(item, interface, producer, changes=False)
-    if isinstance(item, np.ndarray) or not dlpack.takes(item):
+    if isinstance(item, np.ndarray) or not dlpack.takes(item, device.index):
         return None
+    if dlpack.is_capsule(item):  # once it is taken there is no way back to the CPU
+        known = dlpack.interface_of(item)
+        if known is None or not _contiguous(known):
+            return None
     stream = device.stream(UPLOAD)
     with stream.lock:
         array = dlpack.taken(item, stream.pointer)
-    return _Array(array, array.interface, given, changes=given is None)
+    return _Array(array, array.__cuda_array_interface__, given, changes=given is None)
 
 
-def _usable(device: Device, arrays: Sequence[_Array], itemsize: int) -> bool:
-    """Whether kernels of a device can work on the memory itself: it is the device's, and elements are aligned."""
+def _aligned(arrays: Sequence[_Array], itemsize: int) -> bool:
+    """Whether kernels can work on the memory itself."""
     filled = [array.interface for array in arrays if 0 not in array.interface["shape"]]
-    places = [int(interface["data"][0]) for interface in filled]
-    return all(place % itemsize == 0 and device.has(place) for place in places)
+    return all(int(interface["data"][0]) % itemsize == 0 for interface in filled)
 
 
 def _interface(item: Any) -> Interface | None:
@@ -173,21 +178,11 @@ def _table(interfaces: Sequence[Interface], listed: bool) -> tuple[np.ndarray[An
 def _producer(item: Any, interface: Interface) -> int | None:
     """The handle of the stream on which an array was made; `None` if it is complete."""
     if interface.get("version", 0) >= 3:
-        return _handle(interface.get("stream"))
+        return stream_handle(interface.get("stream"))
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(item, torch.Tensor):
         return int(torch.cuda.current_stream(item.device).cuda_stream)
     return 0
-
-
-def _handle(stream: Any) -> int | None:
-    for name in ("cuda_stream", "ptr", "handle"):
-        stream = getattr(stream, name, stream)
-    if hasattr(stream, "__cuda_stream__"):
-        stream = stream.__cuda_stream__()[1]
-    if stream is None or int(stream) == -1:
-        return None
-    return 0 if int(stream) == _LEGACY_STREAM else int(stream)
 
 
 def _copied(

@@ -115,7 +115,7 @@ class Stream(ABC):
         self._marks[self.issued] = event
         self.issued += 1
         for number in [n for n in list(self._marks) if n < self.issued - 64]:
-            del self._marks[number]
+            self._marks.pop(number, None)  # streams of other libraries are marked by several threads
         return event
 
     def marked(self, number: int) -> Event | None:

@@ -193,11 +193,11 @@ class Launcher:
     def issue(self) -> Event:
         """Upload the descriptors, start all work that was put together, and mark its end."""
         self._end_chunk()
+        work, self._work = self._work, []
         try:
             for block, staging, used in self._chunks:
                 self.stream.upload(block.address, staging.data[:used])
                 self.uploads += 1
-            work, self._work = self._work, []
             for name, start in work:
                 self.culprit = name
                 start()
@@ -229,6 +229,7 @@ class Launcher:
         if place == len(kept):
             kept.append(self.device.arena.allocate(nbytes, self.stream, fresh=True))
         elif kept[place].nbytes < nbytes:
+            kept[place].used_on(self.stream)  # work that was issued may still read what goes back now
             kept[place] = self.device.arena.allocate(nbytes, self.stream, fresh=True)
         self._chunk = (kept[place], self.device_staging(kept[place].nbytes))
         self._used = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.batch.batch import Batch
+from dali_lab.device.handles import stream_handle
 from dali_lab.device.interface import DeviceError
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
@@ -59,7 +60,7 @@ def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> An
         batch, index = gathered_on_device(batch.take([index])), 0
     owners: list[Any] = [batch]
     if stream != -1:
-        consumer = device.external(0 if stream in (None, 0, 1) else int(stream))
+        consumer = device.external(stream_handle(stream) or 0)
         hand_to(batch, consumer)
     else:
         batch_ready(batch)
@@ -104,15 +105,20 @@ def gathered_on_device(batch: Batch) -> Batch:
     return out
 
 
-def copy_to_device_memory(batch: Batch, address: int, cuda_stream: Any) -> None:
-    """Copy all samples, one after the other, to memory of the same GPU, in the order of a consumer's stream."""
+def copy_to_device_memory(batch: Batch, address: int, cuda_stream: Any, *, wait: bool = True) -> None:
+    """Copy all samples, one after the other, to memory of the same GPU, in the order of a consumer's stream.
+
+    The calling thread waits for it, unless `wait` is false.
+    """
     device = cuda_device_of(batch)
-    consumer = device.external(int(cuda_stream or 0))
+    consumer = device.external(stream_handle(cuda_stream) or 0)
     hand_to(batch, consumer)
     for start, nbytes in zip(batch.addresses.tolist(), (batch.sizes * batch.itemsize).tolist(), strict=True):
         if nbytes:
             consumer.copy(address, start, nbytes)
         address += nbytes
+    if wait:
+        consumer.synchronize()
 
 
 __all__ = [

@@ -49,9 +49,10 @@ def to_host(batch: Batch, stream: Stream) -> Batch:
     coming: deque[tuple[int, Staging, Event]] = deque()
 
     def arrive() -> None:
-        start, staging, event = coming.popleft()
+        start, staging, event = coming[0]
         event.synchronize()
         target[start : start + staging.data.nbytes] = staging.data
+        coming.popleft()
         staging.give_back(event)
 
     with stream.lock:
@@ -59,19 +60,23 @@ def to_host(batch: Batch, stream: Stream) -> Batch:
             if isinstance(owner, Block):
                 owner.ready_on(stream)
                 owner.used_on(stream)
-    for part in _parts(_pieces(batch.addresses, batch.sizes * batch.itemsize)):
-        start, (last, _, length) = part[0][0], part[-1]
-        staging = Staging.borrow(stream.device, last + length - start)
-        with stream.lock:
-            for at, address, nbytes in part:
-                stream.download(staging.data[at - start : at - start + nbytes], address)
-            coming.append((start, staging, stream.record()))
-        if len(coming) > 1:
+    try:
+        for part in _parts(_pieces(batch.addresses, batch.sizes * batch.itemsize)):
+            start, (last, _, length) = part[0][0], part[-1]
+            staging = Staging.borrow(stream.device, last + length - start)
+            with stream.lock:
+                for at, address, nbytes in part:
+                    stream.download(staging.data[at - start : at - start + nbytes], address)
+                coming.append((start, staging, stream.record()))
+            if len(coming) > 1:
+                arrive()
+        while coming:
             arrive()
-    while coming:
-        arrive()
-    with stream.lock:
-        stream.mark()
+    finally:
+        for _, staging, event in coming:  # it was broken off: what is on its way must not be pinned for others yet
+            staging.give_back(event)
+        with stream.lock:
+            stream.mark()
     return out
 
 

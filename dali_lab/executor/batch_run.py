@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.graph.graph import Edge
+from dali_lab.schema.call import Notes
 from dali_lab.schema.operator import Draw
 from dali_lab.types import DALIDataType, numpy_dtype
 
@@ -49,6 +51,23 @@ class Placement:
         return Batch(addresses, shapes, dtype, layout, (buffer,))
 
 
+@dataclass(eq=False)
+class Chunk:
+    """Samples ``start … stop - 1`` of a batch on their way through the steps of a stage.
+
+    `position` is the step that comes next, `local` what those before it made, `failed` the nodes that have no result,
+    `seconds` the CPU time that it took so far.
+    """
+
+    index: int
+    start: int
+    stop: int
+    position: int = 0
+    local: dict[Edge, Batch] = field(default_factory=dict)
+    failed: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+
+
 class BatchRun:
     """One batch on its way.
 
@@ -64,6 +83,10 @@ class BatchRun:
         What went wrong: ``(node, first sample, number of samples, error)``.
     seconds
         Time spent in each node, summed over threads.
+    notes
+        What the chunks of the stage have noted, by node.
+    waiting
+        Chunks of the stage that go on when all others have noted something.
     """
 
     def __init__(self, engine: Engine, iteration: int, size: int, draws: Mapping[str, Draw]) -> None:
@@ -85,6 +108,8 @@ class BatchRun:
         self.parts: dict[Edge, list[Batch | None]] = {}
         self.places: dict[Edge, Placement] = {}
         self.bounds: list[tuple[int, int]] = []
+        self.notes: dict[str, Notes] = {}
+        self.waiting: list[Chunk] = []
         self.previous: BatchRun | None = None
         self.next: BatchRun | None = None
         self.finished = threading.Event()

@@ -13,26 +13,21 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
-from dali_lab.executor.batch_run import BatchRun, Cancelled, Placement
+from dali_lab.executor.batch_run import BatchRun, Cancelled, Chunk, Placement
 from dali_lab.executor.device_memory import MemoryPlan
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
+from dali_lab.executor.pace import Pace
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
 from dali_lab.graph.graph import Edge
-from dali_lab.schema.call import Call
+from dali_lab.schema.call import Call, Notes, Wait
 from dali_lab.schema.operator import Draw
 from dali_lab.types import UINT8, DALIDataType
 
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)
-
-_WORTH_A_CHUNK = 2e-2
-"""Seconds of work that a chunk should hold: the calls of a chunk take one or two thousandths, with the GIL."""
-
-_LEAST = 5e-4
-"""Seconds of work under which a chunk is not worth another thread."""
 
 
 class Engine:
@@ -83,7 +78,7 @@ class Engine:
         self.seconds: dict[str, float] = defaultdict(float)
         self.samples: dict[str, int] = defaultdict(int)
         self.memory: dict[Edge, tuple[int, int]] | None = {} if memory else None
-        self._pace: dict[int, float] = {}
+        self._pace = Pace(self.threads)
         self.device_memory = MemoryPlan(plan, batch_size if pool is None else 0)
         self.device_memory.reserve()
         self.device_seconds: dict[str, float] = defaultdict(float)
@@ -179,28 +174,16 @@ class Engine:
             run.drawn_before[step.node.id] = self.drawn[step.node.id]
             self.drawn[step.node.id] += count
             run.drawn_after[step.node.id] = self.drawn[step.node.id]
-        chunk = self._chunk_size(stage, count)
+        chunk = count if stage.whole else self.chunk or self._pace.chunk_size(id(stage), count)
         run.bounds = [(start, min(start + chunk, count)) for start in range(0, count, chunk)] if count else []
         run.parts = {edge: [None] * len(run.bounds) for edge in stage.exports}
         run.places = {edge: Placement(count) for edge in stage.exports} if len(run.bounds) > 1 else {}
-        run.pending = len(run.bounds)
+        run.notes = {step.node.id: Notes() for step in stage.steps} if len(run.bounds) > 1 else {}
+        run.waiting = []
         if not run.bounds:
             for edge in stage.exports:
                 run.values[edge] = Batch.empty(UINT8)
-        for index, (start, stop) in enumerate(run.bounds):
-            self._pool.submit((run.iteration, run.stage, index), self._task(run, stage, index, start, stop))
-
-    def _chunk_size(self, stage: Stage, count: int) -> int:
-        """Four chunks for each thread, or fewer where these would hold little work; one where that is next to none."""
-        if stage.whole:
-            return count
-        if self.chunk:
-            return self.chunk
-        pace = self._pace.get(id(stage), 0.0)
-        if not pace:
-            return max(1, min(64, -(-count // (4 * self.threads))))
-        chunks = max(self.threads, min(4 * self.threads, int(count * pace / _WORTH_A_CHUNK)))
-        return max(1, -(-count // chunks), min(count, int(_LEAST / pace)))
+        self._submit(run, stage, [Chunk(index, *bounds) for index, bounds in enumerate(run.bounds)])
 
     def count(self, run: BatchRun, stage: Stage) -> int:
         """How many samples a stage works on."""
@@ -213,26 +196,39 @@ class Engine:
                     return len(run.values[edge])
         return run.size
 
-    def _task(self, run: BatchRun, stage: Stage, index: int, start: int, stop: int) -> Callable[[], None]:
+    def _task(self, run: BatchRun, stage: Stage, chunk: Chunk) -> Callable[[], None]:
         def work() -> None:
             try:
                 if not run.cancelled:
                     began = time.thread_time()
-                    self._run_chunk(run, stage, index, start, stop)
-                    self._note_pace(stage, (time.thread_time() - began) / (stop - start))
+                    self._run_chunk(run, stage, chunk)
+                    chunk.seconds += time.thread_time() - began
+                    if chunk not in run.waiting:
+                        self._pace.note(id(stage), chunk.seconds / (chunk.stop - chunk.start))
             finally:
                 with self._lock:
                     run.pending -= 1
-                    if run.pending == 0:
+                    if run.pending == 0 and not self._resume(run, stage):
                         self._collect(run, stage)
                         self._advance(run)
 
         return work
 
-    def _note_pace(self, stage: Stage, seconds: float) -> None:
-        """Keep the least CPU time of a sample in a stage that was seen lately: compilation must not count."""
-        known = self._pace.get(id(stage))
-        self._pace[id(stage)] = max(1e-9, seconds if known is None else min(seconds, 1.1 * known))
+    def _resume(self, run: BatchRun, stage: Stage) -> bool:
+        """Let the chunks go on that wait at the first step at which some do: all have noted there; lock held."""
+        if not run.waiting or run.cancelled or (run.failures and not self.keep_going):
+            return False
+        position = min(chunk.position for chunk in run.waiting)
+        ready = [chunk for chunk in run.waiting if chunk.position == position]
+        run.waiting = [chunk for chunk in run.waiting if chunk.position != position]
+        run.notes[stage.steps[position].node.id].complete = True
+        self._submit(run, stage, ready)
+        return True
+
+    def _submit(self, run: BatchRun, stage: Stage, chunks: list[Chunk]) -> None:
+        run.pending = len(chunks)
+        for chunk in chunks:
+            self._pool.submit((run.iteration, run.stage, chunk.index), self._task(run, stage, chunk))
 
     def _collect(self, run: BatchRun, stage: Stage) -> None:
         for edge, parts in run.parts.items():
@@ -282,13 +278,12 @@ class Engine:
         if run.callback is not None:
             run.callback(run)
 
-    def _run_chunk(self, run: BatchRun, stage: Stage, index: int, start: int, stop: int) -> None:
+    def _run_chunk(self, run: BatchRun, stage: Stage, chunk: Chunk) -> None:
         if stage.gpu:
             run_device_stage(self, run, stage)
             return
-        local: dict[Edge, Batch] = {}
-        failed: set[str] = set()
-        for step in stage.steps:
+        local, failed, start, stop = chunk.local, chunk.failed, chunk.start, chunk.stop
+        for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
             if run.cancelled:
                 return
             edges = [bare(edge) for edge in step.node.inputs]
@@ -306,15 +301,25 @@ class Engine:
                 results = run_step(
                     step, self.make_call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
                 )
+            except Wait:
+                chunk.position = position
+                run.waiting.append(chunk)
+                return
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+                blamed = stage.blamed(error, step)
                 run.failures.append(
-                    (step.node.id, start, stop - start, explain(error, step, inputs_of(local, edges), start))
+                    (step.node.id, start, stop - start, explain(error, blamed, inputs_of(local, edges), start))
                 )
                 failed.add(step.node.id)
                 if not self.keep_going:
                     return
                 continue
-            run.seconds[step.node.id] += time.perf_counter() - began
+            spent = time.perf_counter() - began
+            for edge, batch in zip(edges, inputs, strict=True):
+                if batch.undecoded is not None:
+                    run.seconds[edge.node] += batch.undecoded.seconds
+                    spent -= batch.undecoded.seconds
+            run.seconds[step.node.id] += spent
             for output, batch in enumerate(results):
                 local[Edge(step.node.id, output)] = batch
                 if self.memory is not None:
@@ -323,7 +328,7 @@ class Engine:
                 self.progress(run, step.node.id, stop - start)
         for edge in stage.exports:
             if edge in local:
-                run.parts[edge][index] = local[edge]
+                run.parts[edge][chunk.index] = local[edge]
 
     def _is_missing(
         self, run: BatchRun, edge: Edge, local: Mapping[Edge, Batch], failed: set[str], start: int, stop: int
@@ -392,6 +397,8 @@ class Engine:
             place=place if places else None,
             cancelled=lambda: run.cancelled,
             sources=inputs[0].sources if inputs and not stage.whole else None,
+            defer=step.defers and not self.keep_going,
+            notes=run.notes.get(node),
         )
 
 

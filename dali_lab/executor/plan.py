@@ -22,13 +22,14 @@ DECODE = "decode"
 
 @dataclass
 class Step:
-    """One node with its operator, ready to run."""
+    """One node with its operator, ready to run; `defers` if the only user of its output takes undecoded pictures."""
 
     node: Node
     operator: Operator
     outputs: int
     scope: int
     gpu: bool = False
+    defers: bool = False
 
     @property
     def stream(self) -> str:
@@ -64,6 +65,11 @@ class Stage:
     def in_order(self) -> bool:
         """Whether a batch must have left before the next one may enter."""
         return any(step.operator.in_order for step in self.steps)
+
+    def blamed(self, error: BaseException, step: Step) -> Step:
+        """The step that an error is about, which came up in `step`."""
+        node = getattr(error, "node", None)
+        return next((other for other in self.steps if other.node.id == node), step)
 
 
 @dataclass
@@ -208,6 +214,7 @@ def make_plan(
         for (_, whole, scope), group in sorted(grouped.items(), key=lambda item: (item[0][0], item[0][1]))
     ]
     _find_exports(stages, wanted)
+    _find_deferring(stages)
     return Plan(graph, stages, wanted, [steps[n] for n in order if steps[n].operator.source], given, device)
 
 
@@ -223,6 +230,20 @@ def _needed(graph: Graph, wanted: Sequence[Edge], given: frozenset[Edge]) -> set
         keep.add(edge.node)
         stack.extend(bare(other) for other in graph.nodes[edge.node].edges() if bare(other) not in given)
     return keep
+
+
+def _find_deferring(stages: list[Stage]) -> None:
+    """Let steps leave their work to the step after them where that is the only one to see it."""
+    for stage in stages:
+        if stage.gpu or stage.whole:
+            continue
+        edges = [bare(edge) for step in stage.steps for edge in step.node.edges()]
+        for step in stage.steps:
+            edge = Edge(step.node.id, 0)
+            if not step.operator.defers or edge in stage.exports or edges.count(edge) != 1:
+                continue
+            takers = [other for other in stage.steps if other.operator.takes_undecoded and other.node.inputs]
+            step.defers = any(bare(other.node.inputs[0]) == edge for other in takers)
 
 
 def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:

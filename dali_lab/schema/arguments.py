@@ -126,8 +126,6 @@ class Arg:
             if self.length is not None and len(items) not in (1, self.length):
                 raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
             return tuple(self._element(item) for item in _flatten(items))
-        if isinstance(value, (list, tuple)) and len(value) == 1:
-            value = value[0]
         return self._element(value)
 
     def _element(self, value: Any) -> Any:
@@ -183,14 +181,14 @@ class Arg:
         try:
             if isinstance(value, str):
                 return kind[value]
-            if isinstance(value, int) and not isinstance(value, bool):
-                return kind(value)
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return kind(int(value))
             name = getattr(value, "name", None)
             if isinstance(name, str) and name in kind.__members__:
                 return kind[name]
             if self.type == "dtype":
                 return types.to_dali_type(value)
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, TypeError, OverflowError):
             pass
         hint = nearest(str(value), kind.__members__)
         raise ArgumentTypeError(f"takes a {kind.__name__}, got {value!r}{hint}", argument=self.name)

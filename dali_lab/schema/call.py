@@ -25,6 +25,18 @@ MOST_DIMENSIONS = 64
 """Dimensions of a sample, as many as NumPy's arrays have."""
 
 
+class Wait(Exception):
+    """What is asked of a batch is not known before all of its chunks have come here; the chunk is run again then."""
+
+
+@dataclass
+class Notes:
+    """What the chunks of a batch have noted at one node, by their first sample; `complete` when all have."""
+
+    facts: dict[int, Any] = field(default_factory=dict)
+    complete: bool = False
+
+
 @dataclass
 class Call:
     """What `run` is told besides its inputs: which samples these are, and the arguments for each of them.
@@ -56,6 +68,10 @@ class Call:
     gpu
         Where kernels are launched, if the node runs on a GPU; inputs and outputs are device memory then, connected
         arguments (`batches`) are not.
+    defer
+        The only user of the output takes pictures that are not decoded yet.
+    notes
+        Where chunks of the batch tell each other what they hold; `None` where this is all of it.
     """
 
     operator: Operator
@@ -72,6 +88,32 @@ class Call:
     cancelled: Callable[[], bool] = lambda: False
     sources: tuple[str, ...] | None = None
     gpu: Launcher | None = None
+    defer: bool = False
+    notes: Notes | None = None
+
+    def note(self, fact: Any) -> list[Any]:
+        """Tell the other chunks of the batch a fact about this one; what has been told so far, this fact included.
+
+        An operator that asks with :meth:`gathered` notes something in every call.
+        """
+        if self.notes is None:
+            return [fact]
+        self.notes.facts[self.start] = fact
+        return list(self.notes.facts.values())
+
+    def gathered(self) -> list[Any]:
+        """What all chunks of the batch have noted, if there are others than this one; `run` begins again for it.
+
+        Raises
+        ------
+        Wait
+            If some have not noted anything yet: the executor calls again when they have.
+        """
+        if self.notes is None:
+            return []
+        if not self.notes.complete:
+            raise Wait
+        return list(self.notes.facts.values())
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:

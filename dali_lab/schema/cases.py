@@ -25,6 +25,9 @@ class Case:
         Share of elements that may lie beyond the tolerance (for nearest-neighbour ties and the like).
     batches
         Number of batches to compare (for random operators more than one).
+    name
+        What reports call it. ``"benchmark"`` is the case that the benchmark of single operators brings to the size of
+        real data, where that can't be the first: its arguments must fit larger inputs and batches, too.
     """
 
     inputs: tuple[Any, ...] = ()

@@ -61,6 +61,10 @@ class Operator:
         For a `source`: `draw` may raise :class:`StopIteration`; such sources are asked before the others.
     in_order
         Batches go through it one after the other, never two at once.
+    defers
+        Where :attr:`Call.defer` says so, `run` may leave pictures to whoever takes them (:attr:`Batch.undecoded`).
+    takes_undecoded
+        Its first input may be pictures that were left to it.
     exact_layout
         Leave the layout of inputs as it is, and accept any.
     beyond_dali
@@ -89,6 +93,8 @@ class Operator:
     source: ClassVar[bool] = False
     ends: bool = False
     in_order: ClassVar[bool] = False
+    defers: ClassVar[bool] = False
+    takes_undecoded: ClassVar[bool] = False
     joins_scopes: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""

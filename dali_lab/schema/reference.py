@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
+from collections.abc import Sequence
 
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
@@ -17,7 +18,7 @@ def docstring(operator: type[Operator]) -> str:
         parts.append(f".. deprecated:: {operator.deprecated}")
     lines = []
     for declared in operator.inputs:
-        layouts = f", layout {' or '.join(repr(x) for x in declared.layouts)}" if declared.layouts else ""
+        layouts = _layouts(declared.layouts, operator.frames) if declared.layouts else ""
         optional = ", optional" if declared.optional else ""
         star = "*" if declared.variadic else ""
         lines.append(f"{star}{declared.name} : DataNode{layouts}{optional}")
@@ -39,6 +40,13 @@ def docstring(operator: type[Operator]) -> str:
         parts.append(f"Notes\n-----\n{text}")
     parts.append("Examples\n--------\n" + (inspect.cleandoc(operator.example) or example(operator)))
     return "\n\n".join(parts)
+
+
+def _layouts(layouts: Sequence[str], frames: bool) -> str:
+    """What layouts an input has; sequences of operators that see single frames are told by an axis more."""
+    text = f", layout {' or '.join(repr(layout) for layout in layouts)}"
+    single = frames and not any(layout.startswith("F") for layout in layouts)
+    return f"{text} (sequences: F before it)" if single else text
 
 
 def _placement(operator: type[Operator]) -> str:

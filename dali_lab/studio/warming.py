@@ -132,11 +132,16 @@ def run_case(name: str, case: Case) -> bool:
 
 def _compile_fused() -> None:
     """Run a graph for each kernel that only passes put in the place of others."""
+    from dali_lab.codecs.encoding import encode_jpeg
+
+    jpeg = np.frombuffer(encode_jpeg(np.zeros((8, 64, 3), np.uint8)), np.uint8)
     pipeline = Pipeline(1, 1, None, seed=1, prefetch_queue_depth=1)
     with pipeline:
         images = _source([np.zeros((8, 8, 3), np.uint8)], "HWC")
         wide = _source([np.zeros((8, 64, 3), np.uint8)], "HWC")
+        decoded = fn.decoders.image(_source([jpeg], ""))
         pipeline.set_outputs(
+            fn.crop_mirror_normalize(fn.resize(decoded, size=64), mean=1.0, std=2.0),
             fn.brightness_contrast(fn.hsv(images, hue=20.0), brightness=1.1),
             fn.crop_mirror_normalize(fn.resize(images, size=8), mean=1.0, std=2.0),
             fn.crop_mirror_normalize(fn.resize(wide, size=64), mean=1.0, std=2.0),

@@ -21,7 +21,7 @@ function render({ model, el }: RenderContext): (() => void) | undefined {
 
 export { insertInto } from './gallery/editorHost';
 export { mountGallery } from './gallery/mountGallery';
-export { COMMANDS, execute } from './core/commandTable';
+export { COMMANDS, execute } from './core/commands';
 export { setTranslator, type Translator } from './core/language';
 export type { Transport } from './core/protocol';
 export { mount, panelTransport, widgetTransport };

@@ -113,7 +113,7 @@ def disagreement(left: list[list[list[np.ndarray]]], right: list[list[list[np.nd
                 if a.shape != b.shape or a.dtype != b.dtype:
                     return f"output {index}, sample {sample}: {a.dtype}{list(a.shape)} beside {b.dtype}{list(b.shape)}"
                 difference = np.abs(a.astype(np.float64) - b.astype(np.float64))
-                difference[np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64))] = 0
+                difference = np.where(np.isnan(a.astype(np.float64)) & np.isnan(b.astype(np.float64)), 0, difference)
                 beyond += int((~(difference <= tolerance)).sum())
                 total += a.size
                 largest = max(largest, float(difference.max(initial=0.0)))

@@ -9,13 +9,14 @@ from tests.browser.conftest import COMPILING, Tab
 from tests.browser.lab import serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
+PREVIEW = 'preview = dali_lab.preview(pipe, node="resize")\npreview'
 NOT_OURS = "reading 'schema'"
 """An error that Notebook 7.6 reports on every page, also without this extension."""
 
 
 def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -> None:
     with serving(tmp_path, "notebook") as notebook:
-        write_notebook(notebook.folder / "story.ipynb", [DEFINE, ASK])
+        write_notebook(notebook.folder / "story.ipynb", [DEFINE, ASK, PREVIEW])
         context = browser.new_context(viewport={"width": 1500, "height": 1400})
         context.set_default_timeout(1000 * COMPILING)
         tab = Tab(context.new_page())
@@ -26,6 +27,14 @@ def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -
         tab.idle()
         duplicate_the_resize(tab)
         run_cell(tab, 1).locator("text=resize_2").wait_for()
+
+        # Arrow keys move the slider of a preview, and choose no other cell.
+        handle = run_cell(tab, 2).locator(".noUi-handle")
+        handle.focus()
+        for key, batch in (("ArrowRight", "2"), ("ArrowUp", "3"), ("ArrowLeft", "2")):
+            tab.page.keyboard.press(key)
+            tab.wait(lambda: handle.get_attribute("aria-valuetext") == batch, "the slider does not hear its keys")  # noqa: B023
+        assert tab.page.locator(".jp-Cell").nth(2).evaluate("(cell) => cell.classList.contains('jp-mod-active')")
         context.close()
     assert not [problem for problem in tab.problems if NOT_OURS not in problem and "favicon" not in problem]
     assert tab.hosts <= {"127.0.0.1"}

@@ -38,9 +38,26 @@ def test_bools(value: Any) -> None:
     compare(run(dali_lab, "reductions.max", case), run(dali, "reductions.max", case), case)
 
 
+@pytest.mark.parametrize("value", [9, 9.0, 9.9, np.int64(9)], ids=repr)
+def test_types(value: Any) -> None:
+    case = Case((DATA,), {"axes": 0, "dtype": value})
+    compare(run(dali_lab, "reductions.sum", case), run(dali, "reductions.sum", case), case)
+
+
+@pytest.mark.parametrize("value", [0, 0.0, 2.7, np.float32(1)], ids=repr)
+def test_interpolations(value: Any) -> None:
+    case = Case((([np.arange(75, dtype=np.uint8).reshape(5, 5, 3)], "HWC"),), {"size": (3, 8), "interp_type": value})
+    compare(run(dali_lab, "resize", case), run(dali, "resize", case), case)
+
+
 @pytest.mark.parametrize(
     ("operator", "argument", "value"),
     [
+        ("preemphasis_filter", "preemph_coeff", [0.5]),
+        ("preemphasis_filter", "preemph_coeff", (0.5, 0.5)),
+        ("random.uniform", "seed", [3]),
+        ("reductions.sum", "dtype", 99),
+        ("reductions.sum", "dtype", float("inf")),
         ("expand_dims", "axes", "one"),
         ("expand_dims", "axes", "1.5"),
         ("expand_dims", "axes", float("nan")),

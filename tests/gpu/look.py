@@ -1,7 +1,7 @@
 """A first look at a GPU, in seconds: ``python -m tests.gpu.look``.
 
-Versions, what can be used, one kernel, one pipeline with its table of memory, the rates of copies. What goes wrong here
-is told at once, before tests are run for minutes.
+Versions, what can be used, one kernel, one pipeline with its table of memory, the rates of copies, decoding. What goes
+wrong here is told at once, before tests are run for minutes.
 """
 
 # ruff: noqa: T201 (what it prints is what it is for)
@@ -14,16 +14,19 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
+import cv2
 import numpy as np
 
 from dali_lab import Pipeline, fn
 from dali_lab.batch.batch import Batch
+from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
 from dali_lab.device.interface import Device, DeviceError
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.placement import find_device
 from dali_lab.kernels.cuda import nvrtc
 from tests.gpu.real import assert_alike, pipeline
 
+QUALITY = 95
 PACKAGES = ("numpy", "cupy-cuda13x", "nvidia-cuda-nvrtc", "nvidia-nvimgcodec-cu13", "nvidia-nvjpeg", "torch", "jax")
 
 
@@ -70,6 +73,27 @@ def one_kernel(device: Device) -> None:
     print("a kernel ran")
 
 
+def pictures(device: Device) -> None:
+    """JPEG decoded on the GPU, and how many of them were."""
+    decoder = gpu_decoder(device, False) if device.kind == "cuda" else None
+    if decoder is None:
+        print("pictures are decoded on the CPU")
+        return
+    rng = np.random.default_rng(4)
+    small = [rng.integers(0, 255, (4, 5, 3)).astype(np.uint8) for _ in range(8)]
+    plain = [cv2.resize(picture, (320 + 16 * k, 240)) for k, picture in enumerate(small)]
+    files = [cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_QUALITY, QUALITY])[1].reshape(-1) for picture in plain]
+    made = Pipeline(len(files), 2, device.index, gpu="require")
+    with made:
+        made.set_outputs(fn.decoders.image(fn.external_source(source=lambda: files), device="mixed"))
+    found = made.run()[0].as_cpu()
+    made.close()
+    apart = max(np.abs(np.asarray(found.at(k))[..., ::-1].astype(int) - plain[k]).mean() for k in range(len(files)))
+    print(f"decoded on the GPU: {decoder.decoded}, left to the CPU: {decoder.refused}; {apart:.1f} levels apart")
+    assert decoder.decoded, "none was decoded on the GPU"
+    assert apart < 4
+
+
 def one_pipeline(device: Device) -> None:
     """Several operators, compared with the CPU, with times and memory."""
     made, plain = (pipeline(64, 8, mode) for mode in ("require" if device.kind == "cuda" else device.kind, "never"))
@@ -92,7 +116,7 @@ def main(mode: str = "require") -> int:
         print(f"No GPU can be used: {error}")
         return 2
     failures = 0
-    looks: tuple[Callable[[Any], None], ...] = (describe, copies, one_kernel, one_pipeline)
+    looks: tuple[Callable[[Any], None], ...] = (describe, copies, one_kernel, one_pipeline, pictures)
     for look in looks:
         try:
             look(device)

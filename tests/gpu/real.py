@@ -14,6 +14,8 @@ from dali_lab.executor.placement import find_device
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take three quarters of the memory
 
+MODE = os.environ.get("DALI_LAB_TEST_DEVICE", "require")
+"""Where pipelines run that are tested: ``"emulated"`` is a rehearsal without a GPU."""
 SHARE = 1e-3
 """CUDA's sine, exponential and so on differ from the C library's in the last bits, so that this share of whole numbers
 may differ by a level."""
@@ -22,12 +24,12 @@ may differ by a level."""
 def gpu() -> Device:
     """The first GPU; where there is none, the module that asks is skipped with the reason."""
     try:
-        return find_device("require")
+        return find_device(MODE)
     except DeviceError as error:
         pytest.skip(str(error), allow_module_level=True)
 
 
-def pipeline(size: int = 224, batch: int = 32, mode: str = "require", **settings: Any) -> Pipeline:
+def pipeline(size: int = 224, batch: int = 32, mode: str = MODE, **settings: Any) -> Pipeline:
     """Pictures of different sizes, cropped at random, turned and normalised; on the CPU with the mode ``"never"``."""
     made = Pipeline(batch, 4, 0, seed=7, gpu=mode, **settings)
     rng = np.random.default_rng(3)

@@ -25,7 +25,11 @@ MORE: dict[str, tuple[dict[str, object], ...]] = {
     "crop": ({"crop": (9, 13), "out_of_bounds_policy": "pad"},),
     "gaussian_blur": ({"window_size": 5},),
     "flip": ({"vertical": 1},),
-    "clahe": ({"tiles_x": 3, "tiles_y": 2, "clip_limit": 2.0}, {"tiles_x": 9, "tiles_y": 9, "clip_limit": 0.0}),
+    "clahe": (
+        {"tiles_x": 3, "tiles_y": 2, "clip_limit": 2.0},
+        {"tiles_x": 9, "tiles_y": 9, "clip_limit": 0.0},
+        {"tiles_x": 1, "tiles_y": 1, "clip_limit": 1e30},
+    ),
     "jpeg_compression_distortion": ({"quality": 9},),
     "experimental.warp_perspective": ({"matrix": (1.0, 0.2, -3.0, 0.1, 0.9, 2.0, 0.01, 0.02, 1.0), "size": (5, 7)},),
 }

@@ -45,7 +45,7 @@ def test_random_chains(number: int) -> None:
 
 
 def _twice(images: Any) -> Any:
-    return fn.brightness(fn.contrast(images, contrast=1.3), brightness=[0.7])
+    return fn.brightness(fn.contrast(images, contrast=1.3), brightness=0.7)
 
 
 def test_what_is_no_picture_goes_through_the_operators_in_turn() -> None:
@@ -54,7 +54,7 @@ def test_what_is_no_picture_goes_through_the_operators_in_turn() -> None:
     same_on_both(_twice, sequences, "FHWC").close()
     same_on_both(_twice, [rng.integers(0, 255, (6, 5, 1)).astype(np.uint8)] * 2).close()
     floats = [rng.random((6, 5, 3)).astype(np.float32)] * 2
-    same_on_both(lambda images: fn.brightness(fn.contrast(images, contrast=1.3), brightness=0.7), floats).close()
+    same_on_both(_twice, floats).close()
 
 
 def test_a_chain_ends_where_the_device_changes() -> None:

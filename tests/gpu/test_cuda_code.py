@@ -152,11 +152,28 @@ def test_code_that_the_driver_cannot_load_says_what_to_do(
 
     with monkeypatch.context() as patch:
         patch.setattr(cupy_stand_in.Module, "load", load)
+        patch.setattr(nvrtc, "compiled_again", nvrtc.cubin)
         pipeline = _flipped()
         with pytest.raises(dali_lab.DaliLabError, match=r"(?s)'mine'.*CUDA 13\.0.*INVALID_IMAGE.*Update the driver"):
             pipeline.run()
         pipeline.close()
     assert (_flipped().run()[0].as_cpu().as_array() == 1).all(), "what was refused is tried again"
+
+
+def test_a_damaged_kernel_on_disk_is_compiled_again(device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, load = nvrtc.cubin, cupy_stand_in.Module.load
+    monkeypatch.setattr(nvrtc, "cubin", lambda variant, architecture: b"damaged")
+    monkeypatch.setattr(nvrtc, "compiled_again", whole)
+
+    def load_whole(module: Any, cubin: bytes) -> None:
+        if cubin == b"damaged":
+            raise RuntimeError("CUDA_ERROR_INVALID_IMAGE")
+        load(module, cubin)
+
+    monkeypatch.setattr(cupy_stand_in.Module, "load", load_whole)
+    flipped = _flipped()
+    assert (flipped.run()[0].as_cpu().as_array() == 1).all()
+    flipped.close()
 
 
 def test_nvrtc_that_is_missing_says_what_to_install(device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch) -> None:

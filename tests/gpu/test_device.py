@@ -16,7 +16,7 @@ from dali_lab.plugin import cuda as user_kernels
 from dali_lab.schema import Case, all_operators, samples
 from tests.conformance.harness import compare
 from tests.gpu.cases import cases, place, run
-from tests.gpu.real import SHARE, assert_alike, gpu, pipeline
+from tests.gpu.real import MODE, SHARE, assert_alike, gpu, pipeline
 from tests.unit.graph.test_color_chain import PICTURES, chain
 from tests.unit.graph.test_expression_chain import random_expression
 from tests.unit.graph.test_window_chain import chain as windows
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.gpu
 def test_agrees_with_the_cpu(name: str, case: Case) -> None:
     if place(name) == "mixed" and not FOUND.decodes:
         pytest.skip("nvImageCodec cannot decode on the GPU here")
-    ours = run(name, case, "require", place(name))
+    ours = run(name, case, MODE, place(name))
     theirs = run(name, case, "never", "cpu")
     operator = all_operators()[name]
     tolerance, share = operator.gpu_tolerance[0], max(SHARE, operator.gpu_share)
@@ -55,7 +55,7 @@ def test_agrees_with_the_cpu(name: str, case: Case) -> None:
 @pytest.mark.parametrize("number", range(6))
 def test_fused_operators_agree_with_the_plain_ones(number: int) -> None:
     rows = []
-    for mode, optimize in (("require", True), ("never", False)):
+    for mode, optimize in ((MODE, True), ("never", False)):
         made = Pipeline(len(PICTURES), 2, 0, seed=5, gpu=mode, optimize=optimize)
         with made:
             images = fn.external_source(source=lambda: PICTURES, layout="HWC")
@@ -71,7 +71,7 @@ def test_fused_operators_agree_with_the_plain_ones(number: int) -> None:
 def test_generated_kernels_have_the_bits_of_the_operators_in_turn(define: Any) -> None:
     rows = []
     for optimize in (True, False):
-        made = Pipeline(4, 2, 0, seed=5, gpu="require", optimize=optimize)
+        made = Pipeline(4, 2, 0, seed=5, gpu=MODE, optimize=optimize)
         with made:
             pictures = [samples.noise((40, 45, 3), np.uint8, seed) for seed in range(4)]
             images = fn.external_source(source=lambda: pictures, layout="HWC").gpu()  # noqa: B023
@@ -132,11 +132,11 @@ def test_jpeg_is_decoded_on_the_gpu_and_not_by_the_fall_back(operator: str, tmp_
     paths = _photographs(tmp_path)
     before = decoder.decoded, decoder.refused
     rows = []
-    for mode in ("require", "never"):
+    for mode in (MODE, "never"):
         made = Pipeline(len(paths), 4, 0, seed=3, gpu=mode)
         with made:
             data, _ = fn.readers.file(files=paths)
-            device = "mixed" if mode == "require" else "cpu"
+            device = "cpu" if mode == "never" else "mixed"
             made.set_outputs(getattr(fn.decoders, operator)(data, device=device))
         rows.append(made.run()[0].as_cpu())
         made.close()
@@ -153,7 +153,7 @@ def test_a_damaged_picture_is_told_by_its_file_and_others_go_on(tmp_path: Any) -
         pytest.skip("nvImageCodec cannot decode on the GPU here")
     paths = _photographs(tmp_path, 4)
     (tmp_path / "02.jpg").write_bytes((tmp_path / "02.jpg").read_bytes()[:60])
-    made = Pipeline(2, 2, 0, gpu="require")
+    made = Pipeline(2, 2, 0, gpu=MODE)
     with made:
         made.set_outputs(fn.decoders.image(fn.readers.file(files=paths)[0], device="mixed"))
     assert len(made.run()[0]) == 2
@@ -190,7 +190,7 @@ def test_torch_trains_on_classes_of_files(tmp_path: Any) -> None:
     for label in ("a", "b"):
         (tmp_path / label).mkdir()
         _photographs(tmp_path / label, 5)
-    made = Pipeline(4, 4, 0, seed=3, gpu="require")
+    made = Pipeline(4, 4, 0, seed=3, gpu=MODE)
     with made:
         data, labels = fn.readers.file(file_root=str(tmp_path), name="Reader")
         images = fn.decoders.image(data, device="mixed" if FOUND.decodes else "cpu")
@@ -244,7 +244,7 @@ def test_arrays_of_cupy_come_in_by_both_protocols(wrap: Any, no_copy: bool) -> N
     cupy = pytest.importorskip("cupy")
     stream = cupy.cuda.Stream(non_blocking=True)
     slow = cupy.ones((2048, 2048), cupy.float32)
-    made = Pipeline(4, 2, 0, gpu="require", prefetch_queue_depth=1)
+    made = Pipeline(4, 2, 0, gpu=MODE, prefetch_queue_depth=1)
     with made:
         images = fn.external_source(name="in", device="gpu", layout="HWC", no_copy=no_copy)
         made.set_outputs(fn.flip(images))
@@ -270,7 +270,7 @@ def test_functions_of_the_user_work_on_arrays_of_cupy() -> None:
             out[...] = data // 2
 
     user_kernels.register("half_of_it", function=half)
-    made = Pipeline(2, 1, 0, gpu="require")
+    made = Pipeline(2, 1, 0, gpu=MODE)
     with made:
         images = fn.external_source(source=lambda: np.full((2, 9, 8, 3), 40, np.uint8), layout="HWC").gpu()
         made.set_outputs(fn.flip(fn.experimental.cuda_kernel(images, kernel="half_of_it")))
@@ -281,7 +281,7 @@ def test_functions_of_the_user_work_on_arrays_of_cupy() -> None:
 
 def test_a_kernel_that_does_not_compile_is_told_of_its_node_and_the_gpu_goes_on() -> None:
     user_kernels.register("odd", source="__device__ void odd(const Sample& s, i64 i) { s.out[i] = nonsense; }")
-    made = Pipeline(2, 1, 0, gpu="require")
+    made = Pipeline(2, 1, 0, gpu=MODE)
     with made:
         images = fn.external_source(source=lambda: np.ones((2, 4, 4, 3), np.uint8), layout="HWC").gpu()
         made.set_outputs(fn.experimental.cuda_kernel(fn.flip(images), kernel="odd", name="mine"))

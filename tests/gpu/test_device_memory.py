@@ -18,7 +18,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, types
-from tests.gpu.real import gpu, pipeline
+from tests.gpu.real import MODE, gpu, pipeline
 
 FOUND = gpu()
 pytestmark = pytest.mark.gpu
@@ -61,7 +61,7 @@ def test_pipelines_that_come_and_go_leave_no_memory_behind() -> None:
 
 
 def test_memory_is_planned_before_the_first_batch() -> None:
-    made = Pipeline(16, 2, 0, gpu="require")
+    made = Pipeline(16, 2, 0, gpu=MODE)
     with made:
         pictures = np.ones((16, 300, 300, 3), np.uint8)
         images = fn.external_source(source=lambda: pictures, layout="HWC", dtype=types.UINT8).gpu()
@@ -113,7 +113,7 @@ def test_a_batch_larger_than_the_cap_says_what_to_do() -> None:
 def test_a_sample_larger_than_the_gpu_is_told_with_the_table_and_the_pipeline_goes_on() -> None:
     edge = int((FOUND.memory()[1] * 1.2 / 3) ** 0.5)
     sizes = iter([(64, 64), (edge, edge), (64, 64), (64, 64), (64, 64)])
-    made = Pipeline(1, 1, 0, gpu="require", prefetch_queue_depth=1)
+    made = Pipeline(1, 1, 0, gpu=MODE, prefetch_queue_depth=1)
     with made:
         images = fn.external_source(source=lambda: np.ones((1, 40, 40, 3), np.uint8), layout="HWC").gpu()
         size = fn.external_source(source=lambda: [np.array(next(sizes), np.float32)])

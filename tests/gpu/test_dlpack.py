@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -153,17 +155,36 @@ def test_without_a_copy_the_memory_itself_is_used_and_kept(device: EmulatedDevic
     assert all(reference() is None for reference in alive)
 
 
-def test_memory_of_another_device_is_copied_all_the_same(
-    device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    array = Foreign(device, pictures(4))
+def test_memory_of_another_device_goes_by_the_cpu(device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    array, exporter = Foreign(device, pictures(4)), Exporter(device, pictures(4))
     address = array.__cuda_array_interface__["data"][0]
     own = device_batch(array, device, copy=False)
     assert own is not None and own.addresses[0] == address and own.device is device
     monkeypatch.setattr(device, "has", lambda address: False)
-    other = device_batch(array, device, copy=False)
-    assert other is not None and other.addresses[0] != address
-    assert (download(other).stacked() == pictures(4)).all()
+    assert device_batch(array, device, copy=False) is None
+    monkeypatch.setattr(device, "index", 1)  # events of the other device's streams are not this one's to record
+    assert device_batch(exporter, device) is None and device_batch(exporter.capsule(), device) is None
+
+
+def test_a_capsule_with_gaps_can_still_be_read_on_the_cpu(
+    device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dali_lab.batch.incoming import to_array
+
+    values = np.arange(12, dtype=np.float32).reshape(3, 4)
+    capsule = Exporter(device, values.T).capsule()
+    assert device_batch(capsule, device) is None
+    seen: list[Any] = []
+
+    class Cupy:
+        @staticmethod
+        def asarray(item: Any) -> Any:
+            seen.append(item.__cuda_array_interface__)
+            return SimpleNamespace(get=lambda: values.T)
+
+    monkeypatch.setitem(sys.modules, "cupy", Cupy)  # type: ignore[arg-type]
+    assert (to_array(capsule) == values.T).all()
+    assert seen[0]["shape"] == (4, 3) and seen[0]["strides"] == (4, 16) and seen[0]["typestr"] == "<f4"
 
 
 def test_what_cannot_be_read_without_cupy_says_so(device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch) -> None:

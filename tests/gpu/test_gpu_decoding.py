@@ -146,3 +146,12 @@ def test_gaps_inside_of_rows_are_no_pictures() -> None:
     assert nvimgcodec_gpu._pitch({**plain, "strides": (20, 4, 1)}) == 0
     assert nvimgcodec_gpu._pitch({**plain, "typestr": "<u2"}) == 0
     assert nvimgcodec_gpu._pitch({**plain, "shape": (4, 5), "strides": (8, 1)}) == 8
+
+
+def test_without_nvjpeg_nothing_is_decoded_on_the_gpu(
+    library: _Library, device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nvimgcodec, "_has_library", lambda name: False)
+    nvimgcodec_gpu.gpu_decoder.cache_clear()
+    assert nvimgcodec_gpu.gpu_decoder(device, False) is None, "and pipelines say that pictures go to the CPU"
+    nvimgcodec_gpu.gpu_decoder.cache_clear()

@@ -15,6 +15,7 @@ import pytest
 
 from dali_lab.kernels.cpu.loading import cached
 from dali_lab.schema.registry import built_in
+from tests.unit.compilations import NOTED
 
 _IMPORTED = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
 _NOT_FOR_A_RUN = (
@@ -92,21 +93,10 @@ print(resize.__name__, readers.file.__name__, random.uniform.__name__)
     assert len(built_in()) > 150
 
 
-_SCALE = """
+_SCALE = f"""
 import numpy as np
-from numba.core import event
 from dali_lab.kernels.cpu import memory
-
-compiled = []
-
-class Listener(event.Listener):
-    def on_start(self, event):
-        compiled.append(event.data["dispatcher"].py_func.__name__)
-
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Listener())
+{NOTED}
 from dali_lab.kernels.cpu import files
 files.groups_of_rows(np.zeros((2, 4), np.uint8), np.zeros(2, np.int64))
 print(memory.CACHE_FOLDER, len(compiled))

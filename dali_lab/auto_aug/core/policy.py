@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from dali_lab.auto_aug.core.arguments import need_bins
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.wrapping import Augmentation
 from dali_lab.errors import ArgumentError, ArgumentTypeError
@@ -34,10 +35,7 @@ class Policy:
 
     @named
     def __init__(self, name: str, num_magnitude_bins: int, sub_policies: Sequence[Sequence[Step]]) -> None:
-        if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
-            raise ArgumentError(
-                f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
-            )
+        need_bins(num_magnitude_bins)
         if not isinstance(sub_policies, (list, tuple)):
             raise ArgumentTypeError(f"must be a list, not {type(sub_policies).__name__}", argument="sub_policies")
         self.name = name

@@ -43,3 +43,9 @@ def bmp_length(data: Buffer, info: ImageInfo) -> int:
 
 def _signed(value: int) -> int:
     return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def has_fourth_channel(data: Buffer) -> bool:
+    """Whether a file is a BMP of 32 bits, whose last 8 hold alpha in some files and mean nothing in most."""
+    view = memoryview(data).cast("B")
+    return len(view) >= 30 and bytes(view[:2]) == b"BM" and le32(view, 14) >= 40 and le16(view, 28) == 32

@@ -10,6 +10,8 @@ import numpy.typing as npt
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers.info import ImageInfo
 from dali_lab.codecs.headers.peeking import peek
+from dali_lab.codecs.rasters import COLUMNS
+from dali_lab.codecs.rasters import read as read_rasters
 
 Table = npt.NDArray[np.int64]
 
@@ -22,7 +24,10 @@ class Headers:
     sizes
         ``int64[N, 2]``: height and width as stored, zeros where a header could not be read.
     channels
-        ``int64[N]``: 1 or 3 for JPEG pictures with 8 bits and as many channels, 0 for all others.
+        ``int64[N]``: of plain pictures, 0 for all others. Plain are JPEG with 8 bits and one or three channels, and
+        what is in `rasters`.
+    rasters
+        ``int64[N, 8]``: what :func:`dali_lab.codecs.rasters.read` says of PNG, BMP and PNM, rows of zeros for others.
     orientations
         ``int64[N]``: as EXIF counts, 1 to 8.
     others
@@ -30,13 +35,28 @@ class Headers:
         nothing.
     """
 
-    def __init__(self, table: Table, others: dict[int, ImageInfo | CodecError]) -> None:
-        """`table` is what :mod:`~dali_lab.codecs.headers.jpeg_chunk` reads; `others` are the pictures it lacks."""
+    def __init__(
+        self,
+        table: Table,
+        rasters: Table,
+        others: dict[int, ImageInfo | CodecError],
+        read: Callable[[int], ImageInfo | CodecError],
+    ) -> None:
+        """`table` is what :mod:`~dali_lab.codecs.headers.jpeg_chunk` reads; `others` are the pictures in neither table.
+
+        `read` reads a header of `rasters` once more.
+        """
         plain = table[:, 3:]
         self.sizes = table[:, :2] * plain
         self.channels = table[:, 2] * plain[:, 0]
         self.orientations = np.ones(len(table), np.int64)
+        self.rasters = rasters
+        stored = rasters[:, 0] != 0
+        if stored.any():
+            self.sizes = np.where(stored[:, None], rasters[:, 1:3], self.sizes)
+            self.channels = np.where(stored, rasters[:, 3], self.channels)
         self.others = others
+        self._read = read
         for index, info in others.items():
             if isinstance(info, CodecError):
                 continue
@@ -52,6 +72,8 @@ class Headers:
         other = self.others.get(index)
         if other is not None:
             return other
+        if self.rasters[index, 0]:
+            return self._read(index)
         height, width = self.sizes[index].tolist()
         channels = int(self.channels[index])
         return ImageInfo(height, width, channels, "uint8", "jpeg", 1, 8, "gray" if channels == 1 else "ycc")
@@ -80,15 +102,21 @@ def read_headers(addresses: Table, lengths: Table, buffer: Callable[[int], Buffe
     buffer
         Gives the bytes of one of them.
     """
+
+    def read(index: int) -> ImageInfo | CodecError:
+        try:
+            return peek(buffer(index))
+        except CodecError as error:
+            return error
+
+    rasters = np.zeros((len(addresses), COLUMNS), np.int64)
     if not len(addresses):
-        return Headers(np.zeros((0, 4), np.int64), {})
+        return Headers(np.zeros((0, 4), np.int64), rasters, {}, read)
     from dali_lab.codecs.headers.jpeg_chunk import read_plain
 
     table = read_plain(addresses, lengths)
-    others: dict[int, ImageInfo | CodecError] = {}
-    for index in np.flatnonzero(table[:, 3] == 0).tolist():
-        try:
-            others[index] = peek(buffer(index))
-        except CodecError as error:
-            others[index] = error
-    return Headers(table, others)
+    left = np.flatnonzero(table[:, 3] == 0)
+    if len(left):
+        rasters[left] = read_rasters(addresses[left], lengths[left])
+    others = {index: read(index) for index in left[rasters[left, 0] == 0].tolist()}
+    return Headers(table, rasters, others, read)

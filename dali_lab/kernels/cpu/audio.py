@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import audio_plain, background
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
 ZERO, CLAMP, REFLECT = 0, 1, 2
 _BLOCK = 1024
-_SMALLEST_NORMAL = np.finfo(np.float32).tiny
+SMALLEST_NORMAL = np.finfo(np.float32).tiny
 _INFINITY = np.int32(0x7F800000)
-_SQRT_HALF = np.int32(0x3F3504F3)
-_LOG_TERMS = (np.float32(1), *(np.float32(2 / math.log(2) / n) for n in (1, 3, 5, 7, 9)))
+SQRT_HALF = np.int32(0x3F3504F3)
+LOG_TERMS = (np.float32(1), *(np.float32(2 / math.log(2) / n) for n in (1, 3, 5, 7, 9)))
 
 
 @kernel
-def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array) -> None:
+def _preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array) -> None:
     """``y[t] = x[t] - c · x[t - 1]``; `border` says what comes before the first element."""
     for i in range(src.shape[0]):
         n = counts[i]
@@ -40,7 +41,7 @@ def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bord
 
 
 @kernel
-def filter_bank(
+def _filter_bank(
     src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, like: Array
 ) -> None:
     """Weighted sums along the middle axis of samples (``shapes[i]`` is outer, length, inner).
@@ -71,24 +72,24 @@ def _log2_of_normal(x: Array, exponents: Array) -> None:
     """
     bits = x.view(np.int32)
     for t in range(x.shape[0]):
-        exponent = (bits[t] - _SQRT_HALF) >> np.int32(23)
+        exponent = (bits[t] - SQRT_HALF) >> np.int32(23)
         exponents[t] = np.float32(exponent)
         bits[t] -= exponent << np.int32(23)
     for t in range(x.shape[0]):
-        s = (x[t] - _LOG_TERMS[0]) / (x[t] + _LOG_TERMS[0])
+        s = (x[t] - LOG_TERMS[0]) / (x[t] + LOG_TERMS[0])
         q = s * s
-        tail = q * (_LOG_TERMS[2] + q * (_LOG_TERMS[3] + q * (_LOG_TERMS[4] + q * _LOG_TERMS[5])))
-        x[t] = exponents[t] + (_LOG_TERMS[1] * s + s * tail)
+        tail = q * (LOG_TERMS[2] + q * (LOG_TERMS[3] + q * (LOG_TERMS[4] + q * LOG_TERMS[5])))
+        x[t] = exponents[t] + (LOG_TERMS[1] * s + s * tail)
 
 
 @kernel
-def decibels(
+def _decibels(
     src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
 ) -> None:
     """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
     scale = np.float32(multiplier * math.log10(2.0))
     floor = np.float32(least)
-    ordinary = floor >= _SMALLEST_NORMAL
+    ordinary = floor >= SMALLEST_NORMAL
     exponents = np.empty(_BLOCK, np.float32)
     for i in range(src.shape[0]):
         n = counts[i]
@@ -117,6 +118,11 @@ def decibels(
                     block[t] = np.log2(block[t])
             for t in range(block.shape[0]):
                 block[t] *= scale
+
+
+preemphasis = background.either(_preemphasis, audio_plain.preemphasis)
+filter_bank = background.either(_filter_bank, audio_plain.filter_bank)
+decibels = background.either(_decibels, audio_plain.decibels)
 
 
 @part

@@ -22,7 +22,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -55,16 +55,28 @@ def ready(kernel: Any, *arguments: Any) -> bool:
     arguments
         Contiguous arrays that can be written to, and numbers of Python or NumPy.
     """
-    variant = (kernel, *(_kind(value) for value in arguments))
+    variant = (kernel, *map(_kind, arguments))
     return variant in _ready or _look(variant, arguments)
 
 
-def call(kernel: Any, *arguments: Any) -> Any:
-    """Call a kernel, or its Python text as long as it is not ready."""
+def call(kernel: Any, *arguments: Any, meanwhile: Callable[..., Any] | None = None) -> Any:
+    """Call a kernel, or as long as it is not ready another function of the same arguments.
+
+    Parameters
+    ----------
+    meanwhile
+        What has the same result, to the bit; by default the kernel's Python text.
+    """
     if ready(kernel, *arguments):
         return kernel(*arguments)
     with np.errstate(all="ignore"):
-        return _as_python(kernel)(*arguments)
+        return (meanwhile or _as_python(kernel))(*arguments)
+
+
+def either(kernel: Any, meanwhile: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is :func:`call` of a kernel and what takes its place."""
+    function = functools.partial(call, kernel, meanwhile=meanwhile)
+    return functools.update_wrapper(function, getattr(kernel, "py_func", kernel))
 
 
 def detours() -> int:
@@ -126,7 +138,7 @@ def _is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
 
 def _kind(value: Any) -> Kind:
     """The name of a number's type, or that of an array's elements and the number of its dimensions."""
-    return (value.dtype.str, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__
+    return (value.dtype.char, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def _stand_in(kind: Kind) -> Any:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, color_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
-from dali_lab.kernels.cpu.memory import array_at, kernel, like
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
 
 Array = np.ndarray[Any, Any]
 
@@ -70,15 +71,14 @@ def linear_rgb(
     src_dtype, dst_dtype
         Types of the elements.
     """
-    _linear_rgb(
-        src,
-        dst,
-        np.ascontiguousarray(pixels, np.int64),
-        np.ascontiguousarray(matrix, np.float32).reshape(-1, 9),
-        np.ascontiguousarray(offset, np.float32).reshape(-1, 3),
-        like(src_dtype),
-        like(dst_dtype),
-    )
+    arguments = (
+        rows(src), rows(dst), rows(pixels), rows(matrix, np.float32).reshape(-1, 9),
+        rows(offset, np.float32).reshape(-1, 3), like(src_dtype), like(dst_dtype),
+    )  # fmt: skip
+    if np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8:
+        background.call(_linear_rgb, *arguments, meanwhile=color_plain.linear_rgb)
+    else:
+        _linear_rgb(*arguments)
 
 
 def scale(src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any) -> None:

@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, color_plain
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_rows import sum_rows, widen_row
 
 Array = np.ndarray[Any, Any]
+
+_PLAIN = {np.dtype(np.uint8), np.dtype(np.float32)}
 
 
 @part
@@ -116,9 +119,13 @@ def separable_convolution(
     src_dtype, dst_dtype
         Any; NVIDIA DALI has all of them to the same or float32.
     """
-    _separable(
-        rows(src), rows(dst), rows(shapes), rows(windows, np.float32), rows(lengths), like(src_dtype), like(dst_dtype)
-    )
+    arguments = (
+        rows(src), rows(dst), rows(shapes), rows(windows, np.float32), rows(lengths), like(src_dtype), like(dst_dtype),
+    )  # fmt: skip
+    if {np.dtype(src_dtype), np.dtype(dst_dtype)} <= _PLAIN and (arguments[4][:, 0] == 1).all():
+        background.call(_separable, *arguments, meanwhile=color_plain.separable_slices)
+    else:
+        _separable(*arguments)
 
 
 def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:

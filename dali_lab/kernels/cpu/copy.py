@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, copy_plain
 from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, part, rows
 
 Array = np.ndarray[Any, Any]
@@ -222,10 +223,14 @@ def copy_window(
     first, extent, step, axes = window_walk(shapes, starts, sizes, steps, flips, order)
     item = like_size(item_size)
     values = np.zeros((1, 1), item.dtype) if fill is None else np.atleast_2d(np.asarray(fill, item.dtype))
-    _gather(
+    arguments = (
         rows(src), rows(dst), shapes, rows(extent[:, axes]), rows(first), rows(step), rows(axes),
         rows(values, item.dtype), fill_axis, item,
     )  # fmt: skip
+    if step.all():
+        background.call(_gather, *arguments, meanwhile=copy_plain.gather)
+    else:
+        _gather(*arguments)
 
 
 def window_walk(

@@ -13,6 +13,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
 from dali_lab.kernels.cpu.warp import linear_blend, nearest_pixel
+from dali_lab.kernels.streams import truncated
 
 Array = np.ndarray[Any, Any]
 
@@ -109,6 +110,5 @@ def water(
 
 
 def fill_element(fill: float, dtype: Any) -> Array:
-    """A fill value as ``float32[1]``, without its fraction for whole numbers."""
-    value = np.array([fill], np.float32)
-    return value if np.dtype(dtype).kind == "f" else np.trunc(value)
+    """A fill value as ``float32[1]``, whole for whole numbers; see :func:`dali_lab.kernels.streams.truncated`."""
+    return truncated([fill], np.dtype(dtype)).astype(np.float32)

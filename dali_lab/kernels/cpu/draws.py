@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.cpu import background, philox, standard_random
 from dali_lab.kernels.cpu.convert import cast
+from dali_lab.kernels.cpu.memory import as_python
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.streams import Stream, open_stream, real_of, truncated
 
@@ -18,6 +19,17 @@ Addresses = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
 
 _WORD = 0xFFFFFFFF
+_FEW = 4096
+"""Numbers that are drawn by the Python text of a kernel, which takes some 50 µs for each, rather than wait for it."""
+
+
+@functools.cache
+def _uniform32_as_python() -> Any:
+    return as_python(philox.uniform32, fused_multiply_add=philox.multiply_add_in_python)
+
+
+def _uniform32_in_python(*arguments: Any) -> None:
+    _uniform32_as_python()(*arguments)
 
 
 def fill_uniform(
@@ -48,7 +60,12 @@ def fill_uniform(
     step = (last - start) * real.type(2.0**-32 if real.itemsize == 4 else 2.0**-64)
     kernel = philox.uniform32 if real.itemsize == 4 else philox.uniform64
     with _Converted(addresses, counts, real, target) as (rows, like):
-        kernel(stream.key, stream.highs, rows, counts, start, step, last, like)
+        if real.itemsize == 4 and counts.sum() <= _FEW:
+            background.call(
+                kernel, stream.key, stream.highs, rows, counts, start, step, last, like, meanwhile=_uniform32_in_python
+            )
+        else:
+            kernel(stream.key, stream.highs, rows, counts, start, step, last, like)
 
 
 def fill_normal(
@@ -98,7 +115,10 @@ def fill_coin_flip(
         thresholds = _thresholds(values)
     direct = np.dtype(np.uint8 if target.itemsize == 1 else np.int32)
     with _Converted(addresses, counts, direct, direct if target.itemsize == 1 else target) as (rows, like):
-        background.call(philox.coin_flips, stream.key, stream.highs, rows, counts, thresholds, like)
+        if counts.sum() <= _FEW:
+            background.call(philox.coin_flips, stream.key, stream.highs, rows, counts, thresholds, like)
+        else:
+            philox.coin_flips(stream.key, stream.highs, rows, counts, thresholds, like)
 
 
 def fill_indices(

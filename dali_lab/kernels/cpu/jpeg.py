@@ -42,6 +42,7 @@ _COUNT = len(FUNCTIONS)
 
 GRAY, RGB, BGR = 1, 2, 8
 """The library's names for the colours that it can give."""
+COLORS = {"GRAY": GRAY, "RGB": RGB, "BGR": BGR}
 
 # Offsets in jpeg_decompress_struct and jpeg_error_mgr, in bytes.
 _ERROR, _MEMORY, _CLIENT, _WIDTH, _HEIGHT, _COLOR = 0, 8, 24, 48, 52, 64
@@ -191,9 +192,14 @@ def _put(lines: int, pitch: int, count: int, width: int, channels: int, out: int
 @part
 def _decode(
     table: int, state: int, data: int, size: int, sizes: int, box: int, orientation: int, color: int, fast: bool,
-    out: int, room: int,
+    out: int, room: int, loose: int,
 ) -> Any:  # fmt: skip
-    """Decode one picture of a known shape; whether that went without error or warning."""
+    """Decode one picture of a known shape; whether that went without error or warning.
+
+    `loose` is 0 for rows without gaps. Otherwise rows of an upright picture may be wider than the window, so that they
+    need not be copied, and the address of its first pixel and the bytes from row to row are written to
+    ``int64[2]`` at this address.
+    """
     functions = array_at(table, (_COUNT,), like_words)
     shape = array_at(sizes, (3,), like_words)
     window = array_at(box, (4,), like_words)
@@ -230,8 +236,16 @@ def _decode(
     if top > 0 and call2(functions[_SKIP], state, top) & 0xFFFFFFFF != top:
         return False
     first, below, beside = _walk(orientation, bottom - top, right - left, channels)
-    direct = width == right - left and beside == channels
     pitch = width * channels
+    direct = width == right - left and beside == channels
+    if loose != 0:
+        if beside != channels or below < 0:
+            return False
+        direct = True
+        below = pitch
+        found = array_at(loose, (2,), like_words)
+        found[0] = out + (left - start) * channels
+        found[1] = pitch
     if pitch * _AT_ONCE > room:
         return False
     y: Any = top
@@ -264,6 +278,26 @@ def _decode(
     if whole or orientation != 1:
         call1(functions[_FINISH], state)
     return True
+
+
+@part
+def decode_loosely(
+    functions: Array, structures: Array, memory: Array, data: int, size: int, sizes: int, box: int, color: int,
+    fast: bool, out: int, place: Array,
+) -> Any:  # fmt: skip
+    """Decode a window of an upright picture into memory for as many rows of the whole picture.
+
+    `place` gets the address of the window's first pixel and the bytes from one row to the next; the other parameters
+    are those of :func:`decode` and addresses of one row of its tables. The structures must be the library's. Returns
+    whether the picture was decoded without error or warning.
+    """
+    state = (memory.ctypes.data + 63) // 64 * 64
+    table = functions.ctypes.data
+    room = memory.shape[0] * 8 - STATE - 64
+    _create(table, state, structures[0], structures[1])
+    good = _decode(table, state, data, size, sizes, box, 1, color, fast, out, room, place.ctypes.data)
+    call1(functions[_DESTROY], state)
+    return good
 
 
 @kernel
@@ -316,7 +350,7 @@ def decode(
             _create(table, state, structures[0], structures[1])
             done[i] = _decode(
                 table, state, addresses[i], lengths[i], shapes.ctypes.data + i * 24, windows.ctypes.data + i * 32,
-                orientations[i], colors[i], fast, outs[i], room,
+                orientations[i], colors[i], fast, outs[i], room, 0,
             )  # fmt: skip
             call1(functions[_DESTROY], state)
     return usable

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu import background, resample_plain, resample_planes
-from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu import background, color_plain, resample_plain, resample_planes
+from dali_lab.kernels.cpu.convert import saturate, whole_level, widen
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 from dali_lab.kernels.cpu.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
@@ -204,9 +204,10 @@ def crop_mirror_normalize(
     """
     floats = np.dtype(src_dtype) == np.uint8 and np.dtype(dst_dtype) == np.float32
     if floats and planar_dst and not planar_src and out_channels == 3 and _are_inside(src_shapes, windows):
-        _crop_mirror_normalize_pixels(
-            rows(src), rows(dst), rows(src_shapes), rows(windows), rows(mirror), _lanes(mean), _lanes(inverse)
-        )
+        background.call(
+            _crop_mirror_normalize_pixels, rows(src), rows(dst), rows(src_shapes), rows(windows), rows(mirror),
+            _lanes(mean), _lanes(inverse), meanwhile=color_plain.crop_mirror_normalize_pixels,
+        )  # fmt: skip
         return
     stand = like(dst_dtype)
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
@@ -241,8 +242,8 @@ def _resize_crop_mirror_normalize(
         centre = mean[min(i, mean.shape[0] - 1)]
         factor = inverse[min(i, inverse.shape[0] - 1)]
         window = (windows[i, 0], windows[i, 1], out_height, out_width)
-        plan = plan_rows(
-            height, width, channels, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias
+        plan, turns = plan_rows(
+            height, width, channels, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, 16
         )
         pitch, channel_pitch = (1, out_height * out_width) if planar_dst else (out_channels, 1)
         start, step = ((out_width - 1) * channels, -channels) if mirror[i] else (0, channels)
@@ -253,8 +254,13 @@ def _resize_crop_mirror_normalize(
             for y in range(0, out_height, ROWS):
                 ready = resample_four_rows(source, like_src, frame * size_in, y, plan, four)
                 if rounded:
-                    for j in range(ready * row_pitch):
-                        four[j] = np.rint(min(max(four[j], np.float32(0)), np.float32(255)))
+                    for r in range(ready):
+                        row = four[r * row_pitch : (r + 1) * row_pitch]
+                        for k in range(0, 6, 2):
+                            for j in range(turns[k], turns[k + 1]):
+                                row[j] = np.rint(min(max(row[j], np.float32(0)), np.float32(255)))
+                            for j in range(turns[k + 1], turns[k + 2]):
+                                row[j] = whole_level(row[j])
                 for r in range(ready):
                     to = frame * size_out + (y + r) * out_width * pitch
                     if out_channels > channels:
@@ -280,7 +286,7 @@ def _resize_crop_mirror_normalize_pixels(
         if frames * height == 0 or out_height == 0:
             continue
         window = (windows[i, 0], windows[i, 1], out_height, out_width)
-        plan = plan_pixels(
+        plan, levels = plan_pixels(
             height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, mirror[i] != 0
         )
         centre = mean[min(i, mean.shape[0] - 1)].ctypes.data
@@ -292,7 +298,7 @@ def _resize_crop_mirror_normalize_pixels(
             for y in range(out_height):
                 lines, weights, count = pixel_row(picture, y, plan)
                 goal = dst[i] + frame * 3 * plane + y * out_width * 4
-                finish_normalized(lines, weights, count, centre, factor, goal, plane, out_width)
+                finish_normalized(lines, weights, count, centre, factor, goal, plane, out_width, levels.ctypes.data)
 
 
 def _lanes(values: Array) -> Array:
@@ -314,10 +320,10 @@ def _resize_pixels(*arguments: Any) -> None:
             return
         tables = (isinstance(value, np.ndarray) and len(value) == len(done) for value in arguments)
         arguments = tuple(value[done == 0] if table else value for value, table in zip(arguments, tables, strict=True))
-    if background.ready(_resize_crop_mirror_normalize_pixels, *arguments):
-        _resize_crop_mirror_normalize_pixels(*arguments)
-    else:
-        resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
+    background.call(
+        _resize_crop_mirror_normalize_pixels, *arguments,
+        meanwhile=resample_plain.resize_crop_mirror_normalize_pixels,
+    )  # fmt: skip
 
 
 def resize_crop_mirror_normalize(

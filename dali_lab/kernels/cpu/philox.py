@@ -45,6 +45,21 @@ fused_multiply_add: Any = intrinsic(_multiply_add)
 """``a * b + c`` with one rounding; all three of the same floating type."""
 
 
+def multiply_add_in_python(a: Any, b: Any, c: Any) -> np.float32:
+    """The same for Python, of float32.
+
+    The product is exact in float64. A sum that is not is taken to its neighbour with an odd last bit, which rounds to
+    float32 as the exact sum would.
+    """
+    product, addend = float(a) * float(b), float(c)
+    total = product + addend
+    share = total - product
+    rest = (product - (total - share)) + (addend - share)
+    if rest and math.isfinite(total) and not np.float64(total).view(np.int64) & 1:
+        total = math.nextafter(total, math.copysign(math.inf, rest))
+    return np.float32(total)
+
+
 @part
 def philox_block(key: Any, high: Any, low: Any) -> Any:
     """The four words of one counter, each a ``uint64`` below 2**32.

@@ -300,34 +300,85 @@ def across(
     return _void(7), codegen
 
 
-def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any) -> list[Any]:
-    """The weighted sum of rows of float32 pixels, rounded and clamped to 0 to 255: two vectors of four pixels."""
+def _round(
+    builder: Any, values: list[Any], place: Any, step: int, levels: Any, lanes_of: Callable[[int], Any]
+) -> list[Any]:
+    """Round and clamp float32 vectors to whole levels of 0 to 255.
+
+    Halves go to the even neighbour, and away from zero where `levels` says so: in few pixels of a row, so that has a
+    branch of its own.
+
+    Parameters
+    ----------
+    place, step
+        The first pixel that the vectors hold, and how many they do.
+    levels
+        Address of what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made.
+    lanes_of
+        The number of the first lane in there of each vector.
+    """
+    kind = values[0].type
+    low, high = _vector(0.0, kind.count), _vector(255.0, kind.count)
+    rint = _intrinsic(builder, "rint", kind)
+    clamped, nearest = [], []
+    for value in values:
+        value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
+        value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
+        clamped.append(value)
+        nearest.append(builder.call(rint, [value]))
+    first, after = (_load(builder, _add(builder, levels, 8 * i), _i64, 8) for i in range(2))
+    inside = builder.and_(
+        builder.icmp_signed(">=", place, first), builder.icmp_signed("<=", _add(builder, place, step), after)
+    )
+    before = builder.block
+    ends, done = builder.append_basic_block("ends"), builder.append_basic_block("done")
+    builder.cbranch(inside, done, ends)
+    builder.position_at_end(ends)
+    mended = []
+    for index, (value, level) in enumerate(zip(clamped, nearest, strict=True)):
+        lanes = builder.add(levels, builder.shl(lanes_of(index), _i64(2)))
+        rest = builder.fsub(value, level)
+        halves = builder.and_(
+            builder.fcmp_ordered("==", rest, _vector(0.5, kind.count)),
+            builder.fcmp_ordered("==", rest, _load(builder, _add(builder, lanes, 24), kind, 4)),
+        )
+        mended.append(builder.fadd(level, builder.select(halves, _vector(1.0, kind.count), low)))
+    builder.branch(done)
+    builder.position_at_end(done)
+    results = []
+    for level, other in zip(nearest, mended, strict=True):
+        results.append(builder.phi(kind))
+        results[-1].add_incoming(level, before)
+        results[-1].add_incoming(other, ends)
+    return results
+
+
+def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any, levels: Any) -> list[Any]:
+    """The weighted sum of rows of float32 pixels as whole levels of 0 to 255: two vectors of four pixels."""
     offset = builder.mul(place, _i64(16))
     kind = ir.VectorType(_float, 16)
-    rint = _intrinsic(builder, "rint", kind)
 
     def read(row: Any) -> list[Any]:
         start = builder.add(row, offset)
         return [_load(builder, _add(builder, start, 64 * i), kind, 16) for i in range(2)]
 
-    results = []
-    for value in _weighted(builder, rows, weights, count, 2, read, 16):
-        low, high = _vector(0.0, 16), _vector(255.0, 16)
-        value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
-        value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
-        results.append(builder.call(rint, [value]))
-    return results
+    sums = _weighted(builder, rows, weights, count, 2, read, 16)
+    lanes = builder.shl(place, _i64(2))
+    return _round(builder, sums, place, STEP, levels, lambda index: _add(builder, lanes, 16 * index))
 
 
 @_emitted
-def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
-    """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels."""
+def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any, levels: Any) -> Any:
+    """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels.
+
+    `levels` is the address of what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made.
+    """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, weights, count, out, pixels = arguments
+        rows, weights, count, out, pixels, levels = arguments
 
         def body(place: Any) -> None:
-            values = _sum_pixels(builder, rows, weights, count, place)
+            values = _sum_pixels(builder, rows, weights, count, place, levels)
             whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)) for value in values]
             left, right = (builder.trunc(value, ir.VectorType(_byte, 16)) for value in whole)
             goal = builder.add(out, builder.mul(place, _i64(3)))
@@ -340,13 +391,14 @@ def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, 
         _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(5), codegen
+    return _void(6), codegen
 
 
 @_emitted
 def finish_normalized(
-    typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any
-) -> Any:
+    typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any,
+    levels: Any,
+) -> Any:  # fmt: skip
     """Add up rows as :func:`finish_bytes`, then write ``(value - mean) * inverse`` in float32, each channel by itself.
 
     Parameters
@@ -355,10 +407,12 @@ def finish_normalized(
         Addresses of ``float32[8]``: the values of two pixels of four lanes.
     out, pitch
         Where the row of the first channel is, and the bytes from one channel to the next.
+    levels
+        As for :func:`finish_bytes`.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, weights, count, mean, inverse, out, pitch, pixels = arguments
+        rows, weights, count, mean, inverse, out, pitch, pixels, levels = arguments
         kind = ir.VectorType(_float, STEP)
         twice = [lane % STEP for lane in range(16)]
         centre, factor = (
@@ -367,7 +421,7 @@ def finish_normalized(
         )
 
         def body(place: Any) -> None:
-            values = _sum_pixels(builder, rows, weights, count, place)
+            values = _sum_pixels(builder, rows, weights, count, place, levels)
             left, right = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
             goal = builder.add(out, builder.mul(place, _i64(4)))
             for channel in range(3):
@@ -377,7 +431,7 @@ def finish_normalized(
         _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(8), codegen
+    return _void(9), codegen
 
 
 def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bool) -> None:

@@ -15,7 +15,17 @@ from typing import Any
 from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
-from dali_lab.kernels.cpu.pixel_vectors import _add, _emitted, _intrinsic, _load, _loop, _splat, _steps, _store, _void
+from dali_lab.kernels.cpu.pixel_vectors import (
+    _add,
+    _emitted,
+    _load,
+    _loop,
+    _round,
+    _splat,
+    _steps,
+    _store,
+    _void,
+)
 
 LANES = 16
 """Columns in a vector."""
@@ -66,13 +76,9 @@ def _plus(builder: Any, total: Any, factor: Any, offset: Any, large: Any) -> Any
     return builder.fadd(total, _call(builder, "llvm.fma.v16f32", _floats, [factor, large, offset]))
 
 
-def _normalized(builder: Any, value: Any, centre: Any, factor: Any) -> Any:
-    """The value rounded to a level of 0 to 255, as ``(level - centre) * factor``."""
-    low, high = _constant(0.0), _constant(255.0)
-    value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
-    value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
-    value = builder.call(_intrinsic(builder, "rint", _floats), [value])
-    return builder.fmul(builder.fsub(value, centre), factor)
+def _channel(builder: Any, levels: Any, channel: int) -> Any:
+    """Where the lanes of a channel begin in what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made."""
+    return builder.mul(_load(builder, _add(builder, levels, 16), _i64, 8), _i64(channel))
 
 
 def _of_channels(builder: Any, address: Any) -> list[Any]:
@@ -235,7 +241,7 @@ def _across_planes(registers: int) -> Any:
     @_emitted
     def across_planes(
         typingctx: Any, lines: Any, line_pitch: Any, tables: Any, places: Any, weights: Any, count: Any, mean: Any,
-        inverse: Any, out: Any, plane_pitch: Any, vectors: Any,
+        inverse: Any, out: Any, plane_pitch: Any, vectors: Any, levels: Any,
     ) -> Any:  # fmt: skip
         """Resample three float32 rows along x, round to levels, and write ``(level - mean) * inverse`` in float32.
 
@@ -243,7 +249,9 @@ def _across_planes(registers: int) -> Any:
         """
 
         def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            lines, line_pitch, tables, places, weights, count, mean, inverse, out, plane_pitch, vectors = arguments
+            lines, line_pitch, tables, places, weights, count, mean, inverse, out, plane_pitch, vectors, levels = (
+                arguments
+            )
             centres, factors = _of_channels(builder, mean), _of_channels(builder, inverse)
 
             def picked(window: list[Any], place: Any) -> Any:
@@ -275,15 +283,18 @@ def _across_planes(registers: int) -> Any:
                 results = _loop(builder, count, [_constant(0.0)] * CHANNELS, tap)
                 column = _load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
                 goal = builder.add(out, builder.shl(column, _i64(2)))
+                results = _round(
+                    builder, results, column, LANES, levels, lambda c: builder.add(column, _channel(builder, levels, c))
+                )
                 for value, centre, factor in zip(results, centres, factors, strict=True):
-                    _store(builder, _normalized(builder, value, centre, factor), goal, 4)
+                    _store(builder, builder.fmul(builder.fsub(value, centre), factor), goal, 4)
                     goal = builder.add(goal, plane_pitch)
                 return totals
 
             _loop(builder, vectors, [], vector)
             return context.get_dummy_value()
 
-        return _void(11), codegen
+        return _void(12), codegen
 
     return across_planes
 
@@ -295,7 +306,7 @@ across_far_planes = _across_planes(4)
 @_emitted
 def finish_planes(
     typingctx: Any, rows: Any, line_pitch: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any,
-    plane_pitch: Any, pixels: Any,
+    plane_pitch: Any, pixels: Any, levels: Any,
 ) -> Any:  # fmt: skip
     """Add up rows of three float32 planes, round to levels, and write ``(level - mean) * inverse`` in float32.
 
@@ -312,7 +323,7 @@ def finish_planes(
     """
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        rows, line_pitch, weights, count, mean, inverse, out, plane_pitch, pixels = arguments
+        rows, line_pitch, weights, count, mean, inverse, out, plane_pitch, pixels, levels = arguments
         centres, factors = _of_channels(builder, mean), _of_channels(builder, inverse)
 
         def body(place: Any) -> None:
@@ -332,16 +343,20 @@ def finish_planes(
 
             results = _loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
             goal = builder.add(out, offset)
+            results = _round(
+                builder, results, place, STEP, levels,
+                lambda i: builder.add(_add(builder, place, LANES * (i % 2)), _channel(builder, levels, i // 2)),
+            )  # fmt: skip
             for channel in range(CHANNELS):
                 for half in range(2):
-                    value = _normalized(builder, results[2 * channel + half], centres[channel], factors[channel])
-                    _store(builder, value, _add(builder, goal, 64 * half), 4)
+                    value = builder.fsub(results[2 * channel + half], centres[channel])
+                    _store(builder, builder.fmul(value, factors[channel]), _add(builder, goal, 64 * half), 4)
                 goal = builder.add(goal, plane_pitch)
 
         _steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(9), codegen
+    return _void(10), codegen
 
 
 __all__ = [

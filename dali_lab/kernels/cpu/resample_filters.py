@@ -218,6 +218,54 @@ def vertical_pass_first(rows: int, columns: int, out_rows: int, out_columns: int
 
 
 @part
+def inner_columns(out_width: int, extent: int, origin: Any, step: Any, anchor: Any, n: int) -> Any:
+    """The output columns whose taps all lie in the `extent` columns that are read: the first, and that after the last.
+
+    As NVIDIA DALI finds them: searched for from both ends, so that they can also be the wrong way round.
+    """
+    start = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
+    first, after = 0, out_width
+    while first < out_width and np.ceil(np.float32(first) * step + start) < np.float32(0):
+        first += 1
+    while after > 0 and np.ceil(np.float32(after - 1) * step + start) + np.float32(n) > np.float32(extent):
+        after -= 1
+    return first, after
+
+
+@part
+def turning_points(
+    nearest: bool, vertical_first: bool, width: int, channels: int, lanes: int, first: int, after: int
+) -> Array:
+    """Where in a row of the output the direction turns that halves take, ``int64[7]`` elements from 0 to its end.
+
+    Between the first two points, the next two, and the two after these, halves go to the even neighbour, elsewhere away
+    from zero. NVIDIA DALI works on `lanes` elements at a time, and where the horizontal pass is the last one on as many
+    columns, the inner ones and those on both sides apart; what is left over it rounds one by one.
+
+    Parameters
+    ----------
+    nearest
+        Whether the last pass takes the nearest neighbour: then all halves go away from zero.
+    first, after
+        The inner columns.
+    """
+    points = np.full(7, width * channels, np.int64)
+    points[0] = 0
+    if nearest:
+        points[1] = 0
+    elif not vertical_first:
+        points[1] = width * channels // lanes * lanes
+    else:
+        low, high = min(first, after), max(first, after)
+        points[1] = low // lanes * lanes * channels
+        points[2] = low * channels
+        points[3] = (low + (high - low) // lanes * lanes) * channels
+        points[4] = high * channels
+        points[5] = (high + (width - high) // lanes * lanes) * channels
+    return points
+
+
+@part
 def plan_axis(size: int, out_size: int, lo: Any, hi: Any, minify: int, magnify: int, antialias: bool) -> Any:
     """Filter and reach of one axis: (type, base, count, scale, anchor, support, first, last)."""
     in_size = abs(hi - lo)

@@ -23,6 +23,38 @@ def takes(channels: Array, widths: Array, out_widths: Array) -> bool:
 
 
 @part
+def halves_away(turns: Array, columns: int, mirrored: bool, pixel_step: int, channel_step: int) -> Array:
+    """Which levels of a row of pixels go away from zero from a half, as the functions that finish rows take it.
+
+    Parameters
+    ----------
+    turns
+        Turning points of the row before it is mirrored (:func:`~dali_lab.kernels.cpu.resample_filters.turning_points`).
+    pixel_step, channel_step
+        Lanes from one pixel to the next, and from one channel to the next.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``float32``: as the bits of three ``int64`` the first pixel of a stretch where none do, the one after the last,
+        and `channel_step`; then for each lane 0.5 where they do.
+    """
+    halves = np.zeros(6 + (columns * pixel_step + 3 * channel_step + 1) // 2 * 2, np.float32)
+    stretch = halves.view(np.int64)
+    stretch[2] = channel_step
+    for k in range(0, 6, 2):
+        first, after = (turns[k] + 2) // 3, turns[k + 1] // 3
+        if after - first > stretch[1] - stretch[0]:
+            stretch[0] = columns - after if mirrored else first
+            stretch[1] = columns - first if mirrored else after
+        for element in range(turns[k + 1], turns[k + 2]):
+            pixel = element // 3
+            x = columns - 1 - pixel if mirrored else pixel
+            halves[6 + x * pixel_step + (element - 3 * pixel) * channel_step] = 0.5
+    return halves
+
+
+@part
 def plan_pixels(
     height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
     antialias: bool, mirrored: bool,
@@ -32,12 +64,13 @@ def plan_pixels(
     Returns
     -------
     tuple
-        What :func:`pixel_row` takes as `plan`.
+        What :func:`pixel_row` takes as `plan`; and what the rounding of rows takes (:func:`halves_away`).
     """
-    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first = plan_taps(
-        height, width, out_height, out_width, window, roi, minify, magnify, antialias
+    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first, turns = plan_taps(
+        height, width, out_height, out_width, window, roi, minify, magnify, antialias, 3, 16
     )
     columns = x_first.shape[0]
+    levels = halves_away(turns, columns, mirrored, 4, 1)
     if mirrored:
         for x in range(columns // 2):
             other = columns - 1 - x
@@ -68,12 +101,13 @@ def plan_pixels(
     tags = np.full(groups, -1, np.int64)
     addresses = np.empty(ROWS * (y_n + 1), np.int64)
     factors = np.ones(ROWS * y_n + 1, np.float32)
-    return (
+    plan = (
         (height, width, low, high, y_n, x_n, group, groups, before, after),
         (y_first, x_first, tags, addresses),
         (y_weights, x_weights, lines, ring, factors),
         vertical_first,
     )
+    return plan, levels
 
 
 @part

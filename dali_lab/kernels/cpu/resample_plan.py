@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.memory import kernel
-from dali_lab.kernels.cpu.resample_filters import NN, plan_axis, vertical_pass_first
+from dali_lab.kernels.cpu.resample_filters import NN, inner_columns, plan_axis, vertical_pass_first
 
 Array = np.ndarray[Any, Any]
 
@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 @kernel
 def _plan(
     sizes: Array, out_sizes: Array, roi: Array, minify: Array, magnify: Array, antialias: bool, whole: Array,
-    real: Array, vertical_first: Array,
+    real: Array, vertical_first: Array, halves: Array,
 ) -> None:  # fmt: skip
     for i in range(sizes.shape[0]):
         reach = np.empty((2, 2), np.int64)
@@ -43,11 +43,16 @@ def _plan(
             second = 1 if vertical else 0
             whole[i, second, 5] = reach[second, 0]
             real[i, second, 2] -= np.float32(reach[second, 0])
+        halves[i, 0] = 0 if whole[i, 1 if vertical else 0, 0] else 2 if vertical else 1
+        first, after = inner_columns(
+            out_sizes[i, 1], reach[1, 1], real[i, 1, 2], real[i, 1, 3], real[i, 1, 1], whole[i, 1, 3]
+        )
+        halves[i, 1], halves[i, 2] = min(first, after), max(first, after)
 
 
 def plan(
     sizes: Array, out_sizes: Array, roi: Array, min_filter: Array, mag_filter: Array, antialias: bool
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, Array, Array, Array]:
     """Both axes of each sample, as :func:`~dali_lab.kernels.cpu.resample_rows.plan_rows` has them.
 
     Parameters
@@ -66,14 +71,19 @@ def plan(
         ``float32[N, 2, 4]``: scale, anchor, origin, step.
     vertical_first
         ``int32[N]``.
+    halves
+        ``int32[N, 3]``: which halves go to the even neighbour: none (0), those in whole vectors of a row's elements
+        (1), or of its columns (2); and where the columns are parted
+        (:func:`~dali_lab.kernels.cpu.resample_filters.turning_points`).
     """
     count = len(sizes)
     whole = np.zeros((count, 2, 6), np.int32)
     real = np.zeros((count, 2, 4), np.float32)
     vertical_first = np.zeros(count, np.int32)
+    halves = np.zeros((count, 3), np.int32)
     _plan(
         np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(out_sizes, np.int64),
         np.ascontiguousarray(roi, np.float32), np.ascontiguousarray(min_filter, np.int64),
-        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, vertical_first,
+        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, vertical_first, halves,
     )  # fmt: skip
-    return whole, real, vertical_first
+    return whole, real, vertical_first, halves

@@ -25,6 +25,7 @@ from dali_lab.kernels.cpu.plane_vectors import (
     split_bytes,
     sum_planes,
 )
+from dali_lab.kernels.cpu.resample_pixels import halves_away
 from dali_lab.kernels.cpu.resample_rows import plan_taps
 
 Array = np.ndarray[Any, Any]
@@ -86,10 +87,11 @@ def plan_planes(
     tuple
         Whether the picture can be resampled here, and what :func:`resample_planes` takes as `plan`.
     """
-    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first = plan_taps(
-        height, width, out_height, out_width, window, roi, minify, magnify, antialias
+    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first, turns = plan_taps(
+        height, width, out_height, out_width, window, roi, minify, magnify, antialias, 3, 16
     )
     columns = x_first.shape[0]
+    levels = halves_away(turns, columns, mirrored, 1, columns)
     if high - low < STEP:
         low = max(0, min(low, width - STEP))
         high = max(high, low + STEP)
@@ -110,19 +112,22 @@ def plan_planes(
     tags = np.empty(groups, np.int64)
     addresses = np.empty(y_n, np.int64)
     return fits, (
-        (height, width, low, count, y_n, x_n, groups, line_pitch, pitch, reach),
-        (y_first, tables, tags, addresses),
+        (height, low, count, y_n, x_n, groups, line_pitch, pitch, reach),
+        (y_first, tables, tags, addresses, levels),
         (y_weights, taps, lines, ring),
         vertical_first,
     )
 
 
 @part
-def resample_planes(picture: int, plan: Any, mean: int, inverse: int, out: int) -> None:
-    """Resample a picture at an address, round to levels, and write three planes of ``(level - mean) * inverse``."""
+def resample_planes(picture: int, row_pitch: int, plan: Any, mean: int, inverse: int, out: int) -> None:
+    """Resample a picture at an address, round to levels, and write three planes of ``(level - mean) * inverse``.
+
+    `row_pitch` is the number of bytes from one row of the picture to the next.
+    """
     sizes, indices, floats, vertical_first = plan
-    height, width, low, count, y_n, x_n, groups, line_pitch, pitch, reach = sizes
-    y_first, tables, tags, addresses = indices
+    height, low, count, y_n, x_n, groups, line_pitch, pitch, reach = sizes
+    y_first, tables, tags, addresses, levels = indices
     y_weights, taps, lines, ring = floats
     vectors = tables.shape[0] // 2
     columns = tables[2 * vectors - 1] + LANES
@@ -133,22 +138,25 @@ def resample_planes(picture: int, plan: Any, mean: int, inverse: int, out: int) 
     line = _aligned(lines)
     base = _aligned(ring)
     tags[:] = -1
+    rounding = levels.ctypes.data
     for y in range(rows):
         goal = out + y * columns * 4
         start = y_first[y]
         factors = y_weights.ctypes.data + 4 * y * y_n
         if vertical_first:
             for k in range(y_n):
-                addresses[k] = picture + (min(max(start + k, 0), height - 1) * width + low) * 3
+                addresses[k] = picture + min(max(start + k, 0), height - 1) * row_pitch + low * 3
             sum_planes(addresses.ctypes.data, factors, y_n, line, line_pitch * 4, count)
             if reach <= NEAR:
                 across_near_planes(
-                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors
-                )
+                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors,
+                    rounding,
+                )  # fmt: skip
             else:
                 across_far_planes(
-                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors
-                )
+                    line, line_pitch * 4, tables.ctypes.data, places, weights, x_n, mean, inverse, goal, plane, vectors,
+                    rounding,
+                )  # fmt: skip
             continue
         for k in range(y_n):
             row = min(max(start + k, 0), height - 1)
@@ -158,13 +166,13 @@ def resample_planes(picture: int, plan: Any, mean: int, inverse: int, out: int) 
                 tags[slot] = number
                 for r in range(ROWS):
                     at = min(number * ROWS + r, height - 1)
-                    split_bytes(picture + (at * width + low) * 3, line + 3 * r * line_pitch, line_pitch, count)
+                    split_bytes(picture + at * row_pitch + low * 3, line + 3 * r * line_pitch, line_pitch, count)
                 across_bytes(
                     line, line_pitch, tables.ctypes.data, places, weights, x_n, base + slot * ROWS * 3 * pitch * 4,
                     3 * pitch * 4, pitch * 4, vectors,
                 )  # fmt: skip
             addresses[k] = base + (row - number * ROWS + slot * ROWS) * 3 * pitch * 4
-        finish_planes(addresses.ctypes.data, pitch * 4, factors, y_n, mean, inverse, goal, plane, columns)
+        finish_planes(addresses.ctypes.data, pitch * 4, factors, y_n, mean, inverse, goal, plane, columns, rounding)
 
 
 @kernel
@@ -198,4 +206,4 @@ def resize_crop_mirror_normalize(
         for frame in range(frames):
             picture = src[i] + frame * height * width * 3
             goal = dst[i] + frame * out_height * out_width * 12
-            resample_planes(picture, plan, centre, factor, goal)
+            resample_planes(picture, width * 3, plan, centre, factor, goal)

@@ -8,8 +8,8 @@ What DALI 2.4 does on the CPU, and so what is done here:
   The second pass counts positions from the first element that it reads, which shows in the last digits of regions.
 * Sums run over the taps in ascending order, in float32, with products rounded before they are added.
   An integer output is rounded and clamped. A sum that ends in exactly one half goes to the even neighbour in most
-  columns and away from zero in the first and the last few: which ones depends on how DALI was compiled. Here it
-  always goes to the even one.
+  columns and away from zero in the first and the last few
+  (:func:`~dali_lab.kernels.cpu.resample_filters.turning_points`).
 
 Where this does better: a region that lies outside the image repeats the edge (DALI reads out of bounds), and
 nearest neighbour along one axis with another filter along the other keeps to the region (DALI shifts it twice).
@@ -27,7 +27,15 @@ from numba.extending import intrinsic
 
 from dali_lab.kernels.cpu.convert import widen
 from dali_lab.kernels.cpu.memory import part
-from dali_lab.kernels.cpu.resample_filters import NN, filter_taps, nearest_taps, plan_axis, vertical_pass_first
+from dali_lab.kernels.cpu.resample_filters import (
+    NN,
+    filter_taps,
+    inner_columns,
+    nearest_taps,
+    plan_axis,
+    turning_points,
+    vertical_pass_first,
+)
 
 Array = np.ndarray[Any, Any]
 
@@ -196,7 +204,7 @@ def widen_row(source: Array, like: Array, offset: int, target: Array, base: int,
 @part
 def plan_taps(
     height: int, width: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int, magnify: int,
-    antialias: bool,
+    antialias: bool, channels: int, lanes: int,
 ) -> Any:  # fmt: skip
     """Taps of both axes and the order of passes.
 
@@ -208,13 +216,15 @@ def plan_taps(
         ``(y0, x0, y1, x1)`` in float32 pixels of the source; ends before starts flip.
     minify, magnify
         Interpolation codes for an axis that shrinks and one that does not.
+    lanes
+        Elements of the output in 16 bytes.
 
     Returns
     -------
     tuple
         Taps of a row and of a column; first tap and weights of each row, and of each column; the columns
         ``low`` to ``high`` of the source that are read; source rows between output rows; whether the vertical pass
-        comes first.
+        comes first; and the turning points of the window's rows.
     """
     y_type, y_base, y_count, y_scale, y_anchor, y_n, y_lo, y_hi = plan_axis(
         height, out_height, roi[0], roi[2], minify, magnify, antialias
@@ -258,13 +268,18 @@ def plan_taps(
         leftmost, rightmost = rightmost, leftmost
     low = min(max(leftmost, 0), width - 1)
     high = max(low + 1, min(rightmost + x_n, width))
-    return y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical
+    nearest = (x_type if vertical else y_type) == NN
+    inner = inner_columns(out_width, x_hi - x_lo, x_origin, x_step, x_anchor, x_n)
+    turns = turning_points(nearest, vertical, out_width, channels, lanes, inner[0], inner[1])
+    for k in range(turns.shape[0]):
+        turns[k] = min(max(turns[k] - left * channels, 0), columns * channels)
+    return y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical, turns
 
 
 @part
 def plan_rows(
     height: int, width: int, channels: int, out_height: int, out_width: int, window: Any, roi: Array, minify: int,
-    magnify: int, antialias: bool,
+    magnify: int, antialias: bool, lanes: int,
 ) -> Any:  # fmt: skip
     """Everything that the rows of one sample share: taps of both axes, the order of passes, and buffers.
 
@@ -273,10 +288,10 @@ def plan_rows(
     Returns
     -------
     tuple
-        What :func:`resample_four_rows` takes as `plan`.
+        What :func:`resample_four_rows` takes as `plan`, and the turning points of rows.
     """
-    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first = plan_taps(
-        height, width, out_height, out_width, window, roi, minify, magnify, antialias
+    y_n, x_n, y_first, y_weights, x_first, x_weights, low, high, y_step, vertical_first, turns = plan_taps(
+        height, width, out_height, out_width, window, roi, minify, magnify, antialias, channels, lanes
     )
     line_pitch = (high - low) * channels + 4
     row_pitch = x_first.shape[0] * channels + 4
@@ -287,12 +302,13 @@ def plan_rows(
     ring = np.empty(1 if vertical_first else groups * group * row_pitch, np.float32)
     tags = np.full(groups, -1, np.int64)
     offsets = np.empty(y_n, np.int64)
-    return (
+    plan = (
         (height, width, channels, low, high, line_pitch, row_pitch, y_n, x_n, group, groups),
         (y_first, x_first, tags, offsets),
         (y_weights, x_weights, lines, ring),
         vertical_first,
     )
+    return plan, turns
 
 
 @part

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import audio_plain, background
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ def _reflected(index: Any, size: Any) -> Any:
 
 
 @kernel
-def windows(
+def _windows(
     src: Array, lengths: Array, counts: Array, window: Array, step: int, before: int, reflect: bool, out: Array,
     like: Array,
 ) -> None:  # fmt: skip
@@ -106,7 +107,7 @@ def _row_powers(packed: Array, squared: bool, out: Array) -> None:
 
 
 @kernel
-def powers(packed: Array, dst: Array, outers: Array, inners: Array, squared: bool, like: Array) -> None:
+def _powers(packed: Array, dst: Array, outers: Array, inners: Array, squared: bool, like: Array) -> None:
     """Powers (or magnitudes) of rows of packed spectra, which become lines along the middle axis of samples."""
     row = 0
     bins = packed.shape[1] // 2 + 1
@@ -131,3 +132,7 @@ def powers(packed: Array, dst: Array, outers: Array, inners: Array, squared: boo
                         for b in range(used):
                             y[a, k, start + b] = tile[b, k]
                 row += used
+
+
+windows = background.either(_windows, audio_plain.windows)
+powers = background.either(_powers, audio_plain.powers)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, warp_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 from dali_lab.kernels.cpu.pixel_vectors import blend_pixel
@@ -261,9 +262,9 @@ def warp_affine(
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
     plain = np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and table.shape[1] == 6
     if plain and len(src) and (np.asarray(src_shapes)[:, 3] == 3).all() and np.asarray(linear).all():
-        _warp_pixels(
-            rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(table, np.float32), fill is None,
-            rows(values, np.float32), like(np.uint8),
+        background.call(
+            _warp_pixels, rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(table, np.float32),
+            fill is None, rows(values, np.float32), like(np.uint8), meanwhile=warp_plain.warp_pixels,
         )  # fmt: skip
         return
     _warp(

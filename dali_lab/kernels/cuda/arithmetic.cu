@@ -12,9 +12,9 @@ template <class T, int group> __device__ void expression(const ExpressionSample*
                 out[i] = mixed_remainder<T>(x, y);
                 continue;
             }
-            const V a = load<V>(sample.a, param.kind_a, at.a);
-            const V b = param.operands > 1 ? load<V>(sample.b, param.kind_b, at.b) : a;
-            const V c = param.operands > 2 ? load<V>(sample.c, param.kind_c, at.c) : a;
+            const V a = Operand<T>::of(load<V>(sample.a, param.kind_a, at.a));
+            const V b = param.operands > 1 ? Operand<T>::of(load<V>(sample.b, param.kind_b, at.b)) : a;
+            const V c = param.operands > 2 ? Operand<T>::of(load<V>(sample.c, param.kind_c, at.c)) : a;
             out[i] = Number<T>::from(result_of<T, V, group>(param.operation, a, b, c));
         }
     }

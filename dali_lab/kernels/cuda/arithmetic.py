@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.promotion import widened
 from dali_lab.kernels.cuda.copy import AXES, padded
-from dali_lab.kernels.cuda.kernel import NUMBERS, Fields, Kernel, launches, short
+from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, Fields, Kernel, launches, short
 from dali_lab.types import numpy_dtype
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def walk(out: Batch, operands: Sequence[Batch | Array]) -> tuple[Array, list[Arr
     ]
     full = [np.array_equal(table, out.shapes) for table in tables]
     single = [bool((table == 1).all()) for table in tables]
-    if all(a or b for a, b in zip(full, single, strict=True)):
+    if all(a or b for a, b in zip(full, single, strict=True)) and int(out.sizes.max(initial=0)) <= MOST:
         line = out.sizes.reshape(-1, 1)
         return line, [
             np.full_like(line, 1 if whole and not one else 0) for whole, one in zip(full, single, strict=True)

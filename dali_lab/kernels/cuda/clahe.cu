@@ -38,7 +38,9 @@ __device__ void tile_levels(const TileLevelsSample* table, const TileLevelsParam
     FOR_SAMPLES(s) {
         const TileLevelsSample& sample = table[s];
         const Tiles tiles(sample, param);
-        const int limit = param.clip > 0.0 ? larger((int)(param.clip * tiles.pixels() / 256), 1) : tiles.pixels();
+        const double wanted = param.clip * tiles.pixels() / 256;
+        const int most = wanted >= 1.0 && wanted < 2147483648.0 ? (int)wanted : 1;
+        const int limit = param.clip > 0.0 ? most : tiles.pixels();
         const float scale = 255.0f / (float)tiles.pixels();
         u8* out = (u8*)sample.out;
         FOR_ELEMENTS(i, sample.total) {

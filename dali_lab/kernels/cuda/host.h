@@ -36,6 +36,10 @@ static inline int __float_as_int(float value) { int bits; __builtin_memcpy(&bits
 static inline float __int_as_float(int bits) { float value; __builtin_memcpy(&value, &bits, 4); return value; }
 static inline unsigned int __umulhi(unsigned int a, unsigned int b) { return (unsigned int)(((unsigned long long)a * b) >> 32); }
 
+#ifndef __clang__
+#define __builtin_assume(condition) ((void)0)
+#endif
+
 // One thread after the other: nothing is in the way of an update.
 template <class T> static inline T atomicAdd(T* where, T value) { T old = *where; *where = old + value; return old; }
 template <class T> static inline T atomicMin(T* where, T value) { T old = *where; if (value < old) *where = value; return old; }

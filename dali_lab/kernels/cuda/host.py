@@ -20,7 +20,13 @@ from dali_lab.kernels.cuda.kernel import HERE, Variant
 
 # Products must not be contracted with sums: numbers are then the same on every compiler and processor.
 OPTIONS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1", "-fno-sanitize=alignment")
+# A float that does not fit an integer becomes another number on a GPU than here, so that it must not come to that.
+SANITIZERS = (
+    "-fsanitize=address,undefined,float-cast-overflow",
+    "-fno-sanitize-recover=all",
+    "-g1",
+    "-fno-sanitize=alignment",
+)
 
 
 class CompileError(DeviceError):

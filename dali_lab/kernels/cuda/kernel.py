@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.device.interface import DeviceError
+
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
@@ -20,6 +22,8 @@ HERE = Path(__file__).parent
 COMMON = "common.cuh"
 THREADS = 256
 """Threads of a block."""
+MOST = 2**31 - 1
+"""The largest extent."""
 
 
 class Structure:
@@ -212,6 +216,12 @@ class Kernel:
         return (HERE / self.file).read_text()
 
     @functools.cached_property
+    def _counted(self) -> frozenset[str]:
+        """The fields of a sample that are 32-bit integers."""
+        kinds = {name: self.sample.fields[name][0] for name in self.sample.names or ()}  # type: ignore[index]
+        return frozenset(name for name, kind in kinds.items() if kind.base == np.dtype("i4"))
+
+    @functools.cached_property
     def addresses(self) -> tuple[tuple[str, bool], ...]:
         """The fields of a sample that are addresses, and whether what they point to is written."""
         return _addresses(self.sample)
@@ -293,12 +303,21 @@ class Kernel:
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         table = np.zeros(count, self.sample)
         for field, values in sample.items():
+            if field in self._counted:
+                _refuse_large(self.name, field, values)
             table[field] = values
         row = np.zeros(1, self.param)
         row["count"] = count
         for field, value in (param or {}).items():
             row[field] = value
         return table, row
+
+
+def _refuse_large(kernel: str, field: str, values: Any) -> None:
+    """Refuse what a 32-bit field would cut off: NumPy does so without a word."""
+    given = np.asarray(values)
+    if given.dtype.itemsize > 4 and given.size and given.max() > MOST:
+        raise DeviceError(f"{kernel}: {field} is {given.max()}, and a GPU's kernels count up to {MOST}")
 
 
 def _addresses(dtype: np.dtype[Any]) -> tuple[tuple[str, bool], ...]:

@@ -57,7 +57,9 @@ template <> __device__ inline double normal<double>(Words& words) {
         a = b == 0.0 ? (double)1e-30f : b;
         b = 0.0;
     }
-    return sqrt(-2.0 * log(a)) * cos(6.283185307179586 * b);
+    const double angle = 6.283185307179586 * b;
+    __builtin_assume(fabs(angle) < 7.0);  // else there is code for large angles, which takes memory
+    return sqrt(-2.0 * log(a)) * cos(angle);
 }
 __device__ inline float multiply_add(float a, float b, float c) { return fmaf(a, b, c); }
 __device__ inline double multiply_add(double a, double b, double c) { return fma(a, b, c); }

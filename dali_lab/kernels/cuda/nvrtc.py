@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import importlib.util
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,18 @@ class NvrtcMissing(CompileError):
     """NVRTC is not installed."""
 
 
-@functools.lru_cache(maxsize=1)
+_driver: int | None = None
+
+
+def suit_driver(major: int) -> None:
+    """Keep to NVRTC of the driver's CUDA version or an older one: a driver cannot load what a newer one makes.
+
+    Where there is only a newer one it is taken all the same, and what the driver says to it is told.
+    """
+    global _driver
+    _driver = major
+
+
 def library() -> ctypes.CDLL:
     """NVRTC, from its wheel or from the system.
 
@@ -31,17 +42,37 @@ def library() -> ctypes.CDLL:
     NvrtcMissing
         If it is nowhere.
     """
-    names = ["libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"]
-    found = importlib.util.find_spec("nvidia")
-    for place in (found.submodule_search_locations or []) if found else []:
-        for pattern in ("cu13/lib/libnvrtc.so.*", "cu*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
-            names[:0] = [str(path) for path in sorted(Path(place).glob(pattern)) if "alt" not in path.name]
-    for name in names:
+    return _library(_driver)
+
+
+@functools.lru_cache(maxsize=4)
+def _library(driver: int | None) -> ctypes.CDLL:
+    wheels = sorted(_wheels(), reverse=True)
+    names = [*((major, str(path)) for major, path in wheels), (13, "libnvrtc.so.13"), (12, "libnvrtc.so.12")]
+    fitting = [name for major, name in names if driver is None or major <= driver]
+    newer = [name for major, name in reversed(names) if driver is not None and major > driver]
+    for name in (*fitting, *newer, "libnvrtc.so"):
         try:
+            # NVRTC 13.0 does not look beside itself for its second library, but takes one that is loaded.
+            for second in Path(name).parent.glob("libnvrtc-builtins.so.*") if "/" in name else ():
+                ctypes.CDLL(str(second))
             return ctypes.CDLL(name)
         except OSError:
             continue
     raise NvrtcMissing("NVRTC compiles the GPU kernels and is not installed: pip install nvidia-cuda-nvrtc")
+
+
+def _wheels() -> Iterator[tuple[int, Path]]:
+    """NVRTC's libraries in wheels, each with its major version.
+
+    They are looked for in all folders of packages: a wheel may make ``nvidia`` a package of one of them alone.
+    """
+    for folder in dict.fromkeys(sys.path):
+        for pattern in ("cu[0-9]*/lib/libnvrtc.so.*", "cuda_nvrtc/lib/libnvrtc.so.*"):
+            for path in Path(folder or ".").joinpath("nvidia").glob(pattern):
+                number = path.name.removeprefix("libnvrtc.so.").split(".")[0]
+                if number.isdecimal():
+                    yield int(number), path
 
 
 def available() -> bool:
@@ -53,7 +84,6 @@ def available() -> bool:
     return True
 
 
-@functools.lru_cache(maxsize=1)
 def version() -> str:
     """NVRTC's version, such as ``"13.0"``."""
     major, minor = ctypes.c_int(), ctypes.c_int()
@@ -61,25 +91,29 @@ def version() -> str:
     return f"{major.value}.{minor.value}"
 
 
-@functools.lru_cache(maxsize=16)
 def target(major: int, minor: int) -> str:
-    """The architecture to compile for, such as ``"sm_90"``: the device's own, or the last before it that NVRTC knows.
+    """The architecture to compile for.
+
+    Machine code runs on later members of its generation: ``"sm_90"`` for the device's own architecture or the last
+    before it that NVRTC knows. For a generation that it does not know it is ``"compute_90"``, say, the last one that
+    it knows, whose code the driver translates.
 
     Raises
     ------
     CompileError
-        If NVRTC knows none of the device's generation.
+        If NVRTC knows newer ones only.
     """
     count = ctypes.c_int()
     _check(library().nvrtcGetNumSupportedArchs(ctypes.byref(count)))
     known = (ctypes.c_int * count.value)()
     _check(library().nvrtcGetSupportedArchs(known))
-    fitting = [number for number in known if number // 10 == major and number % 10 <= minor]
-    if not fitting:
+    before = [number for number in known if number <= 10 * major + minor]
+    if not before:
         raise CompileError(
-            f"NVRTC {version()} does not know compute capability {major}.{minor}: install a newer nvidia-cuda-nvrtc"
+            f"NVRTC {version()} no longer knows compute capability {major}.{minor}: install an older nvidia-cuda-nvrtc"
         )
-    return f"sm_{max(fitting)}"
+    last = max(before)
+    return f"{'sm' if last // 10 == major else 'compute'}_{last}"
 
 
 @dataclass(frozen=True)
@@ -88,13 +122,13 @@ class Compiled:
 
     Attributes
     ----------
-    cubin
-        Machine code.
+    code
+        Machine code, or PTX where the architecture is a virtual one.
     log
         What the compiler said.
     """
 
-    cubin: bytes
+    code: bytes
     log: str
 
     @property
@@ -109,13 +143,30 @@ class Compiled:
 
 
 def compile_text(text: str, architecture: str, label: str, options: Sequence[str] = ()) -> Compiled:
-    """Compile C++ text for an architecture such as ``"sm_90"``; nothing is cached.
+    """Compile C++ text for an architecture such as ``"sm_90"``, or ``"compute_90"`` for PTX; nothing is cached.
 
     Raises
     ------
     CompileError
         With the compiler's words.
     """
+    return _compiled(text, architecture, label, (*_without_offsets(_driver), *options))
+
+
+@functools.lru_cache(maxsize=4)
+def _without_offsets(driver: int | None) -> tuple[str, ...]:
+    """An option for NVRTC up to 13.0 or so, which cannot tell where a field lies: layouts are then not asserted.
+
+    The compiler of the host and newer ones assert them.
+    """
+    try:
+        _compiled('struct S { int a; }; static_assert(__builtin_offsetof(S, a) == 0, "");', "sm_80", "offset", ())
+    except CompileError:
+        return ("-Dstatic_assert(condition,message)=",)
+    return ()
+
+
+def _compiled(text: str, architecture: str, label: str, options: Sequence[str]) -> Compiled:
     nvrtc = library()
     program = ctypes.c_void_p()
     _check(nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), f"{label}.cu".encode(), 0, None, None))
@@ -126,27 +177,36 @@ def compile_text(text: str, architecture: str, label: str, options: Sequence[str
         words = log.decode(errors="replace").rstrip("\0")
         if failed:
             raise CompileError(f"{label} does not compile for {architecture}:\n{words[:4000]}")
+        if architecture.startswith("compute_"):
+            return Compiled(_text(nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX, program), words)
         return Compiled(_text(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program), words)
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 
 
 def cubin(variant: Variant, architecture: str) -> bytes:
-    """Machine code of a variant, from disk where it is there.
+    """Code of a variant for an architecture (see :func:`target`), from disk where it is there.
 
     Raises
     ------
     CompileError
         If it does not compile, or NVRTC is missing.
     """
-    text = variant.device_source()
-    path = cache.place(".cubin", text, architecture, version(), *OPTIONS)
     try:
-        return path.read_bytes()
+        return _kept(variant, architecture).read_bytes()
     except OSError:
-        made = compile_text(text, architecture, variant.label)
-        cache.store(path, made.cubin)
-        return made.cubin
+        return compiled_again(variant, architecture)
+
+
+def compiled_again(variant: Variant, architecture: str) -> bytes:
+    """As :func:`cubin`, whatever is on disk, which it replaces."""
+    made = compile_text(variant.device_source(), architecture, variant.label)
+    cache.store(_kept(variant, architecture), made.code)
+    return made.code
+
+
+def _kept(variant: Variant, architecture: str) -> Path:
+    return cache.place(".cubin", variant.device_source(), architecture, version(), *OPTIONS)
 
 
 def _text(size_of: Any, get: Any, program: ctypes.c_void_p) -> bytes:

@@ -1,11 +1,20 @@
 // Expressions element by element, by the rules of dali_lab/kernels/cpu/arithmetic.py: operands become the type of the
-// result first, integers wrap as in C. An integer divided by zero gives 0 here.
+// result first (FLOAT16 too, which is then computed with in float), integers wrap as in C. An integer divided by zero
+// gives 0 here.
 
 template <class V> struct Converted {
     template <class S> static __device__ inline V of(S value) { return (V)value; }
 };
 template <> struct Converted<bool> {
     template <class S> static __device__ inline bool of(S value) { return value != 0; }
+};
+
+// A number as an operand of a result of type T.
+template <class T> struct Operand {
+    static __device__ inline T of(T value) { return value; }
+};
+template <> struct Operand<half> {
+    static __device__ inline float of(float value) { return half_to_float(Number<half>::from(value).bits); }
 };
 
 // An element of any type as a number; `kind` is the place of its type in NUMBERS.
@@ -280,7 +289,9 @@ template <class T> __device__ inline T mixed_remainder(double a, double b) {
 template <class T, int group, int operation, class A, class B, class C> __device__ inline T step(A a, B b, C c) {
     typedef typename Number<T>::Type V;
     typedef Converted<V> To;
-    return Number<T>::from(result_of<T, V, group>(operation, To::of(widen(a)), To::of(widen(b)), To::of(widen(c))));
+    typedef Operand<T> As;
+    const V x = As::of(To::of(widen(a))), y = As::of(To::of(widen(b))), z = As::of(To::of(widen(c)));
+    return Number<T>::from(result_of<T, V, group>(operation, x, y, z));
 }
 template <class T, class A, class B> __device__ inline T step_mixed_remainder(A a, B b) {
     return mixed_remainder<T>(Converted<double>::of(widen(a)), Converted<double>::of(widen(b)));

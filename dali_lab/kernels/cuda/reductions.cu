@@ -13,6 +13,27 @@ template <> struct Start<double> {
     static __device__ inline double most() { return 1.7976931348623157e308; }
 };
 
+// A float as an integer, as x86-64 cuts it off: what does not fit, NaN among it, is the lowest one. A GPU would clamp.
+__device__ inline i64 cut(double value) {
+    const double bound = 9223372036854775808.0;
+    return value >= -bound && value < bound ? (i64)value : -9223372036854775807ll - 1;
+}
+template <class To> struct Cut {
+    template <class V> static __device__ inline To of(V value) { return (To)value; }
+};
+template <> struct Cut<i64> {
+    template <class V> static __device__ inline i64 of(V value) {
+        return Traits<V>::is_float ? cut((double)value) : (i64)value;
+    }
+};
+template <> struct Cut<u64> {
+    template <class V> static __device__ inline u64 of(V value) {
+        if (!Traits<V>::is_float) return (u64)value;
+        const double bound = 9223372036854775808.0, number = (double)value;
+        return number >= bound ? (u64)cut(number - bound) ^ (1ull << 63) : (u64)cut(number);
+    }
+};
+
 // The distance from a mean, squared: in float32 but for float64.
 template <class In> __device__ inline double apart(In value, float mean) {
     const float distance = (float)widen(value) - mean;
@@ -73,11 +94,11 @@ template <class In, class Acc> __device__ void reduce_part(const ReducePartSampl
                 }
                 const In value = data[offset];
                 if (param.mode == SPREAD) {
-                    total = together(total, (Acc)apart(value, mean));
+                    total = together(total, Cut<Acc>::of(apart(value, mean)));
                 } else if (param.mode == SQUARES) {
-                    total = together(total, (Acc)squared(value));
+                    total = together(total, Cut<Acc>::of(squared(value)));
                 } else {
-                    total = combined(param.mode, total, (Acc)widen(value));
+                    total = combined(param.mode, total, Cut<Acc>::of(widen(value)));
                 }
             }
             out[i] = total;
@@ -91,8 +112,8 @@ template <class Out> __device__ inline double over_count(double total, i64 count
 }
 template <> __device__ inline double over_count<double>(double total, i64 count) { return total * (1.0 / (double)count); }
 
-template <class Out> __device__ inline Out element(double value) { return (Out)(i64)value; }
-template <> __device__ inline unsigned long long element<unsigned long long>(double value) { return (unsigned long long)value; }
+template <class Out> __device__ inline Out element(double value) { return (Out)cut(value); }
+template <> __device__ inline unsigned long long element<unsigned long long>(double value) { return Cut<u64>::of(value); }
 template <> __device__ inline bool element<bool>(double value) { return value != 0; }
 template <> __device__ inline half element<half>(double value) { return Number<half>::from((float)value); }
 template <> __device__ inline float element<float>(double value) { return (float)value; }

@@ -27,13 +27,13 @@ __device__ inline Taps find_taps(const float* tables, const ResampleAxis& axis, 
         } else {
             position = axis.origin + ((float)x + 0.5f) * axis.step;
         }
-        taps.first = axis.first + clamp((int)floorf(clamp(position, -2.0e9f, 2.0e9f)), 0, axis.size - axis.first - 1);
+        taps.first = axis.first + clamp(whole(position), 0, axis.size - axis.first - 1);
         return taps;
     }
     const float origin = axis.origin + (0.5f * axis.step - 0.5f - axis.anchor);
     const float start = (float)x * axis.step + origin;
     const float tap = ceilf(start);
-    taps.first = axis.first + (int)tap;
+    taps.first = axis.first + whole(tap);
     taps.offset = tap - start;
     taps.total = 0.0f;
     for (int k = 0; k < axis.taps; ++k) taps.total += filter_value(tables, axis, taps.offset, k);
@@ -87,12 +87,31 @@ __device__ inline FourChannels resample_pixel(
     return result;
 }
 
-// A finished sum as an element: whole numbers go to the even neighbour from a half.
-template <class Out> __device__ inline Out finish(float value) {
+// Whether an element of a row goes to the even neighbour from a half, rather than away from zero.
+__device__ inline bool goes_even(const ResampleHalves& halves, int lanes, int channels, int x, int channel) {
+    if (halves.kind == 0) return false;
+    if (halves.kind == 1) return x * channels + channel < halves.width * channels / lanes * lanes;
+    const int begin = x < halves.low ? 0 : x < halves.high ? halves.low : halves.high;
+    const int end = x < halves.low ? halves.low : x < halves.high ? halves.high : halves.width;
+    return x - begin < (end - begin) / lanes * lanes;
+}
+
+// A finished sum as an element, a half to the even neighbour; of int16 all between -1 and 0 is -1, as in NVIDIA DALI.
+template <class Out> __device__ inline Out round_even(float value) {
     return (Out)(int)clamp(rintf(value), (float)Traits<Out>::least(), (float)Traits<Out>::most());
 }
-template <> __device__ inline half finish<half>(float value) { return saturate<half>(value); }
-template <> __device__ inline float finish<float>(float value) { return value; }
+template <> __device__ inline short round_even<short>(float value) {
+    const int whole = (int)clamp(rintf(value), -32768.0f, 32767.0f);
+    return (short)(value < 0.0f && value >= -0.5f ? -1 : whole);
+}
+template <> __device__ inline half round_even<half>(float value) { return saturate<half>(value); }
+template <> __device__ inline float round_even<float>(float value) { return value; }
+
+template <class Out>
+__device__ inline Out finish(float value, const ResampleHalves& halves, int channels, int x, int channel) {
+    return goes_even(halves, 16 / (int)sizeof(Out), channels, x, channel) ? round_even<Out>(value)
+                                                                         : saturate<Out>(value);
+}
 
 template <class In, class Out> __device__ void resize(const ResizeSample* table, const ResizeParam& param) {
     const float* tables = (const float*)param.tables;
@@ -112,10 +131,11 @@ template <class In, class Out> __device__ void resize(const ResizeSample* table,
                 data, tables, sample.down, sample.across, sample.vertical_first, sample.channels, channel, y, x);
             Out* out = (Out*)sample.out
                 + ((frame * sample.out_height + y) * sample.out_width + x) * sample.channels + channel;
-            out[0] = finish<Out>(sums.value[0]);
-            if (channel + 1 < sample.channels) out[1] = finish<Out>(sums.value[1]);
-            if (channel + 2 < sample.channels) out[2] = finish<Out>(sums.value[2]);
-            if (channel + 3 < sample.channels) out[3] = finish<Out>(sums.value[3]);
+            const int channels = sample.channels;
+            out[0] = finish<Out>(sums.value[0], sample.halves, channels, x, channel);
+            if (channel + 1 < channels) out[1] = finish<Out>(sums.value[1], sample.halves, channels, x, channel + 1);
+            if (channel + 2 < channels) out[2] = finish<Out>(sums.value[2], sample.halves, channels, x, channel + 2);
+            if (channel + 3 < channels) out[3] = finish<Out>(sums.value[3], sample.halves, channels, x, channel + 3);
         }
     }
 }
@@ -140,8 +160,8 @@ __device__ void resize_crop_mirror_normalize(
             const i64 frame = at.quotient;
             const In* data = (const In*)sample.data + frame * sample.down.size * sample.across.size * sample.channels;
             FourChannels sums = {{0.0f, 0.0f, 0.0f, 0.0f}};
+            const int column = sample.mirror ? sample.out_width - 1 - x : x;
             if (channel < sample.channels) {
-                const int column = sample.mirror ? sample.out_width - 1 - x : x;
                 sums = resample_pixel(
                     data, tables, sample.down, sample.across, sample.vertical_first, sample.channels, channel,
                     sample.top + y, sample.left + column);
@@ -154,7 +174,11 @@ __device__ void resize_crop_mirror_normalize(
                 if (to >= param.out_channels) break;
                 Out value = saturate<Out>(0.0f);
                 if (to < sample.channels) {
-                    const float sum = param.rounded ? rintf(clamp(sums.value[c], 0.0f, 255.0f)) : sums.value[c];
+                    float sum = sums.value[c];
+                    if (param.rounded) {
+                        sum = (float)finish<unsigned char>(
+                            sum, sample.halves, sample.channels, sample.left + column, to);
+                    }
                     const int k = smaller(to, param.factors - 1);
                     value = saturate<Out>((sum - mean[k]) * inverse[k]);
                 }

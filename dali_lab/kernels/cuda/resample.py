@@ -29,6 +29,7 @@ AXIS = Structure(
         ("step", "f4"),
     ),
 )
+HALVES = Structure("ResampleHalves", (("kind", "i4"), ("low", "i4"), ("high", "i4"), ("width", "i4")))
 RESIZE = Kernel(
     "resample.cu",
     "resize",
@@ -38,6 +39,7 @@ RESIZE = Kernel(
         ("total", "i8"),
         ("down", AXIS),
         ("across", AXIS),
+        ("halves", HALVES),
         ("out_height", "i4"),
         ("out_width", "i4"),
         ("channels", "i4"),
@@ -57,6 +59,7 @@ RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
         ("total", "i8"),
         ("down", AXIS),
         ("across", AXIS),
+        ("halves", HALVES),
         ("top", "i4"),
         ("left", "i4"),
         ("out_height", "i4"),
@@ -79,13 +82,16 @@ RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
 def _axes(
     src_shapes: Array, out_sizes: Array, roi: Array, min_filter: Array, mag_filter: Array, antialias: bool
 ) -> dict[str, Array]:
-    """The columns ``down``, ``across`` and ``vertical_first`` of the table."""
+    """The columns ``down``, ``across``, ``vertical_first`` and ``halves`` of the table."""
     from dali_lab.kernels.cpu import resample_plan
 
-    whole, real, vertical_first = resample_plan.plan(
+    whole, real, vertical_first, parted = resample_plan.plan(
         src_shapes[:, 1:3], out_sizes, roi, min_filter, mag_filter, antialias
     )
-    columns: dict[str, Array] = {"vertical_first": vertical_first}
+    halves = np.zeros(len(whole), HALVES.dtype)
+    halves["kind"], halves["low"], halves["high"] = parted.T
+    halves["width"] = np.asarray(out_sizes)[:, 1]
+    columns: dict[str, Array] = {"vertical_first": vertical_first, "halves": halves}
     for index, name in enumerate(("down", "across")):
         axis = np.zeros(len(whole), AXIS.dtype)
         for place, field in enumerate(("nearest", "base", "entries", "taps", "size", "first")):

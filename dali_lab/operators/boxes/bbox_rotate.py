@@ -52,17 +52,37 @@ class BBoxRotate(Operator):
     )
     arguments = (
         Arg("angle", "float", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),
-        Arg("input_shape", "int", REQUIRED, "Shape of the image before it is turned.", vector=True, tensor=True),
+        Arg(
+            "input_shape",
+            "int",
+            REQUIRED,
+            "Shape of the image before it is turned, in pixels.",
+            vector=True,
+            tensor=True,
+        ),
         Arg("shape_layout", "layout", "HW", "What the numbers of `input_shape` are; it holds H and W."),
-        Arg("bbox_layout", "layout", "xyXY", "Two corners, or corner and size.", choices=("xyXY", "xyWH")),
+        Arg(
+            "bbox_layout",
+            "layout",
+            "xyXY",
+            "Left, top, right, bottom ('xyXY'), or left, top, width, height ('xyWH').",
+            choices=("xyXY", "xyWH"),
+        ),
         Arg("bbox_normalized", "bool", True, "Boxes go from 0 to 1, rather than in pixels."),
         Arg("keep_size", "bool", False, "The canvas keeps the size of the image.", important=True),
-        Arg("size", "float", (), "Height and width of the canvas, as given to `rotate`.", vector=True, tensor=True),
+        Arg(
+            "size",
+            "float",
+            (),
+            "Height and width of the canvas in pixels, as given to `rotate`.",
+            vector=True,
+            tensor=True,
+        ),
         Arg(
             "mode",
             "string",
             "expand",
-            "Size of a result: enclosing the turned box, as before, or halfway between.",
+            "Size of a result: 'expand' encloses the turned box, 'fixed' keeps the size, 'halfway' is their mean.",
             choices=MODES,
         ),
         Arg(

@@ -40,7 +40,8 @@ class CoordFlip(Operator):
             "layout",
             "layout",
             "",
-            "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default.",
+            "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default. Those that the"
+            " points do not have may be named as well.",
         ),
         Arg("flip_x", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
         Arg("flip_y", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
@@ -59,31 +60,44 @@ class CoordFlip(Operator):
         if points.ndim != 2:
             raise call.problem(f"takes points of 2 dimensions, [N, d], got {points.ndim}")
         width = int(points.shapes[0, 1]) if len(points) else 1
-        if not 1 <= width <= len(_AXES) or not (points.shapes[:, 1] == width).all():
-            raise call.problem(f"takes points of 1 to 3 coordinates, the same in all samples, got {width}")
+        for known in call.note(width):
+            wrong = points.shapes[:, 1] != known
+            if wrong.any():
+                sample = int(wrong.argmax())
+                have = int(points.shapes[sample, 1])
+                raise call.problem(f"points of {have} coordinates beside points of {known}", sample=sample)
+        if width > len(_AXES):
+            raise call.problem(f"takes points of 1 to 3 coordinates, got {width}")
         layout = self.value("layout") or _AXES[:width]
         for letter in _AXES[:width]:
-            if letter not in layout[:width]:
-                place = "" if letter not in layout else f" the {width} coordinates that points have in"
-                raise call.problem(f"'{letter}' is not in{place} '{layout}'", argument="layout")
+            if letter not in layout:
+                raise call.problem(f"'{letter}' is not in '{layout}'", argument="layout")
         for name in self.connected:
             call.numbers(name)  # those of other coordinates are checked too
         out = call.allocate(points.shapes, points.dtype, points.layout)
         if call.gpu is not None:
-            letters = layout[:width]
-            flips = np.stack([call.numbers(f"flip_{letter}", np.int64) != 0 for letter in letters], axis=1)
-            center = np.stack([call.numbers(f"center_{letter}", np.float32) for letter in letters], axis=1)
+            flips, center = np.zeros((call.count, width), np.bool_), np.zeros((call.count, width), np.float32)
+            for letter in _AXES[:width]:
+                column = layout.index(letter)
+                if column < width:
+                    flips[:, column] = call.numbers(f"flip_{letter}", np.int64) != 0
+                    center[:, column] = call.numbers(f"center_{letter}", np.float32)
             kernels = call.kernels("boxes")
             kernels.flip_points(points.addresses, out.addresses, points.shapes[:, 0], flips, center)
             return out
-        source = flat(gathered(points)).reshape(-1, width)
-        target = flat(out).reshape(-1, width)
+        source = flat(gathered(points))
+        target = flat(out)
         np.copyto(target, source)
+        if not width:
+            return out
+        source, target = source.reshape(-1, width), target.reshape(-1, width)
         counts = points.shapes[:, 0]
         for letter in _AXES[:width]:
+            column = layout.index(letter)
+            if column >= width:  # a coordinate that the points do not have
+                continue
             flags = np.repeat(call.numbers(f"flip_{letter}", np.int64) != 0, counts)
             center = np.repeat(call.numbers(f"center_{letter}", np.float32), counts)
-            column = layout.index(letter)
             np.copyto(target[:, column], 2 * center - source[:, column], where=flags)
         return out
 
@@ -108,10 +122,16 @@ class CoordFlip(Operator):
         yield Case((space,), {"flip_z": 1, "center_z": 3, "center_x": 0.25})
         yield Case((space,), {"layout": "zyx", "flip_y": 1})
         yield Case((samples.tensors([(5, 1), (1, 1), (2, 1)]),))
+        for layout in ("xyz", "yxz", "zxy", "xxy", "wxyz"):
+            yield Case((points,), {"layout": layout, "flip_y": 1, "flip_z": 1, "center_y": 2.0})
+        yield Case((samples.tensors([(5, 1), (1, 1), (2, 1)]),), {"layout": "yx"})
+        yield Case((space,), {"layout": "wxyz", "flip_y": 1, "flip_z": 1})
+        yield Case((samples.tensors([(5, 0), (1, 0), (2, 0)]),))
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors([(5, 4)] * 3),), {}, ("1 to 3", "4"))
+        yield ErrorCase((samples.tensors([(5, 2), (5, 3)]),), {}, ("coordinates beside points",))
         yield ErrorCase((samples.tensors([(5, 2)] * 3, np.int32),), {}, ("FLOAT", "INT32"))
         yield ErrorCase((samples.tensors([(5,)] * 3),), {}, ("2 dimensions",))
         two = PerSample([np.zeros(2, np.int32)] * 3)

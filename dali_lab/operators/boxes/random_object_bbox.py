@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.errors import ArgumentError
-from dali_lab.kernels.streams import open_stream
+from dali_lab.kernels.streams import Stream, open_stream
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
 from dali_lab.types import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
@@ -26,7 +26,8 @@ class RandomObjectBBox(Operator):
     """Draws a label of each mask, then one of its objects, and gives the object's box.
 
     Objects are pixels of the same label that are connected along axes. Where none is drawn (at the chance
-    ``1 − foreground_prob``, or because there is none that is large enough), the box is that of the whole mask.
+    ``1 − foreground_prob``, or because there is none that is large enough), the box is that of the whole mask. Masks of
+    other types are refused where an object is looked for in them.
     """
 
     name = "segmentation.random_object_bbox"
@@ -105,18 +106,20 @@ class RandomObjectBBox(Operator):
         from dali_lab.kernels.cpu import boxes_objects
         from dali_lab.kernels.cpu.memory import like
 
-        if mask.dtype not in TYPES:
-            raise call.problem(f"takes {', '.join(kind.name for kind in TYPES)}, got {mask.dtype.name}")
         if mask.ndim == 0:
             raise call.problem("takes masks of one or more axes, got a single number")
-        labels = mask.replaced(dtype=UINT8) if mask.dtype == BOOL else mask
-        labels = converted(labels, INT32) if mask.dtype != UINT32 else labels.replaced(dtype=INT32)
+        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        if mask.dtype in TYPES:
+            labels = mask.replaced(dtype=UINT8) if mask.dtype == BOOL else mask
+            labels = converted(labels, INT32) if mask.dtype != UINT32 else labels.replaced(dtype=INT32)
+        else:
+            self._check_not_read(call, mask, stream)
+            labels = mask.replaced(dtype=INT32)
         classes, weights, backgrounds = self._classes(call)
         offsets = np.concatenate([[0], np.cumsum([len(row) for row in classes])]).astype(np.int64)
         least = np.zeros((len(mask), mask.ndim), np.int64)
         if call.has("threshold"):
             least = call.vectors("threshold", mask.ndim, np.int64)
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
         bounds = np.empty((len(mask), 2, mask.ndim), np.int64)
         drawn = np.empty(len(mask), np.int32)
         boxes_objects.draw(
@@ -127,6 +130,26 @@ class RandomObjectBBox(Operator):
             self.value("k_largest") or -1, least.copy(), bounds, drawn, like(np.int32),
         )  # fmt: skip
         return self._results(bounds.astype(np.int32), drawn)
+
+    @staticmethod
+    def _check_not_read(call: Call, mask: Batch, stream: Stream) -> None:
+        """Refuse masks of other types, but for samples whose box is that of the whole mask: chance alone tells that."""
+        from dali_lab.kernels.cpu import boxes_objects
+        from dali_lab.kernels.cpu.memory import like
+
+        count, nothing = len(mask), np.empty(0, np.int64)
+        one = Batch.dense(np.zeros((count, 1), np.int32), dtype=INT32)
+        drawn = np.empty(count, np.int32)
+        boxes_objects.draw(
+            stream.key, stream.highs, one.addresses, one.shapes.copy(), call.numbers("foreground_prob"),
+            np.ones(count, np.int64), nothing, np.empty(0, np.float32), np.zeros(count + 1, np.int64), True, False,
+            -1, np.zeros((count, 1), np.int64), np.empty((count, 2, 1), np.int64), drawn, like(np.int32),
+        )  # fmt: skip
+        if not drawn.all():
+            names = ", ".join(kind.name for kind in TYPES)
+            raise call.problem(
+                f"takes {names} to find objects in, got {mask.dtype.name}", sample=int((drawn == 0).argmax())
+            )
 
     def _results(self, bounds: npt.NDArray[np.int32], drawn: npt.NDArray[np.int32]) -> tuple[Batch, ...]:
         start, end = np.ascontiguousarray(bounds[:, 0]), np.ascontiguousarray(bounds[:, 1])
@@ -200,6 +223,10 @@ class RandomObjectBBox(Operator):
         for dtype in (np.int8, np.uint16, np.int16, np.uint32, np.int32, np.bool_):
             yield Case((_masks(dtype),), {"output_class": True})
         yield Case(([np.zeros((3, 4), np.uint8), np.ones((2, 2), np.uint8)],), {"output_class": True}, batches=2)
+        for unread in (np.int64, np.uint64, np.float32):
+            yield Case((_masks(unread),), {"foreground_prob": 0.0, "output_class": True, "background": 2})
+        fixed = {"foreground_prob": PerSample([np.float32(0)] * 12), "format": "box"}
+        yield Case((_masks(np.int64),), fixed)
         volumes = [np.random.default_rng(i).integers(0, 3, (4, 5, 6)).astype(np.uint8) for i in range(4)]
         yield Case((volumes,), {"output_class": True, "threshold": (2, 2, 2)}, batches=2)
         yield Case(([row.reshape(-1) for row in volumes],), {"output_class": True}, batches=2)

@@ -56,7 +56,8 @@ CONTRAST = (
         "contrast_center",
         "float",
         0.5,
-        "Intensity that contrast leaves as it is; by default the middle of the input's range, such as 128 for UINT8.",
+        "Intensity that contrast leaves as it is. If not given, it is the middle of the input's range: 0.5 for FLOAT,"
+        " 128 for UINT8, 16384 for INT16, 2³⁰ for INT32.",
         tensor=True,
         per_frame=True,
     ),
@@ -78,7 +79,7 @@ class Scaling(Operator):
             doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
         ),
     )
-    outputs = (Output("data", doc="Images or sequences with the shape and layout of the input, of `dtype`."),)
+    outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
     devices = ("cpu", "gpu")
     on_gpu = True
     frames = True

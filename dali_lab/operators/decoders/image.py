@@ -10,25 +10,41 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.codecs.headers import Headers, read_headers
+from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import Extent
 from dali_lab.types import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 
 ENCODED = Input(
-    "data", kind="encoded", layouts=None, doc="The bytes of one file for each sample, one-dimensional UINT8."
+    "data",
+    kind="encoded",
+    layouts=None,
+    doc="The bytes of one file for each sample: UINT8, or other elements of one byte.",
 )
 
 _HINTS = {
-    "hw_decoder_load": ("float", 0.65, "Share of the pictures for the hardware decoder of a GPU."),
-    "hybrid_huffman_threshold": ("int", 1000000, "Pictures with more pixels are unpacked on the GPU."),
-    "device_memory_padding": ("int", 16777216, "Memory reserved on the GPU, in bytes."),
-    "host_memory_padding": ("int", 8388608, "Memory reserved on the host, in bytes."),
-    "device_memory_padding_jpeg2k": ("int", 0, "The same for JPEG 2000."),
-    "host_memory_padding_jpeg2k": ("int", 0, "The same for JPEG 2000."),
-    "preallocate_width_hint": ("int", 0, "Expected width of pictures."),
-    "preallocate_height_hint": ("int", 0, "Expected height of pictures."),
-    "affine": ("bool", True, "Pin threads to cores."),
+    "hw_decoder_load": (
+        "float",
+        0.65,
+        "Kept for programs that set it: share of the pictures for the hardware decoder of a GPU.",
+    ),
+    "hybrid_huffman_threshold": (
+        "int",
+        1000000,
+        "Kept for programs that set it: pixels above which a GPU unpacks pictures.",
+    ),
+    "device_memory_padding": ("int", 16777216, "Kept for programs that set it: bytes reserved on the GPU."),
+    "host_memory_padding": ("int", 8388608, "Kept for programs that set it: bytes reserved on the host."),
+    "device_memory_padding_jpeg2k": ("int", 0, "Kept for programs that set it: the same for JPEG 2000."),
+    "host_memory_padding_jpeg2k": ("int", 0, "Kept for programs that set it: the same for JPEG 2000."),
+    "preallocate_width_hint": (
+        "int",
+        0,
+        "Largest width expected, in pixels: memory of a GPU is reserved for it; 0 if not known.",
+    ),
+    "preallocate_height_hint": ("int", 0, "Largest height expected, in pixels; 0 if not known."),
+    "affine": ("bool", True, "Kept for programs that set it."),
     "split_stages": ("bool", False, "No longer has any effect."),
     "use_chunk_allocator": ("bool", False, "No longer has any effect."),
     "memory_stats": ("bool", False, "No longer has any effect."),
@@ -63,6 +79,15 @@ CACHING = (
 )
 
 
+def encoded_bytes(call: Call, data: Batch) -> Batch:
+    """Encoded files as one-dimensional UINT8, whatever type of single bytes and shape they come in."""
+    if numpy_dtype(data.dtype).itemsize != 1:
+        raise call.problem(f"takes encoded bytes, such as UINT8, got {data.dtype.name}")
+    if data.dtype == UINT8 and data.ndim == 1:
+        return data
+    return data.replaced(dtype=UINT8, shapes=data.sizes.reshape(-1, 1), layout="")
+
+
 class ImageDecoder(Operator):
     """What all picture decoders share."""
 
@@ -70,13 +95,17 @@ class ImageDecoder(Operator):
     differs = (
         "A damaged picture fails alone; NVIDIA DALI loses the pipeline, or the process. Decoded as well are BMP of 32"
         " bits with ANY_DATA, 1-bit TIFF, and WebP and PNG with grey and alpha; grey TIFF with alpha comes out grey,"
-        " where NVIDIA DALI takes alpha and the next pixel for colours. `dtype` may be of any numbers."
+        " where NVIDIA DALI takes alpha and the next pixel for colours; WebP with alpha is turned as its EXIF data say."
+        " `dtype` may be of any numbers."
     )
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
-    outputs = (Output("images", layout="HWC", doc="Pictures, layout HWC."),)
+    outputs = (
+        Output("images", layout="HWC", doc="Pictures of `dtype`, layout HWC, with the channels of `output_type`."),
+    )
     devices = ("cpu", "mixed")
     on_gpu = True
     cpu_inputs = (0, 1, 2)
+    defers = True
 
     def regions(
         self, call: Call, sizes: npt.NDArray[np.int64], others: Sequence[Batch]
@@ -92,17 +121,63 @@ class ImageDecoder(Operator):
         return (Extent((*hints, channels), self.value("dtype"), "HWC"),)
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        data = inputs[0]
-        if data.dtype != UINT8 or data.ndim != 1:
-            raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        data = encoded_bytes(call, inputs[0])
         if self.value("dtype") == BOOL:
             raise call.problem("takes a type of numbers, got BOOL", argument="dtype")
         headers = read_headers(data.addresses, data.shapes[:, 0], data.array)
         regions = self.regions(call, self._sizes(call, headers), inputs[1:]) if self.needs_sizes else None
         if call.gpu is not None:
             return self._run_mixed(call, data, headers, regions)
-        done, result = self._decode_plain(call, data, headers, regions)
-        left = np.flatnonzero(~done)
+        if call.defer:
+            batch = self._deferred(call, data, headers, regions)
+            if batch is not None:
+                return batch
+        return self._decode(call, data, headers, regions)
+
+    def _deferred(
+        self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None
+    ) -> Batch | None:
+        """The pictures of a chunk for another kernel to decode, if they are of the kind that it takes."""
+        from dali_lab.codecs import image, libjpeg, plain
+        from dali_lab.kernels.cpu import decode_resize
+
+        if self.value("dtype") != UINT8 or not libjpeg.available() or not decode_resize.ready():
+            return None
+        color = self.value("output_type").name
+        found = plain.upright_windows(
+            headers,
+            color,
+            windows=regions,
+            adjust_orientation=self.value("adjust_orientation"),
+            max_pixels=image.MAX_PIXELS,
+        )
+        if found is None:
+            return None
+        undecoded = Undecoded(
+            data.addresses,
+            data.shapes[:, 0],
+            *found,
+            color,
+            self.value("use_fast_idct"),
+            lambda wanted: self._decode(call, data, headers, regions, wanted),
+        )
+        batch = Batch(np.zeros(len(data), np.int64), undecoded.shapes, UINT8, "HWC", (), data.sources)
+        batch.undecoded = undecoded
+        return batch
+
+    def _decode(
+        self,
+        call: Call,
+        data: Batch,
+        headers: Headers,
+        regions: npt.NDArray[np.int64] | None,
+        wanted: npt.NDArray[np.bool_] | None = None,
+    ) -> Batch:
+        """Decode the pictures of a chunk, or those that are wanted of it."""
+        done, result = self._decode_plain(call, data, headers, regions, wanted)
+        left = np.flatnonzero(~done if wanted is None else wanted & ~done)
+        if result is None and len(left) < len(data):
+            result = Batch(np.zeros(len(data), np.int64), np.zeros((len(data), 3), np.int64), UINT8, "HWC")
         if result is None or len(left) == len(data):
             result = self._decode_others(call, data, left, headers, regions)
         elif len(left):
@@ -114,10 +189,15 @@ class ImageDecoder(Operator):
         return result
 
     def _decode_plain(
-        self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None
+        self,
+        call: Call,
+        data: Batch,
+        headers: Headers,
+        regions: npt.NDArray[np.int64] | None,
+        wanted: npt.NDArray[np.bool_] | None,
     ) -> tuple[npt.NDArray[np.bool_], Batch | None]:
-        """Decode the plain JPEG pictures of a chunk into one block of memory: which those are, and the chunk."""
-        from dali_lab.codecs import image, plain_jpeg
+        """Decode the plain pictures of a chunk into one block of memory: which those are, and the chunk."""
+        from dali_lab.codecs import image, plain
 
         if self.value("dtype") != UINT8:
             return np.zeros(len(data), np.bool_), None
@@ -127,7 +207,7 @@ class ImageDecoder(Operator):
             made.append(call.allocate(shapes, UINT8, "HWC"))
             return made[0].addresses
 
-        done = plain_jpeg.decode_plain(
+        done = plain.decode_plain(
             headers,
             data.addresses,
             data.shapes[:, 0],
@@ -137,6 +217,7 @@ class ImageDecoder(Operator):
             adjust_orientation=self.value("adjust_orientation"),
             use_fast_idct=self.value("use_fast_idct"),
             max_pixels=image.MAX_PIXELS,
+            only=wanted,
         )
         return done, made[0] if made else None
 
@@ -262,6 +343,9 @@ class Image(ImageDecoder):
         yield Case(files, {"dtype": FLOAT}, tolerance=1e-6, reason="one rounding of the division by 255")
         yield Case(files, {"dtype": UINT16})
         yield Case(files, {"use_fast_idct": True})
+        for way in (np.int8, np.bool_):
+            yield Case(([file.view(way) for file in sample_files()],))
+        yield Case(([file[None] for file in sample_files()],))
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -269,4 +353,4 @@ class Image(ImageDecoder):
         yield ErrorCase(([good[0], good[0][:2000], good[1]],), words=("sample 1", "truncated"))
         yield ErrorCase(([np.arange(100, dtype=np.uint8)],), words=("sample 0", "not an image"))
         yield ErrorCase(([np.zeros(0, np.uint8)],), words=("sample 0",))
-        yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
+        yield ErrorCase(([np.zeros((4, 4), np.int16)],), words=("bytes", "INT16"))

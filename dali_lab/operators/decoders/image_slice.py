@@ -53,6 +53,7 @@ class ImageSlice(ImageDecoder):
         anchors = [np.array(row, np.float32) for row in ((0.1, 0.2), (0.0, 0.0), (0.33, 0.41))]
         shapes = [np.array(row, np.float32) for row in ((0.5, 0.5), (1.0, 0.25), (0.37, 0.52))]
         yield Case((files, anchors, shapes))
+        yield Case(([file.view(np.int8)[None] for file in sample_files()],), {"start": (3, 5), "shape": (12, 14)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.operators.decoders.image import ENCODED
+from dali_lab.operators.decoders.image import ENCODED, encoded_bytes
 from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
 from dali_lab.types import BOOL, FLOAT, INT16, UINT8, numpy_dtype
@@ -39,8 +39,7 @@ class Numpy(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> Batch:
-        if data.dtype != UINT8 or data.ndim != 1:
-            raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
+        data = encoded_bytes(call, data)
         wanted = self.value("dtype")
         plain = _in_place(data)
         if plain is not None:
@@ -73,6 +72,9 @@ class Numpy(Operator):
         for dtype in ("u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8", "f2", "f4", "f8", "?"):
             yield Case(([_encoded(block.astype(dtype)), _encoded(block[:1].astype(dtype)[:, :0])],))
         yield Case(([_encoded(np.float32(3)), _encoded(np.float32(4))],))
+        whole = _encoded(block)
+        for bytes_of_it in (whole.view(np.int8), whole.view(bool), whole[None], whole.reshape(-1, 2)):
+            yield Case(([bytes_of_it],))
         numbers = [_encoded(np.float64(block * 30.7 - 300)), _encoded(np.int32(block)), _encoded(block > 3)]
         for wanted in (FLOAT, UINT8, INT16, BOOL):
             yield Case((numbers,), {"dtype": wanted})
@@ -86,7 +88,7 @@ class Numpy(Operator):
         yield ErrorCase(([np.append(good, good[:9])],), words=("sample 0", "9 bytes follow"))
         yield ErrorCase(([_encoded(np.zeros(3, ">f4"))],), words=("big-endian",))
         yield ErrorCase(([_encoded(np.zeros(3, "c8"))],), words=("c8",))
-        yield ErrorCase(([np.zeros((4, 4), np.uint8)],), words=("one-dimensional",))
+        yield ErrorCase(([np.zeros((4, 4), np.int16)],), words=("bytes", "INT16"))
 
 
 def _in_place(data: Batch) -> Batch | None:

@@ -29,7 +29,10 @@ DTYPES = (INT32, UINT32, INT64, UINT64, FLOAT, FLOAT64)
 
 @register
 class PeekImageShape(Operator):
-    """Reads the shape that pictures will have when they are decoded, from their headers alone."""
+    """Reads the shape that pictures will have when they are decoded, from their headers alone.
+
+    With ANY_DATA a BMP of 32 bits counts as one of 4 channels, though its last 8 bits are left out in decoding.
+    """
 
     name = "peek_image_shape"
     family = "decoders"
@@ -53,6 +56,7 @@ class PeekImageShape(Operator):
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.codecs import image
+        from dali_lab.codecs.headers.bmp import has_fourth_channel
 
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
@@ -60,6 +64,8 @@ class PeekImageShape(Operator):
         channels = None if color == ANY_DATA else 1 if color == GRAY else 3
         buffers = data.arrays()
         shapes = image.peek_shapes(buffers, adjust_orientation=self.value("adjust_orientation"), channels=channels)
+        if color == ANY_DATA:
+            shapes[[has_fourth_channel(buffer) for buffer in buffers], 2] = 4
         unknown = (shapes == 0).all(axis=1)
         if unknown.any():
             index = int(unknown.argmax())
@@ -80,6 +86,8 @@ class PeekImageShape(Operator):
         for dtype in DTYPES:
             yield Case(files, {"dtype": dtype})
         yield Case(files, {"adjust_orientation": False})
+        yield Case(([_bmp_of_32_bits()],), {"image_type": ANY_DATA})
+        yield Case(([_bmp_of_32_bits()],))
         turned = [_turned(orientation) for orientation in (1, 3, 6, 8)]
         yield Case((turned,), {})
         yield Case((turned,), {"adjust_orientation": False})
@@ -97,3 +105,13 @@ def _turned(orientation: int) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]
     segment = b"\xff\xe1" + (len(tags) + 2).to_bytes(2, "big") + tags
     plain = sample_files()[0].tobytes()
     return np.frombuffer(plain[:2] + segment + plain[2:], np.uint8)
+
+
+def _bmp_of_32_bits() -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    """A BMP of 3 × 2 pixels with a byte to spare in each."""
+    numbers = {10: 54, 14: 40, 18: 3, 22: 2, 34: 24}
+    head = bytearray(54)
+    head[:2], head[26], head[28] = b"BM", 1, 32
+    for place, number in numbers.items():
+        head[place : place + 4] = number.to_bytes(4, "little")
+    return np.frombuffer(bytes(head) + bytes(range(24)), np.uint8)

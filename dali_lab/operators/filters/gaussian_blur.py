@@ -35,7 +35,9 @@ class GaussianBlur(Operator):
         "of float32 are formed in another order. FLOAT16 agrees to within 2e-3 of its range: NVIDIA DALI rounds every "
         "product, and the image between two axes, to FLOAT16."
     )
-    inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
+    inputs = (
+        Input("data", doc="Images, volumes or sequences of one to three axes besides F and C, of numbers of any type."),
+    )
     outputs = (Output("data", doc="The blurred input, with its shape and layout, of `dtype`."),)
     devices = ("cpu", "gpu")
     frames = True

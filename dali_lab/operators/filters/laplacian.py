@@ -37,7 +37,12 @@ class Laplacian(Operator):
         "of float32 are formed in another order. FLOAT16 agrees to within 2e-3 of its range: NVIDIA DALI rounds every "
         "product, and the image between two axes, to FLOAT16."
     )
-    inputs = (Input("data", doc="Images, volumes or sequences of one to three axes besides F and C."),)
+    inputs = (
+        Input(
+            "data",
+            doc="Images, volumes or sequences of one to three axes besides F and C: whole numbers, FLOAT16 or FLOAT.",
+        ),
+    )
     outputs = (
         Output("data", doc="The sum of second derivatives, with the shape and layout of the input, of `dtype`."),
     )

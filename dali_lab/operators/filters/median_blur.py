@@ -46,7 +46,10 @@ class MedianBlur(Operator):
     example = """
     >>> fn.experimental.median_blur(images, window_size=(5, 5))
     """
-    differs = "It runs on the CPU too; INT16 and any number of channels are taken."
+    differs = (
+        "It runs on the CPU too; INT16 and any number of channels are taken. Where a NaN is in the window, the CPU and"
+        " a GPU may take different ones of its elements."
+    )
     tested_elsewhere = "tests/unit/operators/test_median_blur.py"
 
     def run(self, call: Call, data: Batch) -> Batch:

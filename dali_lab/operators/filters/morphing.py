@@ -65,7 +65,10 @@ class Morphing(Operator):
     frames = True
     on_gpu = True
     arguments = MORPHING
-    differs = "It runs on the CPU too; INT16 and any number of channels are taken."
+    differs = (
+        "It runs on the CPU too; INT16 and any number of channels are taken. Where a NaN is in the window, the CPU and"
+        " a GPU may take different ones of its elements."
+    )
     tested_elsewhere = "tests/unit/operators/test_morphology.py"
     greatest: ClassVar[bool] = False
 

@@ -24,6 +24,19 @@ _SAME = {"div": "fdiv", "fabs": "abs"}
 """Operators that are the same in FLOAT."""
 
 
+def _is_compiled() -> bool:
+    """Whether the kernel is there; if not, it is being compiled from now on."""
+    from dali_lab.kernels.cpu import background
+    from dali_lab.kernels.cpu.expression import evaluate
+    from dali_lab.kernels.cpu.memory import like
+
+    table, column = np.empty((0, 0), np.int64), np.empty(0, np.int64)
+    return background.ready(
+        evaluate, table, like(np.float32), column, table, table, column, column, True, like(np.uint8), like(np.int16),
+        like(np.int32),
+    )  # fmt: skip
+
+
 @dataclass
 class _Step:
     """One operator: its operands are numbers of inputs and, from the number of inputs on, of steps before it."""
@@ -109,6 +122,8 @@ class ExpressionChain(Operator):
         if call.gpu is not None:
             return self._launched(call, inputs, values)
         walked = self._walked(values)
+        if walked and not _is_compiled():
+            walked = []  # the operators one after the other have the same result
         for index, (step, its) in enumerate(zip(self.steps, calls, strict=True)):
             if index not in walked:
                 inner = its if index == len(calls) - 1 else replace(its, place=None)

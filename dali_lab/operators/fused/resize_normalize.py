@@ -13,7 +13,7 @@ from dali_lab.operators.geometry.crop_mirror_normalize import CropMirrorNormaliz
 from dali_lab.operators.geometry.resizing import Resizing
 from dali_lab.operators.geometry.windows import crop_windows, within
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
-from dali_lab.types import UINT8, numpy_dtype
+from dali_lab.types import FLOAT, UINT8, numpy_dtype
 
 
 @register
@@ -25,6 +25,7 @@ class ResizeNormalize(Operator):
     hidden = True
     devices = ("cpu", "gpu")
     on_gpu = True
+    takes_undecoded = True
     tested_elsewhere = "tests/unit/graph/test_passes.py"
     family = "geometry"
     inputs = (Input("data"),)
@@ -55,7 +56,8 @@ class ResizeNormalize(Operator):
         second = self._part(call, "normalize", self.second)
         if data.dtype != UINT8 or data.layout not in ("HWC", "") or data.ndim != 3 or not len(data):
             return self._in_turn(first, second, data)
-        data = data.replaced(layout="HWC")
+        if not data.layout:
+            data = data.replaced(layout="HWC")
         assert isinstance(self.first, Resizing)
         plan = self.first.plan(first, data)
         shapes = np.concatenate([plan.size, data.shapes[:, 2:]], axis=1)
@@ -75,10 +77,8 @@ class ResizeNormalize(Operator):
         out = call.allocate(np.stack([extent[letter] for letter in layout], axis=1), self.second.value("dtype"), layout)
         shrink, grow = self.first.filters(first)
         mean, inverse = self.second.normalization(second, channels)
-        call.kernels("normalize").resize_crop_mirror_normalize(
-            data.addresses,
-            out.addresses,
-            np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1),
+        planar = layout.startswith("C")
+        arguments: tuple[Any, ...] = (
             plan.size,
             np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1),
             np.concatenate([plan.low, plan.high], axis=1),
@@ -88,16 +88,37 @@ class ResizeNormalize(Operator):
             second.numbers("mirror", np.int64),
             mean,
             inverse,
+        )
+        targets = out.addresses
+        if data.undecoded is not None:
+            done = np.zeros(len(data), np.bool_)
+            if out.dtype == FLOAT and planar and wide == 3:
+                from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
+
+                done = decode_resize_normalize(data.undecoded, targets, *arguments)
+            if done.all():
+                return out
+            left = np.flatnonzero(~done)
+            data = data.undecoded.decode(~done).take(left)
+            targets = targets[left]
+            arguments = tuple(value[left] if isinstance(value, np.ndarray) else value for value in arguments)
+        call.kernels("normalize").resize_crop_mirror_normalize(
+            data.addresses,
+            targets,
+            np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1),
+            *arguments,
             np.uint8,
             numpy_dtype(out.dtype),
             out_channels=wide,
-            planar_dst=layout.startswith("C"),
+            planar_dst=planar,
         )
         return out
 
     def _in_turn(self, first: Call, second: Call, data: Batch) -> Batch:
         from dali_lab.executor.steps import run_operator
 
+        if data.undecoded is not None:
+            data = data.undecoded.decode()
         (resized,) = run_operator(self.first, replace(first, place=None), [data], 1)
         (result,) = run_operator(self.second, second, [resized], 1)
         return result

@@ -23,6 +23,7 @@ class CoordTransform(Operator):
     """Applies a linear transform to points: ``out = M in + T``, along the last axis.
 
     Points of n coordinates become points of m where the matrix has m rows. It serves point clouds as well as colours.
+    Samples without points have m coordinates too, but 0 where the whole batch has no point.
     """
 
     name = "coord_transform"
@@ -47,10 +48,7 @@ class CoordTransform(Operator):
             vector=True, tensor=True, per_frame=True),
         Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )  # fmt: skip
-    differs = (
-        "Any type may be asked for, and points may have any number of coordinates. A batch without any point keeps its"
-        " number of coordinates; NVIDIA DALI gives 0."
-    )
+    differs = "Any type may be asked for, and points may have any number of coordinates."
     example = """
     >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])
     >>> fn.coord_transform(landmarks, MT=turn)
@@ -81,11 +79,10 @@ class CoordTransform(Operator):
 
     def _transformed(self, call: Call, points: Batch) -> Batch:
         width = self._width(call, points)
+        if width is None:  # no point in the whole batch
+            return call.allocate(_with_last(points.shapes, 0), self.value("dtype"), points.layout)
         matrix, offset = self._terms(call, width)
-        rows = matrix.shape[1]
-        shapes = points.shapes.copy()
-        shapes[:, -1:] = rows
-        out = call.allocate(shapes, self.value("dtype"), points.layout)
+        out = call.allocate(_with_last(points.shapes, matrix.shape[1]), self.value("dtype"), points.layout)
         if not int(out.sizes.sum()):
             return out
         counts = points.shapes[:, :-1].prod(axis=1)
@@ -107,13 +104,23 @@ class CoordTransform(Operator):
             saturate_into(target, plain)
         return out
 
-    def _width(self, call: Call, points: Batch) -> int:
-        widths = points.shapes[:, -1]
-        if not len(widths):
-            return 1
-        if not (widths == widths[0]).all():
-            raise call.problem("all points of a batch must have the same number of coordinates")
-        return int(widths[0])
+    @staticmethod
+    def _width(call: Call, points: Batch) -> int | None:
+        """The number of coordinates of the batch's points; samples without points do not count."""
+        filled = points.sizes > 0
+        widths = call.note(int(points.shapes[filled.argmax(), -1]) if filled.any() else None)
+        if len(points) and not filled.any():
+            widths += call.gathered()
+        width: int | None = next((known for known in widths if known is not None), None)
+        if width is None:
+            return None
+        wrong = (points.shapes[:, -1] != width) & (points.shapes[:, :-1] > 0).all(axis=1)
+        if wrong.any():
+            sample = int(wrong.argmax())
+            raise call.problem(
+                f"points of {points.shapes[sample, -1]} coordinates beside points of {width}", sample=sample
+            )
+        return width
 
     def _terms(self, call: Call, width: int) -> tuple[Array, Array]:
         """Matrices ``[N or 1, m, width]`` and offsets ``[N or 1, m]``."""
@@ -199,6 +206,9 @@ class CoordTransform(Operator):
         yield Case((samples.pictures(dtype=np.float32),), {"M": [0.3, 0.6, 0.1]})
         yield Case((samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5})
         yield Case((samples.tensors([(0, 2), (2, 2)]),), {"M": 3})
+        for shapes in ([(0, 3), (3, 2)], [(3, 2), (0, 3)], [(0, 3), (0, 4)], [(2, 0), (3, 0)], [(0, 5, 2), (0, 2, 2)]):
+            for arguments in ({}, {"M": [1, 2, 3, 4, 5, 6]}, {"T": [1, 2]}, {"MT": [1, 2, 3, 4, 5, 6]}):
+                yield Case((samples.tensors(shapes),), arguments)
         frames = PerSample(
             [np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij"
         )
@@ -214,3 +224,11 @@ class CoordTransform(Operator):
         yield ErrorCase((points,), {"M": PerSample([np.ones(4, np.float32)] * 3)}, ("M", "1 dimensions"))
         yield ErrorCase((points,), {"M": PerSample([np.ones((2, 3), np.float32)] * 3)}, ("M", "columns"))
         yield ErrorCase((samples.tensors([(5,)] * 3),), {"M": 2}, ("2 dimensions",))
+        yield ErrorCase((samples.tensors([(5, 2), (5, 3)]),), {}, ("of 2", "of 3"))
+        yield ErrorCase((samples.tensors([(5, 2), (5, 0)]),), {}, ("of 2", "of 0"))
+
+
+def _with_last(shapes: npt.NDArray[np.int64], extent: int) -> npt.NDArray[np.int64]:
+    result = shapes.copy()
+    result[:, -1] = extent
+    return result

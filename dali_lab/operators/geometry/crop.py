@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import elements, truncated
+from dali_lab.batch.conversion import truncated
+from dali_lab.kernels import streams
 from dali_lab.operators.geometry.windows import (
     CROP,
     FILL_VALUES,
@@ -30,6 +31,10 @@ OLD = (
     Arg("image_type", "image_type", None, "", removed=True),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
+DIFFERS = (
+    "Where `dtype` is narrower, elements are kept in its range; NVIDIA DALI wraps those of samples that it pads with a"
+    " value for each channel."
+)
 
 
 def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
@@ -44,7 +49,9 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
         axis = data.ndim - 1
     if many and data.layout and len(data) and operator.value("out_of_bounds_policy") == "pad":
         operator.fill_values(int(windows.shape[0, axis]))
-    fill = elements(operator.value("fill_values") or (0.0,), dtype)
+    kind = numpy_dtype(dtype)
+    with np.errstate(over="ignore"):
+        fill = streams.truncated(operator.value("fill_values") or (0.0,), kind)
     call.kernels("copy").copy_window(
         source.addresses,
         out.addresses,
@@ -52,7 +59,7 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
         windows.start,
         windows.shape,
         source.itemsize,
-        fill=fill,
+        fill=fill.view(f"u{kind.itemsize}"),
         fill_axis=axis if fill.size > 1 else -1,
     )
     return out
@@ -71,10 +78,11 @@ def _truncated(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
 class Crop(Windowed):
     """Cuts a window of a given size out of images, volumes or sequences.
 
-    Where `dtype` changes real numbers to whole ones, fractions are cut off.
+    Where `dtype` changes real numbers to whole ones, fractions are cut off. Those of `fill_values` are cut off as well,
+    and what is beyond the range of the type wraps around.
     """
 
-    differs = "`fill_values` beyond the range of the type are clamped; NVIDIA DALI wraps them around."
+    differs = DIFFERS
 
     name = "crop"
     family = "geometry"
@@ -108,6 +116,7 @@ class Crop(Windowed):
             {"crop": (0, 10)},
             {"crop": (45, 10), "out_of_bounds_policy": "pad", "fill_values": (7,)},
             {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (1, 2, 255)},
+            {"crop": (45, 44), "out_of_bounds_policy": "pad", "fill_values": (7.6, -1.4, 300.7)},
             {"crop": (45, 10), "out_of_bounds_policy": "trim_to_shape"},
             {"crop": (12, 14), "dtype": FLOAT},
             {"crop": (12, 44), "dtype": FLOAT, "out_of_bounds_policy": "pad", "fill_values": (-3,)},
@@ -117,6 +126,9 @@ class Crop(Windowed):
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14)})
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": FLOAT16})
         yield Case((samples.pictures(dtype=np.float32),), {"crop": (12, 14), "dtype": UINT8})
+        beyond = {"crop": (45, 10), "out_of_bounds_policy": "pad", "fill_values": (-70000.9,)}
+        for dtype in (np.int16, np.int32, np.uint32, np.uint64, np.float16):
+            yield Case((samples.pictures(dtype=dtype),), beyond)
         yield Case((samples.planar(),), {"crop": (12, 14)})
         yield Case((samples.sequences(),), {"crop": (12, 14)})
         yield Case((samples.volumes(),), {"crop": (3, 7, 5)})

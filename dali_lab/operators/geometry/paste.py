@@ -71,10 +71,7 @@ class Paste(Operator):
     example = """
     >>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))
     """
-    differs = (
-        "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says, and"
-        " colours beyond 0 to 255 are clamped."
-    )
+    differs = "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says."
 
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:
@@ -95,7 +92,7 @@ class Paste(Operator):
             shapes[:, axis] = canvas
             starts[:, axis] = -((canvas - extent).astype(np.float32) * place).astype(np.int64)
         out = call.allocate(shapes, UINT8, data.layout)
-        fill = np.clip(colour, 0, 255).astype(np.uint8)
+        fill = colour.astype(np.uint8)
         call.kernels("copy").copy_window(
             data.addresses,
             out.addresses,
@@ -134,6 +131,7 @@ class Paste(Operator):
         ):
             yield Case((pictures,), {"fill_value": (1, 20, 255), **arguments})
         yield Case((pictures,), {"fill_value": (9,), "ratio": 1.5})
+        yield Case((pictures,), {"fill_value": (300, -1, 512), "ratio": 1.5})
         yield Case((samples.pictures(channels=1),), {"fill_value": (9,), "ratio": 1.5, "n_channels": 1})
         yield Case((samples.pictures(channels=4),), {"fill_value": (9, 8, 7, 6), "ratio": 1.5, "n_channels": 4})
         yield Case((samples.pictures(((1, 1), (1, 9), (3, 2))),), {"fill_value": (9, 8, 7), "ratio": 2.5})

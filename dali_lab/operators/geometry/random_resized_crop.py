@@ -9,7 +9,6 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
-from dali_lab.operators.geometry.resize import LEVEL
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, extents_of
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
@@ -76,10 +75,10 @@ class RandomResizedCrop(Resizing):
             {"size": (20, 24), "antialias": False},
             {"size": (10, 10), "random_aspect_ratio": (0.2, 0.4)},
         ):
-            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL, batches=3)
-        yield Case((pictures,), {"size": (20, 24), "dtype": FLOAT}, tolerance=5e-3, reason=LEVEL, batches=2)
-        yield Case((samples.planar(),), {"size": (20, 24)}, tolerance=1, reason=LEVEL, batches=2)
-        yield Case((samples.sequences(),), {"size": (20, 24)}, tolerance=1, reason=LEVEL, batches=2)
+            yield Case((pictures,), arguments, batches=3)
+        yield Case((pictures,), {"size": (20, 24), "dtype": FLOAT}, batches=2)
+        yield Case((samples.planar(),), {"size": (20, 24)}, batches=2)
+        yield Case((samples.sequences(),), {"size": (20, 24)}, batches=2)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

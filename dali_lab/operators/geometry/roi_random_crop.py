@@ -30,7 +30,7 @@ class RoiRandomCrop(Operator):
     schema_name = "ROIRandomCrop"
     family = "geometry"
     title = "Random crop around a region"
-    inputs = (Input("data", kind="any", doc="What will be cropped; its shape bounds the window.", optional=True),)
+    inputs = (Input("data", kind="any", doc="What will be cropped; its first axes bound the window.", optional=True),)
     outputs = (Output("start", kind="tensor", doc="Start of the window, along each axis."),)
     devices = ("cpu",)
     random = True
@@ -76,8 +76,9 @@ class RoiRandomCrop(Operator):
         shapes = None
         if inputs or self.has("in_shape"):
             shapes = inputs[0].shapes if inputs else call.vectors("in_shape", axes, np.int64)
-            if shapes.shape[1] != axes:
+            if shapes.shape[1] < axes:
                 raise call.problem(f"has {axes} values for {shapes.shape[1]} dimensions", argument="crop_shape")
+            shapes = np.ascontiguousarray(shapes[:, :axes])
             self._refuse(call, shapes < 0, "in_shape", shapes, "must not be negative")
             self._refuse(call, window > shapes, "crop_shape", window, "is larger than the data", shapes)
             self._refuse(call, start < 0, "roi_start", start, "must not be negative")
@@ -129,6 +130,7 @@ class RoiRandomCrop(Operator):
             yield Case((), arguments, batches=3)
         for arguments in ({**some, "roi_shape": (6, 9)}, {**some, "roi_shape": (1, 1)}):
             yield Case((data,), arguments, batches=3)
+        yield Case((samples.pictures(),), {"crop_shape": (4, 5), "roi_start": (3, 2), "roi_end": (9, 10)}, batches=3)
         windows = PerSample([np.array(row, np.int32) for row in ((4, 5), (7, 3), (10, 10))])
         yield Case((data,), {"crop_shape": windows, "roi_start": (2, 3), "roi_shape": (8, 8)}, batches=3)
         yield Case((), {"crop_shape": windows, "roi_start": windows, "roi_end": (40, 50)}, batches=2)

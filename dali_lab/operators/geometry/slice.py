@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.operators.geometry.crop import DTYPE, OLD, cut
+from dali_lab.operators.geometry.crop import DIFFERS, DTYPE, OLD, cut
 from dali_lab.operators.geometry.windows import (
     FILL_VALUES,
     OUT_OF_BOUNDS,
@@ -28,8 +28,11 @@ class Slice(Windowed):
     """Cuts a window out of tensors of any shape.
 
     The window is given by the inputs `anchor` and `shape`, or by the arguments `start`, `end`, `shape` and their
-    relative forms, along the axes that `axes` or `axis_names` name.
+    relative forms, along the axes that `axes` or `axis_names` name. Fractions of `fill_values` are cut off for whole
+    numbers, and what is beyond the range of the type wraps around.
     """
+
+    differs = DIFFERS
 
     name = "slice"
     family = "geometry"
@@ -71,6 +74,7 @@ class Slice(Windowed):
             {"end": (3, 3)},
             {"rel_shape": (0.25, 0.25)},
             {"start": (-1, 0), "end": (3, 3), "out_of_bounds_policy": "pad", "fill_values": (9,)},
+            {"start": (-1, 0), "end": (3, 3), "out_of_bounds_policy": "pad", "fill_values": (-9.7,)},
             {"start": (-1, 0), "end": (300, 3), "out_of_bounds_policy": "trim_to_shape"},
             {"start": (2, 0, 0), "shape": (2, 2, 1), "axes": (0, 1, 2)},
             {"start": (2, 1), "shape": (2, 3), "axis_names": "HW"},
@@ -110,6 +114,10 @@ class Slice(Windowed):
                 yield Case((halves,), {relative: (share,), "axes": (1,)})
             yield Case((halves,), {"rel_start": (share / 2,), "rel_shape": (share / 2,), "axes": (1,)})
             yield Case((halves,), {"start": (1,), "rel_shape": (share / 2,), "axes": (1,)})
+        yield Case((samples.pictures(),), {"start": (), "end": (2, 2)})
+        yield Case((samples.pictures(),), {"start": (1, 1), "end": ()})
+        yield Case((samples.pictures(),), {"rel_start": (0.2, 0.3), "shape": ()})
+        yield Case((samples.pictures(),), {"rel_shape": ()})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -29,8 +29,7 @@ class Sphere(Displacing):
     >>> fn.sphere(images, fill_value=0)
     """
     differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does. A"
-        " `fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around."
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
@@ -54,6 +53,7 @@ class Sphere(Displacing):
         for arguments in (
             {},
             {"fill_value": 77.6},
+            {"fill_value": -1.4},
             {"interp_type": INTERP_LINEAR},
             {"interp_type": INTERP_LINEAR, "fill_value": 200.0},
             {"mask": some},

@@ -11,7 +11,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INTERP_NN
+from dali_lab.types import FLOAT, INT16, INTERP_NN
 
 
 @register
@@ -93,6 +93,8 @@ class WarpAffine(Warping):
             yield Case((pictures,), arguments)
         yield Case((pictures, rows), {"fill_value": 3.0})
         yield Case((samples.pictures(dtype=np.float32),), {"matrix": shear})
+        beyond = {"matrix": shear, "fill_value": 70000.0}
+        yield Case((samples.pictures(dtype=np.float32),), {**beyond, "dtype": INT16})
         yield Case((samples.sequences(),), {"matrix": shear, "fill_value": 0.0})
         volumes = samples.volumes(channels=2)
         skew = (1.0, 0.2, 0.1, -1.5, 0.1, 0.9, -0.2, 0.7, 0.05, -0.1, 1.1, 0.3)

@@ -92,6 +92,16 @@ class Warping(Operator):
             raise call.problem(f"gives {names} for this input, not {dtype.name}", argument="dtype")
         return data.dtype if dtype is None else dtype
 
+    def fill(self, dtype: DALIDataType) -> float | None:
+        """The value outside the source as one of the result's type, which is blended with; `None` for its edge."""
+        value = self.value("fill_value")
+        if value is None:
+            return None
+        if dtype == FLOAT:
+            return float(value)
+        limits = np.iinfo(numpy_dtype(dtype))
+        return float(np.clip(half_away(np.array(value, np.float32)), limits.min, limits.max))
+
     def warp(self, call: Call, data: Batch, matrices: npt.NDArray[Any], sizes: npt.NDArray[np.int64]) -> Batch:
         """Warp images by maps from positions of the result to positions of the source, ``float32[N, 6]``."""
         dtype = self.result_type(call, data)
@@ -99,7 +109,7 @@ class Warping(Operator):
         shapes[:, :2] = sizes
         out = call.allocate(shapes, dtype, data.layout)
         one = np.ones((len(data), 1), np.int64)
-        fill = self.value("fill_value")
+        fill = self.fill(dtype)
         call.kernels("warp").warp_affine(
             data.addresses,
             out.addresses,
@@ -128,6 +138,6 @@ class Warping(Operator):
             self.value("interp_type") == INTERP_LINEAR,
             numpy_dtype(data.dtype),
             numpy_dtype(dtype),
-            fill=self.value("fill_value"),
+            fill=self.fill(dtype),
         )
         return out

@@ -63,8 +63,7 @@ class Water(Displacing):
     >>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)
     """
     differs = (
-        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does. A"
-        " `fill_value` beyond the range of the type is clamped; NVIDIA DALI wraps it around."
+        "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
     )
 
     def run(self, call: Call, data: Batch) -> Batch:
@@ -96,6 +95,7 @@ class Water(Displacing):
             {},
             {"ampl_x": 3.3, "freq_x": 0.2, "phase_x": 1.0},
             {"ampl_y": 5.1, "freq_y": 0.31, "phase_y": -2.0, "fill_value": 9.9},
+            {"ampl_y": 5.1, "freq_y": 0.31, "phase_y": -2.0, "fill_value": 300.7},
             {"ampl_x": 2.0, "ampl_y": 2.5, "interp_type": INTERP_LINEAR, "fill_value": 200.0},
             {"mask": some},
         ):

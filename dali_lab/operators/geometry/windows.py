@@ -312,9 +312,14 @@ def _is_float(batch: Batch) -> bool:
     return batch.dtype.name.startswith("FLOAT")
 
 
+def _speaks(operator: Operator, name: str) -> bool:
+    """Whether an argument says anything: a list without numbers stands for the default."""
+    return operator.has(name) and (name in operator.connected or operator.values[name] != ())
+
+
 def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]:
     operator = call.operator
-    names = [name for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape") if operator.has(name)]
+    names = [name for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape") if _speaks(operator, name)]
     if not names:
         return None, None
     length = max(_length(call, name) for name in names)
@@ -335,9 +340,9 @@ def named_bounds(
 
     def table(name: str) -> npt.NDArray[np.float64] | None:
         absolute, relative = f"{prefix}{name}", f"rel_{prefix}{name}"
-        if call.operator.has(absolute):
+        if _speaks(call.operator, absolute):
             return call.vectors(absolute, length, np.int64).astype(np.float64)
-        if call.operator.has(relative):
+        if _speaks(call.operator, relative):
             # In float32, as in NVIDIA DALI; positional inputs are scaled in float64. Halves fall to different sides.
             return (call.vectors(relative, length) * extents.astype(np.float32)).astype(np.float64)
         return None
@@ -346,7 +351,7 @@ def named_bounds(
     if size is not None:
         last = size if first is None else first + size
         start, shape = f"rel_{prefix}start", f"rel_{prefix}shape"
-        if call.operator.has(start) and call.operator.has(shape):
+        if _speaks(call.operator, start) and _speaks(call.operator, shape):
             last = (call.vectors(start, length).astype(np.float64) + call.vectors(shape, length)) * extents
     return first, last
 

@@ -173,6 +173,20 @@ TABLE: tuple[Expression, ...] = (
 )
 
 
+_DIVIDING = ("div", "mod")
+_NOTES = {
+    **dict.fromkeys(
+        (expression.name for expression in TABLE if expression.result == "bool"),
+        "\nBeside a float a negative integer is below every float, as in NVIDIA DALI: ``-5.0 < -2`` is false.",
+    ),
+    **dict.fromkeys(
+        _DIVIDING,
+        "\nAn integer divided by zero is an error. On a GPU, where nobody looks at the elements, it gives 0, and only a"
+        "\nconstant 0 is an error.",
+    ),
+}
+
+
 def constant_dtype(value: Any) -> DALIDataType:
     """The type that a bare Python number counts as."""
     return types.BOOL if isinstance(value, bool) else types.INT32 if isinstance(value, int) else types.FLOAT
@@ -284,6 +298,10 @@ class Arithmetic(Operator):
             raise call.problem(str(error), sample=error.sample) from None
         except ValueError as error:
             raise call.problem(str(error)) from None
+        divisor = operands[-1]
+        if self.expression.name in _DIVIDING and isinstance(divisor, np.ndarray) and not is_float(dtype):
+            if not divisor.astype(numpy_dtype(dtype)).any():
+                raise call.problem("integer division by zero")
         return together, dtype, layout if len(layout) == together.shape[1] else ""
 
     def _result_type(self, call: Call, dtypes: Sequence[DALIDataType]) -> DALIDataType:
@@ -322,11 +340,10 @@ def _make(expression: Expression) -> type[Arithmetic]:
     written = (
         signs[len(operands)] if expression.sign else f"math.{expression.name}({', '.join('xyz'[: len(operands)])})"
     )
-    compared = "\nBeside a float a negative integer is below every float, as in NVIDIA DALI: ``-5.0 < -2`` is false."
     doc = (
         f"{expression.doc}\n\nOperands of different shapes are stretched over each other as numpy does, in each sample;"
         f"\nan operand that is not connected is a constant. Written ``{written}``."
-        f"{compared if expression.result == 'bool' else ''}"
+        f"{_NOTES.get(expression.name, '')}"
     )
     inputs = tuple(
         Input(operand, kind="tensor", doc=f"Operand '{operand}', if it is not a constant.", optional=index > 0)

@@ -16,6 +16,8 @@ from dali_lab.batch.promotion import widened
 Array = npt.NDArray[Any]
 _SHORT = 256
 """Elements below which an inner loop costs more to begin than to run."""
+_SMALL = 1024
+"""Elements of a result for which a call of NumPy's costs more than writing out stretched operands."""
 Operand = Batch | Array
 """A batch, or a constant that is the same in all samples."""
 
@@ -24,7 +26,8 @@ def apply(function: Callable[..., None], out: Batch, operands: Sequence[Operand]
     """Fill `out` with ``function(out, *operands)``.
 
     One call serves the whole chunk where the samples have one shape, or differ but lie one after the other with
-    operands of the same shapes or of one element; else there is one call for each sample.
+    operands of the same shapes or of one element; also where samples are small, whose operands a kernel stretches.
+    Else there is one call for each sample.
 
     Parameters
     ----------
@@ -43,8 +46,29 @@ def apply(function: Callable[..., None], out: Batch, operands: Sequence[Operand]
         if arrays is not None:
             _call(function, arrays)
             return
+        if is_contiguous(out) and int(out.sizes.sum()) <= _SMALL * len(out):
+            stretched = [_stretched(operand, out) for operand in operands]
+            if all(array is not None for array in stretched):
+                function(flat(out), *stretched)
+                return
         for index in range(len(out)):
             _call(function, [out.array(index), *(_sample(operand, index) for operand in operands)])
+
+
+def _stretched(operand: Operand, out: Batch) -> Array | None:
+    """All elements of an operand, in the shapes of the result; `None` while what stretches it is being compiled."""
+    if not isinstance(operand, Batch):
+        return operand
+    shapes = widened(operand.shapes, out.ndim)
+    if np.array_equal(shapes, out.shapes):
+        return flat(gathered(operand))
+    from dali_lab.kernels.cpu.stretch import ready, stretch
+
+    if not ready(operand.itemsize):
+        return None
+    result = Batch.allocate(out.shapes, operand.dtype)
+    stretch(operand.addresses, result.addresses, shapes, out.shapes, operand.itemsize)
+    return flat(result)
 
 
 def _call(function: Callable[..., None], arrays: Sequence[Array]) -> None:

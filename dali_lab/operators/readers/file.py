@@ -18,7 +18,7 @@ READER = (
     Arg("random_shuffle", "bool", False, "Draw samples from a buffer of `initial_fill` samples.", important=True),
     Arg("initial_fill", "int", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
     Arg("num_shards", "int", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
-    Arg("shard_id", "int", 0, "The part to read.", minimum=0),
+    Arg("shard_id", "int", 0, "The part to read, less than `num_shards`.", minimum=0),
     Arg("stick_to_shard", "bool", False, "Read the same part in each epoch, rather than the next one."),
     Arg("pad_last_batch", "bool", False, "Repeat the last sample to fill the last batch and to even out the parts."),
     Arg(

@@ -79,6 +79,9 @@ class _Spread(Summing):
         numbers = [np.float32(0.5), np.float32(0.25), np.float32(1)]
         for arguments in ({}, {"axes": [0, 1]}, {"ddof": -1}, {"keep_dims": True}):
             yield Case(((data, "HW"), numbers), arguments, tolerance=1e-6, reason=_REASON)
+        yield Case(
+            (samples.pictures(), numbers), {}, tolerance=1e-2, reason=f"{_REASON}: of 65025 at most", name="benchmark"
+        )
         whole = samples.tensors([(3, 4), (2, 4), (6, 2)], np.uint8)
         yield Case(
             (whole, [row.mean(axis=0).astype(np.float32) for row in whole]), {"axes": 0}, tolerance=2e-3, reason=_REASON

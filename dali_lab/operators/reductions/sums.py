@@ -41,7 +41,10 @@ class _Sums(Summing):
         *AXES,
         Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."),
     )
-    differs = "All pairs of types are taken, float16 and FLOAT64 among them."
+    differs = (
+        "All pairs of types are taken, float16 and FLOAT64 among them. Real numbers as whole ones must fit these: what"
+        " becomes of others, and of NaN, is not the same on the CPU and on a GPU."
+    )
 
     def run(self, call: Call, data: Batch) -> Batch:
         return self.reduced(call, data, self.axes_of(call, data), self.dtype_of(data))

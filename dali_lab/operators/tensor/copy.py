@@ -18,7 +18,7 @@ class Copy(Operator):
     name = "copy"
     family = "tensor"
     title = "Copy"
-    outputs = (Output("output", doc="The same samples in memory of their own."),)
+    outputs = (Output("output", doc="The samples of the input."),)
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     devices = ("cpu", "gpu")
     on_gpu = True

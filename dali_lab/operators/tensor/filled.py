@@ -135,16 +135,19 @@ class OnesLike(_FilledLike):
 
 
 def _spread(call: Call, value: Batch, out: Batch) -> Batch:
-    """Fill `out` with `value`, stretched over it in each sample."""
-    if value.ndim > out.ndim:
-        raise call.problem(f"a value of {value.ndim} dimensions does not fit an output of {out.ndim}")
-    table = widened(value.shapes, out.ndim)
-    wrong = ((table != out.shapes) & (table != 1)).any(axis=1)
+    """Fill `out` with `value`, stretched over it in each sample.
+
+    Where a value goes beyond an output of extent 1, or has more dimensions, the first of its elements count.
+    """
+    ndim = max(value.ndim, out.ndim)
+    have, want = widened(value.shapes, ndim), widened(out.shapes, ndim)
+    wrong = ((have != want) & (have != 1) & ((want != 1) | (have == 0))).any(axis=1)
     if wrong.any():
         sample = int(np.argmax(wrong))
-        have, want = tuple(value.shapes[sample].tolist()), tuple(out.shapes[sample].tolist())
-        raise call.problem(f"a value of shape {have} cannot be stretched over {want}", sample=sample)
-    apply(lambda target, source: np.copyto(target, source), out, [value])
+        extents = tuple(value.shapes[sample].tolist()), tuple(out.shapes[sample].tolist())
+        raise call.problem(f"a value of shape {extents[0]} cannot be stretched over {extents[1]}", sample=sample)
+    held = np.minimum(have, want)[:, ndim - out.ndim :]
+    apply(lambda target, source: np.copyto(target, source), out, [value.replaced(shapes=held, layout="")])
     return out
 
 
@@ -159,7 +162,8 @@ def _first_elements(call: Call, value: Batch) -> Batch:
 class Full(Operator):
     """Makes tensors of a given shape filled with a value.
 
-    The value is a scalar, or a tensor that is stretched over the shape as numpy does.
+    The value is a scalar, or a tensor that is stretched over the shape as numpy does. Of a value that is larger where
+    the shape has the extent 1, or none, the first elements are taken.
     """
 
     name = "full"
@@ -170,7 +174,7 @@ class Full(Operator):
         Output(
             "output",
             kind="tensor",
-            doc="Tensors of `shape` (that of the value, without it), of the value's type or `dtype`.",
+            doc="Tensors of `shape`, or scalars without it, of the value's type.",
         ),
     )
     arguments = (
@@ -185,7 +189,10 @@ class Full(Operator):
         ),
         _LAYOUT,
     )
-    differs = "A value that does not fit the shape is an error."
+    differs = (
+        "A row of several numbers is cut where the last axis of the shape has the extent 1; NVIDIA DALI lays it along"
+        " the axis before."
+    )
     example = """
     >>> fn.full(7.5, shape=[2, 3])
     """
@@ -210,11 +217,27 @@ class Full(Operator):
         yield Case((numbers,), {"shape": shapes})
         yield Case((numbers,), {})
         yield Case((rows,), {})
+        larger: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+            ((1,), ()),
+            ((2, 3), ()),
+            ((3,), (1,)),
+            ((2, 3), (1,)),
+            ((1, 3), (3,)),
+            ((2, 3), (1, 1)),
+            ((2, 2, 3), (1, 3)),
+            ((2, 2), (2, 1)),
+            ((2, 2, 3), (2, 1, 3)),
+            ((2, 2, 2), (2, 1, 1)),
+            ((0,), (0,)),
+        )
+        for extents, shape in larger:
+            yield Case((samples.tensors([extents] * 2),), {"shape": shape})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors([(3,)] * 3),), {"shape": [2, 2]}, ("(3,)", "(2, 2)"))
-        yield ErrorCase((samples.tensors([(2, 3)] * 3),), {"shape": [3]}, ("2 dimensions",))
+        yield ErrorCase((samples.tensors([(2, 3)] * 3),), {"shape": [2]}, ("(2, 3)", "(2,)"))
+        yield ErrorCase((samples.tensors([(0,)] * 3),), {"shape": [1]}, ("(0,)", "(1,)"))
         yield ErrorCase((samples.tensors([(0,)] * 3),), {}, ("no element",))
 
 

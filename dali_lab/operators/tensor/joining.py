@@ -55,7 +55,8 @@ class _Joining(Operator):
 class Cat(_Joining):
     """Joins tensors along an axis that they have; their other extents must agree in each sample.
 
-    An input without elements does not have to agree: where its extents do not fit it is left out of that sample.
+    An input that has no elements in the whole batch is left out, whatever its extents; of inputs that are all like
+    this the first one is the result.
     """
 
     name = "cat"
@@ -71,7 +72,6 @@ class Cat(_Joining):
         ),
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
-    differs = "A batch without any element has extents that add up; NVIDIA DALI keeps those of the first input."
     example = """
     >>> fn.cat(left, right, axis_name="W")
     """
@@ -97,7 +97,7 @@ class Cat(_Joining):
                 raise call.problem(f"{axis} is not an axis of {ndim} dimensions", argument="axis")
             axis %= ndim
         others = [d for d in range(ndim) if d != axis]
-        batches = self._fitting(batches, axis, others)
+        batches = self._filled(call, batches, axis, others)
         for index, batch in enumerate(batches):
             differs = (batch.shapes[:, others] != batches[0].shapes[:, others]).any(axis=1)
             if differs.any():
@@ -108,23 +108,24 @@ class Cat(_Joining):
                     sample=sample,
                 )
         if len(batches) == 1:
-            return batches[0]
+            return batches[0].replaced(layout=layout)
         return self._joined(call, batches, axis, layout)
 
     @staticmethod
-    def _fitting(batches: Sequence[Batch], axis: int, others: Sequence[int]) -> Sequence[Batch]:
-        """The inputs with extents that fit where they have no elements: those of another one, and 0 along the axis."""
-        if all(np.array_equal(batch.shapes[:, others], batches[0].shapes[:, others]) for batch in batches):
-            return batches
-        filled = np.stack([batch.sizes > 0 for batch in batches])
-        shapes = np.stack([batch.shapes for batch in batches])
-        # The first input that has elements stands for the sample, or the first of all.
-        like = shapes[filled.argmax(axis=0), np.arange(len(batches[0]))]
-        unfit = ~filled & (shapes[:, :, others] != like[:, others]).any(axis=2)
-        nothing = like.copy()
-        nothing[:, axis] = 0
-        shapes = np.where(unfit[:, :, None], nothing, shapes)
-        return [batch.replaced(shapes=table) for batch, table in zip(batches, shapes, strict=True)]
+    def _filled(call: Call, batches: Sequence[Batch], axis: int, others: Sequence[int]) -> Sequence[Batch]:
+        """The inputs that have elements, here or in other samples of the batch; the first one, if none has."""
+        sizes = [int(batch.sizes.sum()) for batch in batches]
+        notes = call.note(tuple(size > 0 for size in sizes))
+        doubtful = [
+            not size
+            and (batch.shapes[:, axis].any() or (batch.shapes[:, others] != batches[0].shapes[:, others]).any())
+            for batch, size in zip(batches, sizes, strict=True)
+        ]
+        if any(doubtful) or not sizes[0]:
+            notes += call.gathered()
+        filled = np.any(notes, axis=0)
+        kept = [batch for batch, has in zip(batches, filled, strict=True) if has]
+        return kept or batches[:1]
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -142,6 +143,14 @@ class Cat(_Joining):
             yield Case((empty, (left[0], "HW")), {"axis": axis})
         yield Case((samples.tensors([(2, 0), (0, 0)]), samples.tensors([(3, 2), (0, 0)])))
         yield Case((left, (bare, "XY")))
+        yield Case((samples.tensors([(0, 3)] * 3, np.uint8), left))
+        yield Case(((samples.tensors([(0, 5)] * 3, np.uint8), "AB"), bare))
+        rows, columns = samples.tensors([(3, 0), (2, 0)]), samples.tensors([(0, 4), (0, 2)])
+        yield Case((rows, rows))
+        yield Case((columns, columns), {"axis": 1})
+        yield Case((samples.tensors([(3, 0), (2, 0)]), samples.tensors([(3, 1), (2, 4)])), {"axis": 1})
+        yield Case((samples.tensors([(3, 1), (0, 4)]), samples.tensors([(3, 0), (0, 2)])), {"axis": 1})
+        yield Case((samples.tensors([(0, 1), (3, 3)]), samples.tensors([(0, 4), (3, 3)])), {"axis": 1})
         yield Case((samples.pictures(), samples.pictures()), {"axis": 2})
         yield Case((samples.pictures(dtype=np.float32), samples.pictures(dtype=np.float32)), {"axis": 1})
         yield Case((samples.tensors([(3,), (1,), (2,)], np.int64), samples.tensors([(1,), (2,), (3,)], np.int64)))
@@ -151,6 +160,7 @@ class Cat(_Joining):
     def error_cases(cls) -> Iterable[ErrorCase]:
         left = samples.tensors([(2, 3), (1, 3), (4, 3)])
         yield ErrorCase((left, left), {"axis": 2}, ("axis", "2"))
+        yield ErrorCase((left, samples.tensors([(0, 4), (1, 3), (0, 3)])), {}, ("(0, 4)", "(2, 3)"))
         yield ErrorCase((left, samples.tensors([(2, 4), (1, 3), (4, 3)])), {}, ("(2, 4)", "(2, 3)"))
         yield ErrorCase((left, samples.tensors([(2, 3)] * 3, np.uint8)), {}, ("UINT8", "FLOAT"))
         yield ErrorCase((left, samples.tensors([(2,)] * 3)), {}, ("1 dimensions",))

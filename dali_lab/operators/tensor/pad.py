@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.streams import truncated
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
@@ -75,8 +76,8 @@ class Pad(Operator):
         out = call.allocate(shapes, data.dtype, data.layout)
         kind = numpy_dtype(data.dtype)
         number = call.numbers("fill_value", np.float32).reshape(-1, 1)
-        # As C converts: the fraction is dropped, and small integers wrap.
-        fill = number.astype(np.int64).astype(kind) if kind.kind in "iu" else number.astype(kind)
+        with np.errstate(over="ignore"):
+            fill = truncated(number, kind)
         call.kernels("copy").copy_window(
             data.addresses, out.addresses, data.shapes, np.zeros_like(shapes), shapes, data.itemsize,
             fill=np.ascontiguousarray(fill).view(f"u{kind.itemsize}"),

@@ -208,6 +208,7 @@ class Reshape(_Reshaping):
         ):
             yield Case((data,), arguments)
         yield Case((ragged,), {"shape": [-1]})
+        yield Case((samples.pictures(),), {"shape": [-1]}, name="benchmark")
         yield Case((ragged,), {"src_dims": [1, 0]})
         yield Case((ragged,), {"rel_shape": [-1, 1]})
         yield Case((ragged[0], [np.array([24], np.int32), np.array([6], np.int32), np.array([-1], np.int32)]))

@@ -79,6 +79,7 @@ class Squeeze(Operator):
         yield Case((thin,), {"axis_names": "C"})
         yield Case((thin,), {"axis_names": "HC"})
         yield Case((samples.tensors([(0, 3, 1), (0, 3, 1)]),), {"axes": [1]})
+        yield Case(((samples.tensors([(4, 3, 1), (2, 5, 1)]), "HWC"),), {"axes": [2]}, name="benchmark")
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -12,7 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.promotion import is_integer
 from dali_lab.graph.expressions import MAX_SUBSCRIPTS
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 
 
@@ -239,6 +239,7 @@ class Shapes(_ShapeBase):
 
     name = "shapes"
     title = "Shapes"
+    outputs = (Output("shape", kind="tensor", doc="One-dimensional: the extent of each axis, of `dtype`."),)
     deprecated = "Use ``node.shape()``."
     arguments = (
         Arg("dtype", "dtype", types.INT64, "Type of the numbers."),

@@ -34,7 +34,15 @@ class OpticalFlow(Operator):
         Input("frames", layouts=("FHWC",), doc="Sequences of UINT8, of at least 12 × 12 pixels."),
         Input("hints", kind="tensor", doc="With `enable_external_hints`: flows as a start.", optional=True),
     )
-    outputs = (Output("flow", kind="tensor", layout="FHWC", dtype=FLOAT, doc="The vectors, FLOAT."),)
+    outputs = (
+        Output(
+            "flow",
+            kind="tensor",
+            layout="FHWC",
+            dtype=FLOAT,
+            doc="The vectors, FLOAT: ``(frames − 1, rows of cells, columns of cells, 2)``, layout FHWC.",
+        ),
+    )
     devices = ("cpu", "gpu")
     arguments = (
         Arg(

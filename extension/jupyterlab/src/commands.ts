@@ -19,7 +19,7 @@ import {
   zoomInIcon,
   zoomOutIcon,
 } from './icons';
-import { editorCommands } from './words';
+import { editorCommands, SWITCHES } from './words';
 import { readGraph } from '../../src/core/text';
 
 export const FACTORY = 'DALI pipeline';
@@ -65,7 +65,10 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
       label,
       caption,
       ...(icon ? { icon } : {}),
-      isEnabled: () => current()?.content.handle != null,
+      isEnabled: () => current()?.content.handle?.commandState(id).enabled === true,
+      ...(SWITCHES.includes(id)
+        ? { isToggled: () => current()?.content.handle?.commandState(id).checked === true }
+        : {}),
       execute: () => current()?.content.execute(id),
       describedBy: { args: { type: 'object', properties: {} } },
     });

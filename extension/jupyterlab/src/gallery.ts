@@ -75,7 +75,6 @@ class GalleryPanel extends Widget {
       start: () => emptyDocument(),
       title: () => trans.__('Gallery'),
       readOnly: () => true,
-      answer: () => undefined,
       incoming: (message) => message,
       onState: (state) => this.tell(state),
     });

@@ -189,6 +189,14 @@ function addKernelCommands(
       return current && dialogs.restart(current);
     }),
   );
+  // Without a command to clear the document, the menu would offer to restart a second time in the place of "and clear".
+  commands.addCommand('dali-lab:clear', {
+    label: trans.__('Clear'),
+    isVisible: () => false,
+    execute: () => undefined,
+    describedBy: { args: { type: 'object', properties: {} } },
+  });
+  users.clearWidget.add({ id: 'dali-lab:clear', isEnabled });
   users.reconnectToKernel.add(
     add('reconnect', trans.__('Reconnect to Kernel'), () => context()?.session?.kernel?.reconnect()),
   );

@@ -56,7 +56,10 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   private shown: 'nothing' | 'widget' | 'picture' = 'nothing';
   private widgetId = '';
   /** A preview is made of widgets that tell nothing of their pictures: what they show is looked at when it changes. */
-  private readonly watcher = new MutationObserver(() => this.keepPreview());
+  private readonly watcher = new MutationObserver(() => {
+    this.keepPreview();
+    this.keepKeys();
+  });
 
   constructor(
     private readonly options: IRenderMime.IRendererOptions,
@@ -138,8 +141,9 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
     if (!renderer) return;
     this.shown = 'widget';
     this.replace(renderer);
-    if (model.data[SVG] === undefined)
+    if (model.data[SVG] === undefined) {
       this.watcher.observe(this.node, { childList: true, subtree: true, characterData: true });
+    }
     try {
       await renderer.renderModel(model);
     } catch (error) {
@@ -151,6 +155,12 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   private replace(content: Widget): void {
     for (const each of [...this.widgets]) each.dispose();
     this.addWidget(content);
+  }
+
+  /** Arrow keys move the slider of a preview, and choose no other cell: shortcuts go by the element that has the keys. */
+  private keepKeys(): void {
+    for (const handle of this.node.querySelectorAll<HTMLElement>('[tabindex]'))
+      handle.dataset['lmSuppressShortcuts'] = 'true';
   }
 
   /** Puts the batch that a preview shows into the notebook. */

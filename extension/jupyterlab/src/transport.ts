@@ -4,7 +4,7 @@ import type { Kernel, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import type { JSONObject } from '@lumino/coreutils';
 import { KernelComm } from './comm';
-import type { Bytes, ConnectionStatus, GraphDocument, Message, Request, Transport } from './editor';
+import type { Bytes, ConnectionStatus, GraphDocument, Message, Transport } from './editor';
 import { load } from './loading';
 
 /** How long a connection may be broken before the canvas says so. */
@@ -31,8 +31,6 @@ export interface Hooks {
   start(): GraphDocument;
   title(): string;
   readOnly(): boolean;
-  /** Requests that the host answers itself, such as to save; undefined leaves them to the session. */
-  answer(request: Request): Promise<unknown> | undefined;
   /** Rewrites what comes from the session. */
   incoming(message: Message): Message;
   onState(state: State): void;
@@ -54,8 +52,10 @@ export class KernelTransport implements Transport {
   /** There has been a session, or another kernel was started in place of one that went before that. */
   private begun = false;
   private away: ReturnType<typeof setTimeout> | null = null;
-  private startingAgain = false;
-  private startingInstead = false;
+  /** Another kernel is looked for in place of one that went. */
+  private beginning = false;
+  /** A new one is being started for that. */
+  private starting = false;
   private leaving = false;
   private disposed = false;
 
@@ -78,22 +78,6 @@ export class KernelTransport implements Transport {
   }
 
   send(message: Message): void {
-    if (message.kind === 'request') {
-      const answer = this.hooks.answer(message);
-      if (answer) {
-        const { id } = message;
-        answer.then(
-          (result) => this.deliver({ kind: 'response', id, result }),
-          (error: unknown) =>
-            this.deliver({
-              kind: 'response',
-              id,
-              error: { message: error instanceof Error ? error.message : String(error), code: 'failed' },
-            }),
-        );
-        return;
-      }
-    }
     if (!this.comm) throw new Error(this.state.detail ?? this.trans.__('There is no kernel.'));
     this.comm.send(message as unknown as JSONObject);
   }
@@ -116,7 +100,7 @@ export class KernelTransport implements Transport {
   /** The document is about to be closed: a kernel that is being started for it is not waited for, and ends. */
   leave(): void {
     this.leaving = true;
-    if (this.startingAgain) this.context.shutdown().catch(() => undefined);
+    if (this.starting) this.context.shutdown().catch(() => undefined);
   }
 
   dispose(): void {
@@ -147,7 +131,7 @@ export class KernelTransport implements Transport {
     });
     if (attempt !== this.attempt) return;
     if ('problem' in loaded) {
-      if (!this.context.session?.kernel) return this.startInstead(kernel);
+      if (!this.context.session?.kernel) return this.beginAgain(kernel);
       this.set({ status: 'disconnected', detail: loaded.problem, remedy: 'choose' });
       return;
     }
@@ -175,23 +159,37 @@ export class KernelTransport implements Transport {
   }
 
   /**
-   * A kernel that ends before its session is there was that of a document just closed: this one gets its own.
-   * JupyterLab also lets go of a kernel that its last list did not have yet: that one is taken again.
+   * Another kernel in place of one that went.
+   * Changing the kernel tells of kernels that go and come, so this must not begin a second time meanwhile.
    */
-  private async startInstead({ id, name }: Kernel.IModel): Promise<void> {
-    if (this.startingInstead) return;
-    this.startingInstead = true;
-    const change = async (model: Partial<Kernel.IModel>): Promise<void> => {
-      const wanted = !this.disposed && !this.leaving && !this.context.session?.kernel;
-      if (wanted) await this.context.changeKernel(model).catch(() => undefined);
-    };
-    if (!this.begun && (await this.isRunning(id))) await change({ id });
-    if (!this.begun && !this.context.session?.kernel) {
-      this.begun = true;
-      await change({ name });
+  private async beginAgain(gone: Kernel.IModel): Promise<void> {
+    if (this.beginning) return;
+    this.beginning = true;
+    const waits = (): boolean => !this.leaving && !this.disposed && !this.context.session?.kernel;
+    for await (const model of this.candidates(gone)) {
+      if (!waits()) break;
+      this.starting = model.id === undefined;
+      await this.context.changeKernel(model).catch(() => undefined);
+      this.starting = false;
+      if (!waits()) break;
     }
-    this.startingInstead = false;
-    if (!this.disposed && !this.context.session?.kernel) this.noKernel();
+    this.beginning = false;
+    if (waits()) this.noKernel();
+  }
+
+  /** The kernels to try in place of one that went, one after the other; none where nobody has asked for one. */
+  private async *candidates({ id, name }: Kernel.IModel): AsyncGenerator<Partial<Kernel.IModel>> {
+    // The server took it along: one like it goes on as soon as the server is back.
+    while (this.lost === 'server') {
+      yield { name };
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+    // JupyterLab lets go of a kernel that its last list did not have yet: that one is taken again.
+    if (!this.begun && (await this.isRunning(id))) yield { id };
+    // One that ended before its session was there was that of a document just closed: this one gets its own.
+    if (this.begun) return;
+    this.begun = true;
+    yield { name };
   }
 
   private async isRunning(id: string): Promise<boolean> {
@@ -201,34 +199,14 @@ export class KernelTransport implements Transport {
   }
 
   private onKernel(_: unknown, { oldValue }: Session.ISessionConnection.IKernelChangedArgs): void {
-    if (this.context.session?.kernel) void this.connect();
-    else if (this.lost === 'server') {
-      // Where none has gone, one is being started already.
-      if (oldValue) void this.startAgain();
-    } else {
-      this.drop(false);
-      if (this.kernel) void this.startInstead(this.kernel);
-      else this.noKernel();
+    if (this.context.session?.kernel) {
+      void this.connect();
+      return;
     }
-  }
-
-  /**
-   * The server went away and took the kernel along: one like it goes on as soon as the server is back.
-   * Changing the kernel tells of kernels that go and come, so this must not begin a second time meanwhile.
-   */
-  private async startAgain(): Promise<void> {
-    if (this.startingAgain) return;
-    this.startingAgain = true;
-    const waits = (): boolean =>
-      this.lost === 'server' && !this.leaving && !this.disposed && !this.context.session?.kernel;
-    try {
-      while (waits()) {
-        await this.context.changeKernel({ name: this.kernel?.name ?? 'python3' }).catch(() => undefined);
-        if (waits()) await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-      }
-    } finally {
-      this.startingAgain = false;
-    }
+    this.drop(false);
+    if (!this.kernel) this.noKernel();
+    // After a server is back, news without a kernel that went tell of one that is being started already.
+    else if (oldValue !== null || this.lost !== 'server') void this.beginAgain(this.kernel);
   }
 
   private onStatusChange(_: unknown, status: Kernel.Status): void {
@@ -242,10 +220,10 @@ export class KernelTransport implements Transport {
               died: true,
             },
       );
-    } else if (status === 'dead' && this.lost === 'server') {
-      // The server is back, without this kernel: its list of sessions says so, and the session ends.
-      this.context.sessionManager.refreshRunning().catch(() => undefined);
     } else if (status === 'dead' || status === 'terminating') {
+      // A server that is back, or a kernel that its owner shut down: the session ends where the list of sessions says so.
+      if (status === 'dead') this.context.sessionManager.refreshRunning().catch(() => undefined);
+      if (this.lost === 'server') return;
       this.lose({
         status: 'disconnected',
         detail: this.trans.__('The kernel died. The graph is kept.'),

@@ -4,6 +4,18 @@ import type { TranslationBundle } from '@jupyterlab/translation';
 /** What JupyterLab has commands of its own for: files, the gallery's tab, its theme. */
 export const JUPYTERLABS_OWN = ['new', 'open', 'save', 'save-as', 'gallery', 'theme'];
 
+/** Those that switch something on and off. */
+export const SWITCHES = [
+  'bypass',
+  'disable',
+  'collapse',
+  'output',
+  'toggle-palette',
+  'toggle-inspector',
+  'toggle-tray',
+  'toggle-minimap',
+];
+
 export function editorCommands(
   trans: Pick<TranslationBundle, '__'>,
 ): [id: string, label: string, caption: string][] {

@@ -11,15 +11,16 @@ import {
 } from 'react';
 import { removeSelection } from '../core/actions';
 import { copySelection, paste } from '../core/clipboard';
-import { execute } from '../core/commandTable';
-import { commandForKey } from '../core/keys';
-import { parseClip } from '../core/commands';
+import { execute } from '../core/commands';
+import { KeyReader } from '../core/keys';
+import { parseClip } from '../core/edits';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';
 import { fold } from '../core/folding';
+import { isWriting } from '../core/writing';
 import { GalleryInEditor } from '../gallery/InEditor';
 import { Canvas } from './Canvas';
-import { EditorContext, useEditor, usePanels, useValue } from './context';
+import { EditorContext, useEditor, useHint, usePanels, useValue } from './context';
 import { ExportDialog } from './dialogs/ExportDialog';
 import { OpenDialog, PathDialog, SaveDialog } from './dialogs/FileDialogs';
 import {
@@ -51,20 +52,7 @@ export interface Chrome {
   themeButton: boolean;
 }
 
-/** With Ctrl these are commands in a field that is being written in, too. */
-const WHILE_WRITING = new Set(['s', 'e', 'k', 'Enter']);
-
 const trayHeight = remembered('tray-height', 272);
-
-/** Whether keys belong to a field that is being written in. */
-function isWriting(event: KeyboardEvent | ClipboardEvent): boolean {
-  const target = event.nativeEvent.composedPath()[0] as Element | undefined;
-  return (
-    target?.closest(
-      'input:not([type=checkbox]):not([type=range]), textarea, select, [contenteditable=true]',
-    ) != null
-  );
-}
 
 export function App({ editor, chrome }: { editor: Editor; chrome: Chrome }) {
   return (
@@ -79,6 +67,7 @@ export function App({ editor, chrome }: { editor: Editor; chrome: Chrome }) {
 function Shell({ chrome }: { chrome: Chrome }) {
   const editor = useEditor();
   const root = useRef<HTMLDivElement>(null);
+  const reader = useMemo(() => new KeyReader(editor), [editor]);
   const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
   const panels = usePanels();
   const ready = useValue(editor.ready);
@@ -123,10 +112,10 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const onKeyDown = useCallback(
     (event: KeyboardEvent) => {
       if (event.defaultPrevented) return;
-      const writing = isWriting(event);
+      const writing = isWriting(event.nativeEvent);
       const mod = event.ctrlKey || event.metaKey;
-      const whileWriting = mod ? WHILE_WRITING.has(event.key) : event.key === 'F8';
-      if (writing && !whileWriting) return;
+      // What writes something, or moves in what is written, is the field's.
+      if (writing && !(mod || /^F\d+$/.test(event.key))) return;
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;
       const target = event.target as HTMLElement;
@@ -140,19 +129,19 @@ function Shell({ chrome }: { chrome: Chrome }) {
         event.preventDefault();
         return;
       }
-      const found = commandForKey(event);
-      if (!found) return;
+      const found = reader.read(event);
+      if (!found || (found !== 'more' && writing && !found.whileWriting)) return;
       // Enter and Space press the button that has the focus.
       event.preventDefault();
       event.stopPropagation();
-      execute(editor, found.id);
+      if (found !== 'more') execute(editor, found.id);
     },
-    [editor],
+    [editor, reader],
   );
 
   const onCopy = useCallback(
     (event: ClipboardEvent, cut: boolean) => {
-      if (isWriting(event) || window.getSelection()?.toString()) return;
+      if (isWriting(event.nativeEvent) || window.getSelection()?.toString()) return;
       const text = copySelection(editor);
       if (text === null) return;
       event.clipboardData.setData('text/plain', text);
@@ -164,7 +153,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
 
   const onPaste = useCallback(
     (event: ClipboardEvent) => {
-      if (isWriting(event)) return;
+      if (isWriting(event.nativeEvent)) return;
       const text = event.clipboardData.getData('text/plain');
       event.preventDefault();
       if (parseClip(text) ?? text.trim() === '') paste(editor, text, editor.canvas?.pointer().place);
@@ -268,6 +257,7 @@ function Dialogs() {
 function EmptyCanvas() {
   const editor = useEditor();
   const capabilities = useValue(editor.info, (info) => info.capabilities);
+  const search = useHint('search');
   const sample = capabilities.samples?.[0];
   const starts: [string, string, string, string, () => void][] = [
     ...(sample
@@ -313,10 +303,14 @@ function EmptyCanvas() {
         ))}
       </div>
       <p className="muted">
-        <Words
-          of={msg('Or drag an operator from the palette; double-click or press %1 to search.')}
-          parts={[<kbd key="tab">Tab</kbd>]}
-        />
+        {search === undefined ? (
+          t('Or drag an operator from the palette; double-click to search.')
+        ) : (
+          <Words
+            of={msg('Or drag an operator from the palette; double-click or press %1 to search.')}
+            parts={[<kbd key="search">{search}</kbd>]}
+          />
+        )}
       </p>
     </div>
   );

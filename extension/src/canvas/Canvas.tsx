@@ -1,6 +1,5 @@
 /** The canvas: React Flow over the document, and the gestures that end in an edit. */
 import {
-  applyNodeChanges,
   Background,
   BackgroundVariant,
   MiniMap,
@@ -9,21 +8,16 @@ import {
   useNodesInitialized,
   useReactFlow,
   useStoreApi,
-  type EdgeChange,
-  type NodeChange,
 } from '@xyflow/react';
-import { useCallback, useEffect, useMemo, useRef, useState, type DragEvent, type MouseEvent } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, type MouseEvent } from 'react';
 import * as actions from '../core/actions';
-import * as commands from '../core/commands';
-import type { Point } from '../core/commands';
-import { targetKey } from '../core/document';
-import { open } from '../core/files';
-import { NODE_SIZE, placeOf } from '../core/layout';
+import type { Point } from '../core/edits';
+import { NODE_SIZE } from '../core/layout';
 import { targetOfPort } from '../core/subgraphs';
 import { ConnectionLine } from './ConnectionLine';
 import { useEditor, usePanels, useValue } from './context';
-import { cornerOf, flowEdges, fitFrames, flowNodes, type FlowNode } from './flow';
-import { clientPoint, linkAt, nodeAt } from './hits';
+import { flowEdges, flowNodes, type FlowNode } from './flow';
+import { clientPoint, nodeAt } from './hits';
 import { LinkEdge, type LinkEdgeType } from './LinkEdge';
 import { Menu } from './Menu';
 import { NodeCard } from './NodeCard';
@@ -33,12 +27,14 @@ import { SubgraphCard } from './SubgraphCard';
 import { LEAST_ZOOM, MOST_ZOOM, useCanvasPort } from './useCanvasPort';
 import { useFarWatch } from './useFar';
 import { useKeptFocus } from './useKeptFocus';
-import { useConnecting, useLinkUnder, type CanvasMenu } from './useConnecting';
+import { useChanges } from './useChanges';
+import { useConnecting, type CanvasMenu } from './useConnecting';
+import { useDragging } from './useDragging';
+import { useDropping } from './useDropping';
 import { t } from '../core/language';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };
-export const OPERATOR_TYPE = 'application/x-dali-lab-operator';
 /** With fewer nodes all stay mounted: panning then moves one layer and nothing else. */
 const VISIBLE_ONLY_FROM = 60;
 
@@ -102,173 +98,15 @@ export function Canvas() {
     return () => clearTimeout(timer);
   }, [editor, initialized, opened, nodes.length, touched]);
 
-  const onNodesChange = useCallback(
-    (changes: NodeChange<FlowNode>[]) => {
-      const selected = changes.filter((change) => change.type === 'select');
-      if (selected.length > 0) {
-        const current = editor.selection.get();
-        const chosen = new Set(current.nodes);
-        let item = current.item;
-        for (const { id, selected: on } of selected) {
-          const colon = id.indexOf(':');
-          if (colon >= 0) {
-            const key = id.slice(colon + 1);
-            if (on) item = key;
-            else if (item === key) item = null;
-          } else if (on) chosen.add(id);
-          else chosen.delete(id);
-        }
-        const same =
-          item === current.item &&
-          chosen.size === current.nodes.size &&
-          [...chosen].every((id) => current.nodes.has(id));
-        if (!same) editor.selection.set({ ...current, nodes: chosen, item });
-      }
-      const moved = changes.flatMap((change) =>
-        change.type === 'position' && change.id.startsWith('group:') && change.position ? [change] : [],
-      );
-      setNodes((before) => {
-        let next = applyNodeChanges(
-          changes.filter((change) => change.type !== 'select' && change.type !== 'remove'),
-          before,
-        );
-        // A group takes its members along.
-        for (const { id, position } of moved) {
-          const old = before.find((node) => node.id === id);
-          const group = editor.history.document.view.groups.find((each) => `group:${each.id}` === id);
-          if (!old || !group || !position) continue;
-          const dx = position.x - old.position.x;
-          const dy = position.y - old.position.y;
-          const carried = changes.flatMap((change) => (change.type === 'position' ? [change.id] : []));
-          next = next.map((node) =>
-            group.nodes.includes(node.id) && !carried.includes(node.id)
-              ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } }
-              : node,
-          );
-        }
-        const grown = changes.some((change) => change.type === 'dimensions' && !change.id.includes(':'));
-        return grown ? fitFrames(editor.history.document, next, sizeOf) : next;
-      });
-    },
+  const { onNodesChange, onEdgesChange } = useChanges(setNodes, sizeOf);
+  const putBack = useCallback(
+    () => setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf)),
     [editor, sizeOf],
   );
-
-  const onEdgesChange = useCallback(
-    (changes: EdgeChange<LinkEdgeType>[]) => {
-      const chosen = new Set(editor.selection.get().links);
-      for (const change of changes) {
-        if (change.type !== 'select') continue;
-        if (change.selected) chosen.add(change.id);
-        else chosen.delete(change.id);
-      }
-      const current = editor.selection.get();
-      if (chosen.size !== current.links.size || [...chosen].some((key) => !current.links.has(key))) {
-        editor.selection.set({ ...current, links: chosen });
-      }
-    },
-    [editor],
-  );
-
-  const linkUnder = useLinkUnder(frame);
-
-  const onNodeDragStop = useCallback(
-    (_: unknown, __: FlowNode, dragged: FlowNode[]) => {
-      const start = editor.history.document;
-      const positions: Record<string, Point> = {};
-      const notes: [string, Point][] = [];
-      const groups = dragged.filter(({ type }) => type === 'frame').map(({ id }) => id.slice(6));
-      const members = start.view.groups
-        .filter(({ id }) => groups.includes(id))
-        .flatMap((group) => group.nodes);
-      const all = flow.getNodes();
-      for (const node of [...dragged, ...all.filter(({ id }) => members.includes(id))]) {
-        if (node.type === 'operator') positions[node.id] = node.position;
-        else if (node.type === 'note') notes.push([node.id.slice(5), node.position]);
-        else if (node.type === 'subgraph') {
-          const group = start.view.groups.find(({ id }) => `group:${id}` === node.id);
-          const corner = cornerOf(start, group?.nodes ?? []);
-          for (const id of group?.nodes ?? []) {
-            const place = placeOf(start, id);
-            positions[id] = {
-              x: place.x + node.position.x - corner.x,
-              y: place.y + node.position.y - corner.y,
-            };
-          }
-        }
-      }
-      const only =
-        dragged.length === 1 && dragged[0]?.type === 'operator'
-          ? (Object.keys(positions)[0] as string)
-          : null;
-      const link = only === null ? undefined : linkUnder(only);
-      setDropLink(null);
-      if (only !== null && link && actions.dropOnLink(editor, only, link, positions)) return;
-      const changed = editor.edit(
-        Object.keys(positions).length > 1 ? t('Move nodes') : t('Move'),
-        (document) =>
-          notes.reduce(
-            (result, [id, { x, y }]) => commands.setNote(result, id, { x: Math.round(x), y: Math.round(y) }),
-            commands.moveNodes(document, positions),
-          ),
-      );
-      if (!changed)
-        setNodes((before) => flowNodes(editor.history.document, editor.selection.get(), before, sizeOf));
-    },
-    [editor, flow, linkUnder, sizeOf],
-  );
-
-  const copying = useRef(false);
-  const onNodeDrag = useCallback(
-    (_: unknown, node: FlowNode, dragged: FlowNode[]) => {
-      // Alt-drag leaves a copy behind.
-      if (copying.current) copyInPlace(editor, node.id);
-      copying.current = false;
-      if (dragged.length !== 1 || node.type !== 'operator') return;
-      const link = linkUnder(node.id);
-      setDropLink(link ? targetKey(link.target) : null);
-    },
-    [editor, linkUnder],
-  );
+  const dragging = useDragging(frame, setDropLink, putBack);
+  const { onDragOver, onDrop } = useDropping(frame, setDropLink);
 
   const { isValidConnection, endConnection } = useConnecting(frame, setMenu);
-
-  const onDragOver = useCallback(
-    (event: DragEvent) => {
-      if (!event.dataTransfer.types.some((type) => type === OPERATOR_TYPE || type === 'Files')) return;
-      event.preventDefault();
-      event.dataTransfer.dropEffect = 'copy';
-      const link = linkAt(frame.current, clientPoint(event), editor.history.document);
-      setDropLink(link ? targetKey(link.target) : null);
-    },
-    [editor],
-  );
-
-  const onDrop = useCallback(
-    (event: DragEvent) => {
-      event.preventDefault();
-      setDropLink(null);
-      const file = event.dataTransfer.files[0];
-      if (file) {
-        file.text().then(
-          (text) => open(editor, { text, name: file.name }),
-          () => editor.notify('error', t('%1 could not be read.', file.name)),
-        );
-        return;
-      }
-      const op = event.dataTransfer.getData(OPERATOR_TYPE);
-      if (!op) return;
-      const client = clientPoint(event);
-      const place = flow.screenToFlowPosition(client);
-      const at = { x: place.x - NODE_SIZE.width / 2, y: place.y - 20 };
-      const link = linkAt(frame.current, client, editor.history.document);
-      actions.addOperator(editor, op, {
-        at,
-        ...(link && actions.fitsLink(editor, op, link) ? { into: link } : {}),
-      });
-      frame.current?.focus();
-    },
-    [editor, flow],
-  );
 
   /** A click on one of several selected nodes chooses it; a drag takes all of them along, and is no click. */
   const chooseOne = useCallback(
@@ -326,12 +164,7 @@ export function Canvas() {
         edgeTypes={edgeTypes}
         onNodesChange={onNodesChange}
         onEdgesChange={onEdgesChange}
-        onNodeDrag={onNodeDrag}
-        onNodeDragStop={onNodeDragStop}
-        onSelectionDragStop={(event, dragged) => onNodeDragStop(event, dragged[0] as FlowNode, dragged)}
-        onNodeDragStart={(event, node) => {
-          copying.current = event.altKey && node.type === 'operator';
-        }}
+        {...dragging}
         isValidConnection={isValidConnection}
         onConnectStart={() => frame.current?.setAttribute('data-connecting', '')}
         onConnectEnd={endConnection}
@@ -438,14 +271,5 @@ export function Canvas() {
         />
       )}
     </div>
-  );
-}
-
-/** A copy at the place where the dragged node was. */
-function copyInPlace(editor: ReturnType<typeof useEditor>, id: string): void {
-  const clip = commands.copyNodes(editor.history.document, [id]);
-  editor.edit(
-    t('Duplicate %1', id),
-    (document) => commands.pasteNodes(document, clip, { x: 0, y: 0 }).document,
   );
 }

@@ -1,5 +1,5 @@
 /** The title of a group, open or shown as one node: text, or a field while it is written. */
-import { setGroup } from '../core/commands';
+import { setGroup } from '../core/edits';
 import type { Group } from '../core/document';
 import { groupKey } from '../core/subgraphs';
 import { useEditor, useValue } from './context';

@@ -2,11 +2,11 @@
 import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
 import type { ArgumentDeclaration, Operator } from '../core/catalogue';
-import { isOutput } from '../core/commands';
-import { command, execute } from '../core/commandTable';
+import { isOutput } from '../core/edits';
+import { command, execute } from '../core/commands';
 import { formatEdge, type Device, type GraphNode } from '../core/document';
 import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
-import { useEditor, useNode, useNodeView, useOperator, useResult, useValue } from './context';
+import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
 import { TextField } from './controls/fields';
 import { FamilyIcon, Icon } from './icons';
@@ -38,6 +38,7 @@ export function Inspector() {
 
 function Nothing() {
   const editor = useEditor();
+  const search = useHint('search');
   const pipeline = useValue(editor.document, (document) => document.pipeline);
   const outputs = useValue(editor.document, (document) => document.outputs);
   const nodes = useValue(editor.document, (document) => Object.keys(document.nodes).length);
@@ -65,7 +66,9 @@ function Nothing() {
         {t('Pipeline settings…')}
       </button>
       <p className="muted hint">
-        {t('Select a node to see its arguments. Double-click the canvas or press Tab to add one.')}
+        {search === undefined
+          ? t('Select a node to see its arguments. Double-click the canvas to add one.')
+          : t('Select a node to see its arguments. Double-click the canvas or press %1 to add one.', search)}
       </p>
     </div>
   );

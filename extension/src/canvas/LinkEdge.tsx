@@ -8,7 +8,7 @@ import {
   type EdgeProps,
 } from '@xyflow/react';
 import { memo, useMemo } from 'react';
-import type { Point } from '../core/commands';
+import type { Point } from '../core/edits';
 import { parseEdge } from '../core/document';
 import { batchBytes, formatBytes, type Memory } from '../core/placement';
 import { useResult } from './context';

@@ -1,7 +1,7 @@
 /** Notes and groups: what people write around the nodes. Text is text. */
 import { NodeResizer, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useState } from 'react';
-import { setNote } from '../core/commands';
+import { setNote } from '../core/edits';
 import { useEditor, useValue } from './context';
 import { GroupTitle } from './GroupTitle';
 import { t } from '../core/language';

@@ -3,7 +3,7 @@ import { memo, useContext, useMemo, useRef, useState, type KeyboardEvent } from 
 import { createPortal } from 'react-dom';
 import { appendOperator } from '../core/actions';
 import type { Operator } from '../core/catalogue';
-import { OPERATOR_TYPE } from './Canvas';
+import { OPERATOR_TYPE } from './useDropping';
 import { useEditor, useValue } from './context';
 import { FamilyIcon, Icon } from './icons';
 import { OperatorHelp } from './OperatorHelp';

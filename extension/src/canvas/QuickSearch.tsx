@@ -3,7 +3,7 @@ import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } fro
 import { createPortal } from 'react-dom';
 import { addOperator } from '../core/actions';
 import type { Operator } from '../core/catalogue';
-import { replaceOperator } from '../core/commands';
+import { replaceOperator } from '../core/edits';
 import { operatorsBefore, operatorsFor } from '../core/connect';
 import { NODE_SIZE } from '../core/layout';
 import { useEditor, useValue } from './context';

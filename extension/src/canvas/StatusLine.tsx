@@ -3,7 +3,7 @@ import { nextProblem } from '../core/navigation';
 import { formatBytes, transfers } from '../core/placement';
 import { gpuMemoryFigure } from '../core/runs';
 import { formatTime, formatValue } from '../core/values';
-import { useEditor, useValue } from './context';
+import { useEditor, useHint, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
 
@@ -22,6 +22,7 @@ export function StatusLine() {
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;
+  const keys = useHint('next-problem');
   const gpuMemory = gpuMemoryFigure(last);
   const connected = connection.status === 'connected';
   const graph = useValue(editor.document);
@@ -93,7 +94,7 @@ export function StatusLine() {
           className="status-problems"
           data-command="next-problem"
           onClick={() => nextProblem(editor)}
-          title={t('Go to the next one (F8)')}
+          title={keys === undefined ? t('Go to the next one') : t('Go to the next one (%1)', keys)}
         >
           <Icon name="warning" size={12} />
           {errors > 0 ? tn('%1 error', '%1 errors', errors) : ''}

@@ -1,7 +1,7 @@
 /** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
 import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo } from 'react';
-import { setGroup } from '../core/commands';
+import { setGroup } from '../core/edits';
 import { boundary, portOf } from '../core/subgraphs';
 import { useEditor, useValue } from './context';
 import { GroupTitle } from './GroupTitle';

@@ -1,11 +1,9 @@
 /** The slim toolbar: file, undo, batch, seed, run, view. */
-import { command, execute } from '../core/commandTable';
-import { describeKeys } from '../core/keys';
-import { setPipeline } from '../core/commands';
+import { command, execute } from '../core/commands';
+import { setPipeline } from '../core/edits';
 import { asNumber } from '../core/values';
-import { useEditor, usePanels, useValue } from './context';
+import { useEditor, useHint, usePanels, useValue } from './context';
 import { Icon } from './icons';
-import { isMac } from './platform';
 import { TextField } from './controls/fields';
 import { t } from '../core/language';
 
@@ -23,16 +21,15 @@ function Button({
   disabled?: boolean;
 }) {
   const editor = useEditor();
+  const keys = useHint(id);
   const found = command(id);
-  const keys = found?.keys?.[0];
   const words = t(found?.caption ?? found?.label ?? id);
-  const title = keys ? `${words} (${describeKeys(keys, isMac)})` : words;
   return (
     <button
       type="button"
       className={`tool ${label ? 'with-label' : ''}`}
       data-command={id}
-      title={title}
+      title={keys === undefined ? words : `${words} (${keys})`}
       aria-label={t(found?.label ?? id)}
       aria-pressed={pressed}
       disabled={disabled}

@@ -1,6 +1,6 @@
 /** The tray: the batch of the selected node at a size to judge by; compared with its input, or one sample through all nodes. */
 import { useEffect, useState, type CSSProperties } from 'react';
-import { execute } from '../core/commandTable';
+import { execute } from '../core/commands';
 import { asNumber, formatDtype, formatNumber, formatShape } from '../core/values';
 import type { TrayState } from '../core/editor';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';

@@ -2,6 +2,7 @@
 import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
 import type { Editor, Panels } from '../core/editor';
 import { shownPanels } from '../core/folding';
+import { hintOf } from '../core/keys';
 import type { Observable } from '../core/observable';
 import type { NodeResult } from '../core/previews';
 import type { GraphNode, NodeView } from '../core/document';
@@ -30,6 +31,12 @@ export function usePanels(): Panels {
   const chosen = useValue(editor.panels);
   const folded = useValue(editor.folded);
   return useMemo(() => shownPanels(chosen, folded), [chosen, folded]);
+}
+
+/** The keys of a command as people read them; undefined where it has none. */
+export function useHint(command: string): string | undefined {
+  const editor = useEditor();
+  return useSyncExternalStore(editor.keymap.subscribe, () => hintOf(editor, command));
 }
 
 export function useResult(node: string): NodeResult | undefined {

@@ -2,7 +2,7 @@
 import type { Node } from '@xyflow/react';
 import { kindOf, type Facts } from '../core/connect';
 import { transferOf } from '../core/placement';
-import type { Point } from '../core/commands';
+import type { Point } from '../core/edits';
 import { formatEdge, isArgument, links, targetKey, type GraphDocument } from '../core/document';
 import type { Selection } from '../core/editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../core/layout';

@@ -1,6 +1,6 @@
 /** What lies under a point or under a node: for gestures that end there. */
 import type { DragEvent, MouseEvent as ReactMouseEvent } from 'react';
-import type { Point } from '../core/commands';
+import type { Point } from '../core/edits';
 import { linkByKey } from '../core/actions';
 import type { GraphDocument, Link } from '../core/document';
 

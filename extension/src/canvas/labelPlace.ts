@@ -1,5 +1,5 @@
 /** Where a label on a link is not in the way of nodes. */
-import type { Point } from '../core/commands';
+import type { Point } from '../core/edits';
 
 export interface Box extends Point {
   width: number;

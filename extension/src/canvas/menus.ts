@@ -1,12 +1,11 @@
 /** The menus on a node and on the canvas, from the table of commands. */
 import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
-import { command, execute } from '../core/commandTable';
-import { describeKeys } from '../core/keys';
-import { isOutput } from '../core/commands';
+import { command, execute, isChecked, isEnabled } from '../core/commands';
+import { hintOf } from '../core/keys';
+import { isOutput } from '../core/edits';
 import { formatEdge, type Device } from '../core/document';
 import type { Editor } from '../core/editor';
 import type { MenuItem } from './Menu';
-import { isMac } from './platform';
 import { groupKey } from '../core/subgraphs';
 import { msg, t } from '../core/language';
 
@@ -17,13 +16,13 @@ const DEVICES: Record<Device, string> = {
 };
 
 function item(editor: Editor, id: string, separator = false): MenuItem {
-  const found = command(id);
-  const keys = found?.keys?.[0];
+  const checked = isChecked(editor, id);
   return {
     id,
-    label: t(found?.label ?? id),
-    hint: keys ? describeKeys(keys, isMac) : undefined,
-    disabled: found?.enabled?.(editor) === false,
+    label: t(command(id)?.label ?? id),
+    hint: hintOf(editor, id),
+    ...(checked === undefined ? {} : { checked }),
+    disabled: !isEnabled(editor, id),
     separator,
     run: () => execute(editor, id),
   };
@@ -49,9 +48,9 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
     item(editor, 'rename'),
     item(editor, 'replace'),
     item(editor, 'connect'),
-    { ...item(editor, 'bypass'), checked: document.view.nodes[id]?.bypass ?? false },
-    { ...item(editor, 'disable'), checked: document.view.nodes[id]?.disabled ?? false },
-    { ...item(editor, 'collapse'), checked: document.view.nodes[id]?.collapsed ?? false },
+    item(editor, 'bypass'),
+    item(editor, 'disable'),
+    item(editor, 'collapse'),
     ...outputs,
     ...devices.map((device, index): MenuItem => ({
       id: `device-${device}`,

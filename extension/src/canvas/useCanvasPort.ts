@@ -1,7 +1,8 @@
 /** What the canvas does for the editor: fits, zooms, says where the pointer is, brings nodes into view. */
 import { getNodesBounds, getViewportForBounds, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
-import type { Point } from '../core/commands';
+import type { GraphDocument } from '../core/document';
+import type { Point } from '../core/edits';
 import { placeOf, type Size } from '../core/layout';
 import { Motion, zoomed } from '../core/motion';
 import { useEditor } from './context';
@@ -30,6 +31,8 @@ export function useCanvasPort(
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const touched = useRef(false);
   const moving = useRef<Motion | null>(null);
+  /** The places of the nodes when the view was made to show them all; null when it shows something else. */
+  const whole = useRef<GraphDocument['view'] | null>(null);
   useEffect(() => {
     const element = frame.current;
     if (!element) return;
@@ -42,18 +45,29 @@ export function useCanvasPort(
       cancel: (step) => cancelAnimationFrame(step),
     });
     moving.current = motion;
-    const watch = new ResizeObserver(() => motion.resized());
+    const show = (ids: readonly string[] | undefined, duration: number): void =>
+      motion.to(({ width, height }) => {
+        // As the document is now: the canvas may not have drawn it yet.
+        const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
+        const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
+        if (shown.length === 0) return null;
+        return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, 1, 0.06);
+      }, duration);
+    const watch = new ResizeObserver(() => {
+      motion.resized();
+      // What was shown whole stays so, as panels beside it come and go.
+      if (whole.current && whole.current === editor.history.document.view) show(undefined, 0);
+    });
     watch.observe(element);
     editor.canvas = {
-      fit: (ids) =>
-        motion.to(({ width, height }) => {
-          // As the document is now: the canvas may not have drawn it yet.
-          const all = flowNodes(editor.history.document, editor.selection.get(), flow.getNodes(), sizeOf);
-          const shown = ids ? all.filter(({ id }) => ids.includes(id)) : all;
-          if (shown.length === 0) return null;
-          return getViewportForBounds(getNodesBounds(shown), width, height, LEAST_ZOOM, 1, 0.06);
-        }, MOVE_MS),
-      zoom: (factor) => motion.to((size, from) => zoomed(from, factor, size, LEAST_ZOOM, MOST_ZOOM), ZOOM_MS),
+      fit: (ids) => {
+        whole.current = ids ? null : editor.history.document.view;
+        show(ids, MOVE_MS);
+      },
+      zoom: (factor) => {
+        whole.current = null;
+        motion.to((size, from) => zoomed(from, factor, size, LEAST_ZOOM, MOST_ZOOM), ZOOM_MS);
+      },
       centre: () => {
         const box = frame.current?.getBoundingClientRect();
         return box
@@ -70,6 +84,7 @@ export function useCanvasPort(
       },
       sizeOf,
       focusNode: (id) => {
+        whole.current = null;
         const place = placeOf(editor.history.document, id);
         const size = sizeOf(id);
         motion.to(({ width, height }, from) => {
@@ -112,6 +127,7 @@ export function useCanvasPort(
 
   const take = useCallback(() => {
     touched.current = true;
+    whole.current = null;
     moving.current?.stop();
   }, []);
   return { touched, take };

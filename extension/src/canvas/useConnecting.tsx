@@ -2,7 +2,7 @@
 import { useReactFlow, type Connection as FlowConnection, type FinalConnectionState } from '@xyflow/react';
 import { useCallback, type RefObject } from 'react';
 import * as actions from '../core/actions';
-import type { Point } from '../core/commands';
+import type { Point } from '../core/edits';
 import { canConnect, targetsOn } from '../core/connect';
 import { targetKey, type Link, type Target } from '../core/document';
 import { NODE_SIZE } from '../core/layout';

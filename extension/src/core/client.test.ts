@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { catalogue } from '../../dev/catalogue';
 import { samples } from '../../dev/documents';
 import { apply, type Changes } from './changes';
-import * as commands from './commands';
+import * as edits from './edits';
 import type { GraphDocument } from './document';
 import { Editor } from './editor';
 import { nextProblem } from './navigation';
@@ -114,7 +114,7 @@ afterEach(() => {
 });
 
 const setAngle = (angle: number, gesture?: string): void => {
-  editor.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', angle), gesture);
+  editor.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', angle), gesture);
 };
 const done = (): void =>
   wire.event('preview.done', { run: wire.last('preview')['run'], status: 'done', total_ms: 1 });
@@ -175,7 +175,7 @@ describe('editing over a wire', () => {
     setAngle(7);
     await vi.advanceTimersByTimeAsync(100);
     expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBeUndefined();
-    wire.document = commands.setArgument(wire.document, 'resize', 'size', [9, 9]);
+    wire.document = edits.setArgument(wire.document, 'resize', 'size', [9, 9]);
     wire.pull(true);
     await vi.advanceTimersByTimeAsync(100);
     expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(7);
@@ -245,7 +245,7 @@ describe('editing over a wire', () => {
   it('sends no previews for what changes no result', async () => {
     done();
     const before = wire.count('preview');
-    editor.edit('move', (document) => commands.moveNodes(document, { rotate: { x: 5, y: 5 } }));
+    editor.edit('move', (document) => edits.moveNodes(document, { rotate: { x: 5, y: 5 } }));
     await vi.advanceTimersByTimeAsync(100);
     expect(wire.count('edit')).toBe(1);
     expect(wire.count('preview')).toBe(before);

@@ -1,21 +1,21 @@
 /** Copy, paste and duplicate. */
-import * as commands from './commands';
-import type { Point } from './commands';
+import * as edits from './edits';
+import type { Point } from './edits';
 import type { Editor } from './editor';
 import { t } from './language';
 
-let clipboard: commands.Clip | null = null;
+let clipboard: edits.Clip | null = null;
 
 /** Copies what is selected; the text is for the clipboard of the system. */
 export function copySelection(editor: Editor): string | null {
   const ids = [...editor.selection.get().nodes];
   if (ids.length === 0) return null;
-  clipboard = commands.copyNodes(editor.history.document, ids);
+  clipboard = edits.copyNodes(editor.history.document, ids);
   return JSON.stringify(clipboard, null, 1);
 }
 
 export function paste(editor: Editor, text: string | null, at?: Point): boolean {
-  const clip = (text === null ? null : commands.parseClip(text)) ?? clipboard;
+  const clip = (text === null ? null : edits.parseClip(text)) ?? clipboard;
   if (!clip || Object.keys(clip.nodes).length === 0) return false;
   const views = Object.values(clip.view);
   const corner = {
@@ -27,14 +27,14 @@ export function paste(editor: Editor, text: string | null, at?: Point): boolean 
 }
 
 export function duplicateSelection(editor: Editor): boolean {
-  const clip = commands.copyNodes(editor.history.document, [...editor.selection.get().nodes]);
+  const clip = edits.copyNodes(editor.history.document, [...editor.selection.get().nodes]);
   return Object.keys(clip.nodes).length > 0 && putIn(editor, clip, { x: 32, y: 48 }, t('Duplicate'));
 }
 
-function putIn(editor: Editor, clip: commands.Clip, offset: Point, label: string): boolean {
+function putIn(editor: Editor, clip: edits.Clip, offset: Point, label: string): boolean {
   let ids: string[] = [];
   const done = editor.edit(label, (document) => {
-    const result = commands.pasteNodes(document, clip, offset);
+    const result = edits.pasteNodes(document, clip, offset);
     ids = result.ids;
     return result.document;
   });

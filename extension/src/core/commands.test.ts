@@ -1,203 +1,141 @@
-import { describe, expect, it } from 'vitest';
-import * as commands from './commands';
-import type { GraphDocument, GraphNode } from './document';
-import { checkDocument, DocumentError, emptyDocument, nameProblem } from './document';
-import { readGraph } from './text';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { PageSession } from '../../dev/session';
+import { COMMANDS, execute, isChecked, isEnabled } from './commands';
+import { Editor } from './editor';
+import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
+import type { GraphDocument } from './document';
 
-const node = (op: string, inputs: (string | null)[] = [], more: Partial<GraphNode> = {}): GraphNode => ({
-  op,
-  device: 'cpu',
-  inputs,
-  arguments: {},
-  connections: {},
-  ...more,
+/** What changes the graph; all others must leave it as it is. */
+const EDITS = new Set([
+  'cut',
+  'paste',
+  'duplicate',
+  'delete',
+  'bypass',
+  'disable',
+  'collapse',
+  'output',
+  'group',
+  'ungroup',
+  'note',
+  'arrange',
+  'align-left',
+  'align-centre',
+  'align-right',
+  'align-top',
+  'align-middle',
+  'align-bottom',
+  'align-across',
+  'align-down',
+  'nudge-ArrowLeft',
+  'nudge-ArrowRight',
+  'nudge-ArrowUp',
+  'nudge-ArrowDown',
+]);
+
+let editor: Editor;
+
+beforeEach(async () => {
+  vi.useFakeTimers();
+  vi.stubGlobal('navigator', { clipboard: { writeText: () => Promise.resolve() } });
+  editor = new Editor(new PageSession('three'), { make: () => 'blob:', release: () => undefined });
+  // The session in the page draws its pictures with a browser's canvas.
+  editor.previews.ask = () => undefined;
+  await vi.advanceTimersByTimeAsync(500);
+  editor.canvas = {
+    fit: () => undefined,
+    zoom: () => undefined,
+    centre: () => ({ x: 0, y: 0 }),
+    focus: () => undefined,
+    pointer: () => ({ place: { x: 40, y: 60 }, at: { x: 1, y: 2 } }),
+    release: () => undefined,
+    sizeOf: () => ({ width: 200, height: 120 }),
+    focusNode: () => undefined,
+    reveal: () => undefined,
+  };
 });
 
-function chain(): GraphDocument {
-  return {
-    ...emptyDocument(),
-    nodes: {
-      reader: node('readers.file'),
-      decode: node('decoders.image', ['reader']),
-      angle: node('random.uniform'),
-      rotate: node('rotate', ['decode'], {
-        connections: { angle: 'angle' },
-        arguments: { angle: 3, unknown: [1] },
-      }),
-      flip: node('flip', ['rotate']),
-    },
-    outputs: ['flip', 'reader:1'],
-    view: {
-      nodes: { rotate: { x: 1, y: 2 } },
-      notes: [],
-      groups: [{ id: 'g', title: 'G', nodes: ['rotate', 'flip'] }],
-    },
-  };
+afterEach(() => {
+  editor.dispose();
+  vi.unstubAllGlobals();
+  vi.useRealTimers();
+});
+
+/** Three nodes out of line, all selected, the first two in a group of their own. */
+function prepare(): GraphDocument {
+  const ids = Object.keys(editor.history.document.nodes).slice(0, 3);
+  const nodes = { ...editor.history.document.view.nodes };
+  ids.forEach(
+    (id, index) => (nodes[id] = { ...nodes[id], x: index * 317 + index ** 2 * 20, y: index * index * 41 }),
+  );
+  editor.edit('scatter', (document) => ({
+    ...document,
+    view: { ...document.view, nodes, groups: [{ id: 'g', title: 'G', nodes: ids.slice(0, 2) }] },
+  }));
+  editor.select(ids);
+  return editor.history.document;
 }
 
-describe('removeNodes', () => {
-  it('keeps the wire through a removed node', () => {
-    const result = commands.removeNodes(chain(), ['rotate'], () => true);
-    expect(result.nodes['flip']?.inputs).toEqual(['decode']);
-    expect(Object.keys(result.nodes)).toEqual(['reader', 'decode', 'angle', 'flip']);
-    expect(result.view.nodes).toEqual({});
-    expect(result.view.groups[0]?.nodes).toEqual(['flip']);
+describe('every command', () => {
+  it.each(COMMANDS.map(({ id }) => id))('%s is undone as one step, or is no step', async (id) => {
+    const before = prepare();
+    const steps = editor.history.state.get().done;
+    if (id === 'paste') execute(editor, 'copy');
+    if (id === 'undo' || id === 'redo' || id === 'new') return;
+    const done = execute(editor, id);
+    await vi.advanceTimersByTimeAsync(0);
+    const after = editor.history.document;
+    if (!EDITS.has(id)) {
+      expect(after).toEqual(before);
+      return;
+    }
+    expect(done).toBe(true);
+    expect(after).not.toEqual(before);
+    expect(editor.history.state.get().done).toBe(steps + 1);
+    expect(execute(editor, 'undo')).toBe(true);
+    expect(JSON.stringify(editor.history.document)).toBe(JSON.stringify(before));
+    expect(execute(editor, 'redo')).toBe(true);
+    expect(editor.history.document).toEqual(after);
   });
 
-  it('leaves nothing of a loop of removed nodes', () => {
-    const document = chain();
-    const looped = {
-      ...document,
-      nodes: { ...document.nodes, rotate: node('rotate', ['flip']), flip: node('flip', ['rotate']) },
-    };
-    expect(commands.removeNodes(looped, ['rotate', 'flip'], () => true).outputs).toEqual(['reader:1']);
-    expect(commands.removeNodes(looped, ['flip'], () => true).outputs).toEqual(['rotate', 'reader:1']);
+  it('changes nothing in a graph that is read-only', async () => {
+    const before = prepare();
+    editor.info.update((info) => ({ ...info, readOnly: true }));
+    for (const id of EDITS) {
+      editor.select(Object.keys(before.nodes).slice(0, 3));
+      execute(editor, id);
+    }
+    await vi.advanceTimersByTimeAsync(0);
+    expect(editor.history.document).toBe(before);
   });
 
-  it('keeps the wire through several in a row', () => {
-    const result = commands.removeNodes(chain(), ['decode', 'rotate'], () => true);
-    expect(result.nodes['flip']?.inputs).toEqual(['reader']);
+  it('has words, and keys that nothing else has', () => {
+    const keys = COMMANDS.flatMap((command) => command.keys ?? []);
+    expect(new Set(keys).size).toBe(keys.length);
+    for (const { label } of COMMANDS) expect(label).toMatch(/^[A-Z]/);
   });
 
-  it('cuts the wire where it would not fit', () => {
-    const result = commands.removeNodes(chain(), ['decode', 'rotate'], () => false);
-    expect(result.nodes['flip']?.inputs).toEqual([]);
+  it('is offered by JupyterLab, too', () => {
+    const shown = COMMANDS.filter(({ id, hidden }) => !hidden && !JUPYTERLABS_OWN.includes(id));
+    const offered = editorCommands({ __: (text: string) => text });
+    expect(offered.map(([id]) => id).sort()).toEqual(shown.map(({ id }) => id).sort());
+    expect(COMMANDS.flatMap(({ id, checked }) => (checked ? [id] : [])).sort()).toEqual([...SWITCHES].sort());
   });
 
-  it('moves the output of the pipeline along the wire', () => {
-    expect(commands.removeNodes(chain(), ['flip'], () => true).outputs).toEqual(['rotate', 'reader:1']);
-    expect(commands.removeNodes(chain(), ['flip']).outputs).toEqual(['reader:1']);
-  });
-
-  it('gives an argument its constant back', () => {
-    const result = commands.removeNodes(chain(), ['angle'], () => true);
-    expect(result.nodes['rotate']?.connections).toEqual({});
-    expect(result.nodes['rotate']?.arguments).toEqual({ angle: 3, unknown: [1] });
-  });
-});
-
-describe('renameNode', () => {
-  it('rewrites links, outputs, view and groups, and keeps the place', () => {
-    const result = commands.renameNode(chain(), 'rotate', 'turn');
-    expect(Object.keys(result.nodes)).toEqual(['reader', 'decode', 'angle', 'turn', 'flip']);
-    expect(result.nodes['flip']?.inputs).toEqual(['turn']);
-    expect(result.view.nodes).toEqual({ turn: { x: 1, y: 2 } });
-    expect(result.view.groups[0]?.nodes).toEqual(['turn', 'flip']);
-    expect(commands.renameNode(chain(), 'reader', 'files').outputs).toEqual(['flip', 'files:1']);
-    expect(commands.renameNode(chain(), 'angle', 'a').nodes['rotate']?.connections).toEqual({ angle: 'a' });
-  });
-
-  it('refuses a name that is taken', () => {
-    const start = chain();
-    expect(commands.renameNode(start, 'rotate', 'flip')).toBe(start);
-    expect(nameProblem(start, 'flip', 'rotate')).toContain('Another node');
-    expect(nameProblem(start, 'a:1')).toContain('colon');
-    expect(nameProblem(start, ' ')).not.toBeNull();
-    expect(nameProblem(start, '__proto__')).not.toBeNull();
-    expect(nameProblem(start, 'größe ✓')).toBeNull();
-  });
-});
-
-describe('connect', () => {
-  it('leaves a hole for an input that is not connected yet, and closes it again', () => {
-    const two = commands.connect(chain(), { node: 'angle', output: 0 }, { node: 'angle', input: 2 });
-    expect(two.nodes['angle']?.inputs).toEqual([null, null, 'angle']);
-    expect(commands.disconnect(two, { node: 'angle', input: 2 }).nodes['angle']?.inputs).toEqual([]);
-  });
-
-  it('moves the output along when a fresh node continues the chain', () => {
-    const added = commands.addNode(chain(), { op: 'hsv' }, { x: 0, y: 0 });
-    const result = commands.connectAndExtend(
-      added.document,
-      { node: 'flip', output: 0 },
-      { node: 'hsv', input: 0 },
-    );
-    expect(result.outputs).toEqual(['hsv', 'reader:1']);
-    const branch = commands.connectAndExtend(
-      chain(),
-      { node: 'reader', output: 1 },
-      { node: 'flip', input: 0 },
-    );
-    expect(branch.outputs).toEqual(['flip', 'reader:1']);
-  });
-});
-
-describe('pasteNodes', () => {
-  it('gives new names and keeps links among the copies and from what is there', () => {
-    const start = chain();
-    const { document, ids } = commands.pasteNodes(start, commands.copyNodes(start, ['rotate', 'flip']), {
-      x: 10,
-      y: 0,
-    });
-    expect(ids).toEqual(['rotate_2', 'flip_2']);
-    expect(document.nodes['flip_2']?.inputs).toEqual(['rotate_2']);
-    expect(document.nodes['rotate_2']?.inputs).toEqual(['decode']);
-    expect(document.nodes['rotate_2']?.arguments).toEqual({ angle: 3, unknown: [1] });
-  });
-
-  it('cuts links to what is not there', () => {
-    const clip = commands.parseClip(JSON.stringify(commands.copyNodes(chain(), ['rotate'])));
-    const { document } = commands.pasteNodes(emptyDocument(), clip as commands.Clip, { x: 0, y: 0 });
-    expect(document.nodes['rotate']?.inputs).toEqual([]);
-    expect(document.nodes['rotate']?.connections).toEqual({});
-  });
-
-  it('takes no other text for nodes', () => {
-    expect(commands.parseClip('hello')).toBeNull();
-    expect(commands.parseClip('null')).toBeNull();
-    expect(commands.parseClip('{"format":"other","nodes":{}}')).toBeNull();
-  });
-});
-
-describe('replaceOperator', () => {
-  it('keeps links and the arguments that the new operator has', () => {
-    const operator = {
-      name: 'warp_affine',
-      family: 'geometry',
-      title: '',
-      summary: '',
-      devices: ['cpu' as const],
-      inputs: [{ name: 'data', kind: 'image' as const }],
-      outputs: [{ name: 'output', kind: 'image' as const }],
-      arguments: [{ name: 'angle', type: 'float' as const }],
-    };
-    const result = commands.replaceOperator(chain(), 'rotate', operator);
-    expect(result.nodes['warp_affine']).toMatchObject({
-      op: 'warp_affine',
-      inputs: ['decode'],
-      arguments: { angle: 3 },
-      connections: {},
-    });
-    expect(result.nodes['flip']?.inputs).toEqual(['warp_affine']);
-  });
-});
-
-describe('documents', () => {
-  it('keeps what it does not know', () => {
-    const text = JSON.stringify({ ...chain(), extra: { a: 1 }, view: { nodes: {}, camera: [1, 2] } });
-    const document = readGraph(text);
-    expect(document['extra']).toEqual({ a: 1 });
-    expect(document.view['camera']).toEqual([1, 2]);
-    const edited = commands.setArgument(document, 'rotate', 'angle', 5);
-    expect(edited.nodes['rotate']?.arguments).toEqual({ angle: 5, unknown: [1] });
-  });
-
-  it('says what is wrong with a file', () => {
-    expect(() => readGraph('{"nodes": {')).toThrow(/not JSON/);
-    expect(() => readGraph('[]')).toThrow(DocumentError);
-    expect(() => checkDocument({ format: 'dali-lab/graph', version: 99, nodes: {} })).toThrow(
-      /newer version/,
-    );
-    expect(() => checkDocument({ format: 'other', nodes: {} })).toThrow(/other/);
-  });
-});
-
-describe('names', () => {
-  it('are what a person would write', () => {
-    expect(commands.baseName('readers.file')).toBe('reader');
-    expect(commands.baseName('decoders.image')).toBe('decode');
-    expect(commands.baseName('random.uniform')).toBe('random_uniform');
-    expect(commands.baseName('resize')).toBe('resize');
-    expect(commands.baseName('transforms.rotation')).toBe('rotation');
+  it('says whether it applies, and whether what it switches is on', () => {
+    const [first] = Object.keys(editor.history.document.nodes) as [string];
+    editor.select([]);
+    expect([isEnabled(editor, 'bypass'), isEnabled(editor, 'undo'), isEnabled(editor, 'stop')]).toEqual([
+      false,
+      false,
+      false,
+    ]);
+    editor.select([first]);
+    expect([isEnabled(editor, 'bypass'), isChecked(editor, 'bypass')]).toEqual([true, false]);
+    execute(editor, 'bypass');
+    expect([isChecked(editor, 'bypass'), isEnabled(editor, 'undo')]).toEqual([true, true]);
+    expect([isChecked(editor, 'toggle-tray'), isChecked(editor, 'undo')]).toEqual([true, undefined]);
+    execute(editor, 'toggle-tray');
+    expect(isChecked(editor, 'toggle-tray')).toBe(false);
   });
 });

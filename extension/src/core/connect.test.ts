@@ -12,7 +12,7 @@ import {
   type Facts,
   type KnownOutput,
 } from './connect';
-import * as commands from './commands';
+import * as edits from './edits';
 import type { GraphDocument, OutputRef } from './document';
 
 const catalogue = new Catalogue(data);
@@ -52,7 +52,7 @@ describe('canConnect', () => {
 
   it('refuses another layout and offers a transpose with the right order', () => {
     let document = make();
-    document = commands.addNode(document, { op: 'hsv' }, { x: 0, y: 0 }).document;
+    document = edits.addNode(document, { op: 'hsv' }, { x: 0, y: 0 }).document;
     const known = { 'normalize:0': { kind: 'image' as const, layout: 'CHW', dtype: 'FLOAT', dimensions: 3 } };
     const verdict = canConnect(facts(document, known), out('normalize'), { node: 'hsv', input: 0 });
     expect(verdict).toMatchObject({
@@ -67,7 +67,7 @@ describe('canConnect', () => {
 
   it('knows the layout without a preview, from the argument', () => {
     expect(layoutOf(facts(), out('normalize'))).toBe('CHW');
-    const changed = commands.setArgument(make(), 'normalize', 'output_layout', 'HWC');
+    const changed = edits.setArgument(make(), 'normalize', 'output_layout', 'HWC');
     expect(layoutOf(facts(changed), out('normalize'))).toBe('HWC');
   });
 
@@ -98,7 +98,7 @@ describe('canConnect', () => {
   });
 
   it('moves a node to the GPU after its input, and refuses where it has no kernel there', () => {
-    const gpu = commands.setDevice(make(), ['decode'], 'mixed');
+    const gpu = edits.setDevice(make(), ['decode'], 'mixed');
     expect(canConnect(facts(gpu), out('decode'), { node: 'rotate', input: 0 })).toEqual({
       ok: true,
       device: 'gpu',
@@ -122,7 +122,7 @@ describe('canConnect', () => {
   });
 
   it('refuses an argument from the GPU', () => {
-    const document = commands.setDevice(make(), ['random_angle'], 'gpu');
+    const document = edits.setDevice(make(), ['random_angle'], 'gpu');
     const verdict = canConnect(facts(document), out('random_angle'), { node: 'rotate', argument: 'angle' });
     expect(verdict.ok ? '' : verdict.reason).toContain('arguments are read on the CPU');
   });
@@ -158,7 +158,7 @@ describe('what fits', () => {
   });
 
   it('finds the place on a node: a free input first, then arguments', () => {
-    const document = commands.addNode(make(), { op: 'rotate' }, { x: 0, y: 0 }).document;
+    const document = edits.addNode(make(), { op: 'rotate' }, { x: 0, y: 0 }).document;
     expect(targetsOn(facts(document), out('decode'), 'rotate_2')).toEqual([{ node: 'rotate_2', input: 0 }]);
     expect(targetsOn(facts(document), out('random_angle'), 'rotate_2')).toContainEqual({
       node: 'rotate_2',
@@ -167,8 +167,8 @@ describe('what fits', () => {
   });
 
   it('follows the kind through operators that take anything', () => {
-    let document = commands.addNode(make(), { op: 'cast' }, { x: 0, y: 0 }).document;
-    document = commands.connect(document, out('decode'), { node: 'cast', input: 0 });
+    let document = edits.addNode(make(), { op: 'cast' }, { x: 0, y: 0 }).document;
+    document = edits.connect(document, out('decode'), { node: 'cast', input: 0 });
     expect(kindOf(facts(document), out('cast'))).toBe('image');
   });
 });

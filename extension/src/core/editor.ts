@@ -1,6 +1,6 @@
 /** The editor without a face: document, session, previews, selection and notices in one place. */
 import { Catalogue } from './catalogue';
-import type { Point } from './commands';
+import type { Point } from './edits';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
 import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
@@ -8,7 +8,7 @@ import { takeEvent } from './events';
 import { focusTaps, previewRequest } from './focus';
 import { History } from './history';
 import { autoLayout, missingPositions, NODE_SIZE } from './layout';
-import { moveNodes } from './commands';
+import { moveNodes } from './edits';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable } from './observable';
 import { oneAtATime } from './oneAtATime';
@@ -35,6 +35,7 @@ import type {
   CanvasPort,
   RunState,
   Host,
+  Keymap,
   Program,
 } from './state';
 import { Sync } from './sync';
@@ -113,6 +114,7 @@ export class Editor {
   /** Whether the gallery stands over the canvas. */
   readonly gallery = new Observable(false);
   readonly lastRun = new Observable<RunDone | null>(null);
+  readonly keymap = new Observable<Keymap>(new Map());
   canvas: CanvasPort | null = null;
   host: Host = {};
   private stops: (() => void)[] = [];

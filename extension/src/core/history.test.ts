@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { apply, diff } from './changes';
-import * as commands from './commands';
+import * as edits from './edits';
 import type { GraphDocument } from './document';
 import { emptyDocument, formatEdge, isArgument, links, parseEdge } from './document';
 import { History } from './history';
@@ -18,38 +18,38 @@ function perform(document: GraphDocument, [kind, a, b, value]: Edit): GraphDocum
     case 0:
     case 1:
     case 2:
-      return commands.addNode(
+      return edits.addNode(
         document,
         { op: ['resize', 'rotate', 'random.uniform'][a % 3] as string },
         { x: a % 500, y: b % 500 },
       ).document;
     case 3:
-      return commands.connect(document, { node: pick(a), output: b % 2 }, { node: pick(b), input: a % 3 });
+      return edits.connect(document, { node: pick(a), output: b % 2 }, { node: pick(b), input: a % 3 });
     case 4:
-      return commands.connect(document, { node: pick(a), output: 0 }, { node: pick(b), argument: 'angle' });
+      return edits.connect(document, { node: pick(a), output: 0 }, { node: pick(b), argument: 'angle' });
     case 5:
-      return commands.removeNodes(document, [pick(a), pick(b)], a % 2 ? () => true : undefined);
+      return edits.removeNodes(document, [pick(a), pick(b)], a % 2 ? () => true : undefined);
     case 6:
-      return commands.renameNode(document, pick(a), `name_${b % 20}`);
+      return edits.renameNode(document, pick(a), `name_${b % 20}`);
     case 7:
-      return commands.setArgument(document, pick(a), 'angle', value);
+      return edits.setArgument(document, pick(a), 'angle', value);
     case 8:
-      return commands.setArgument(document, pick(a), 'angle', undefined);
+      return edits.setArgument(document, pick(a), 'angle', undefined);
     case 9:
-      return commands.toggleOutput(document, pick(a));
+      return edits.toggleOutput(document, pick(a));
     case 10:
-      return commands.moveNodes(document, ids.length > 0 ? { [pick(a)]: { x: value, y: b % 300 } } : {});
+      return edits.moveNodes(document, ids.length > 0 ? { [pick(a)]: { x: value, y: b % 300 } } : {});
     case 11:
-      return commands.pasteNodes(document, commands.copyNodes(document, [pick(a), pick(b)]), { x: 20, y: 20 })
+      return edits.pasteNodes(document, edits.copyNodes(document, [pick(a), pick(b)]), { x: 20, y: 20 })
         .document;
     case 12:
-      return commands.addGroup(document, [pick(a), pick(b)], 'group');
+      return edits.addGroup(document, [pick(a), pick(b)], 'group');
     case 13:
-      return commands.addNote(document, { x: a % 100, y: b % 100 }, `note ${value}`).document;
+      return edits.addNote(document, { x: a % 100, y: b % 100 }, `note ${value}`).document;
     case 14:
-      return commands.setPipeline(document, 'seed', value);
+      return edits.setPipeline(document, 'seed', value);
     default:
-      return commands.setView(document, ids.length > 0 ? [pick(a)] : [], {
+      return edits.setView(document, ids.length > 0 ? [pick(a)] : [], {
         [b % 2 === 0 ? 'bypass' : 'disabled']: a % 2 === 0,
       });
   }
@@ -131,13 +131,13 @@ describe('History', () => {
   });
 
   it('makes one step of a gesture', () => {
-    const history = new History(commands.addNode(emptyDocument(), { op: 'rotate' }, { x: 0, y: 0 }).document);
+    const history = new History(edits.addNode(emptyDocument(), { op: 'rotate' }, { x: 0, y: 0 }).document);
     const start = history.document;
     for (const angle of [1, 2, 3]) {
-      history.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', angle), 'drag');
+      history.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', angle), 'drag');
     }
     history.endGesture();
-    history.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', 9), 'drag');
+    history.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', 9), 'drag');
     expect(history.state.get().steps).toHaveLength(2);
     history.undo();
     expect(history.document.nodes['rotate']?.arguments).toEqual({ angle: 3 });
@@ -146,15 +146,15 @@ describe('History', () => {
   });
 
   it('makes no step of a gesture that ends where it began', () => {
-    const history = new History(commands.addNode(emptyDocument(), { op: 'rotate' }, { x: 0, y: 0 }).document);
-    history.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', 5), 'drag');
-    history.edit('angle', (document) => commands.setArgument(document, 'rotate', 'angle', undefined), 'drag');
+    const history = new History(edits.addNode(emptyDocument(), { op: 'rotate' }, { x: 0, y: 0 }).document);
+    history.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', 5), 'drag');
+    history.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', undefined), 'drag');
     expect(history.state.get()).toEqual({ steps: [], done: 0 });
   });
 
   it('does not take back what another tab did', () => {
     const history = new History(emptyDocument());
-    history.edit('add', (document) => commands.addNode(document, { op: 'rotate' }, { x: 0, y: 0 }).document);
+    history.edit('add', (document) => edits.addNode(document, { op: 'rotate' }, { x: 0, y: 0 }).document);
     history.applyRemote({ nodes: { flip: { op: 'flip' } } });
     history.undo();
     expect(Object.keys(history.document.nodes)).toEqual(['flip']);
@@ -163,7 +163,7 @@ describe('History', () => {
   it('goes to any step', () => {
     const history = new History(emptyDocument());
     for (const seed of [1, 2, 3, 4])
-      history.edit('seed', (document) => commands.setPipeline(document, 'seed', seed));
+      history.edit('seed', (document) => edits.setPipeline(document, 'seed', seed));
     expect(history.documentAt(2).pipeline['seed']).toBe(2);
     expect(history.documentAt(0)).toEqual(emptyDocument());
     history.goTo(1);

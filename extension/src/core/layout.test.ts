@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { samples } from '../../dev/documents';
-import * as commands from './commands';
+import * as edits from './edits';
 import { links, type GraphDocument } from './document';
 import { align, autoLayout, clearPlace, freePlace, missingPositions, type Box } from './layout';
 
@@ -41,7 +41,7 @@ describe('autoLayout', () => {
   });
 
   it('moves only what is named, and keeps its corner', () => {
-    const document = commands.moveNodes(make('photographs'), {
+    const document = edits.moveNodes(make('photographs'), {
       rotate: { x: 800, y: 640 },
       brightness_contrast: { x: 900, y: 800 },
     });
@@ -58,7 +58,7 @@ describe('autoLayout', () => {
 describe('places', () => {
   it('are given to those that have none', () => {
     expect(Object.keys(missingPositions(make('three'), () => size))).toHaveLength(3);
-    const placed = commands.moveNodes(make('three'), { reader: { x: 5, y: 5 }, decode: { x: 400, y: 5 } });
+    const placed = edits.moveNodes(make('three'), { reader: { x: 5, y: 5 }, decode: { x: 400, y: 5 } });
     expect(Object.keys(missingPositions(placed, () => size))).toEqual(['blur']);
   });
 

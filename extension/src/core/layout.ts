@@ -1,7 +1,7 @@
 /** Automatic layout, free places for new nodes, alignment: where things stand on the canvas. */
 import { graphlib, layout as dagreLayout } from '@dagrejs/dagre';
 import { isArgument, links, parseEdge, type GraphDocument } from './document';
-import type { Point } from './commands';
+import type { Point } from './edits';
 
 export interface Size {
   width: number;

@@ -1,5 +1,5 @@
 /** Getting around by keyboard: from node to node, to the next problem, nudging what is selected. */
-import * as commands from './commands';
+import * as edits from './edits';
 import { links } from './document';
 import type { Editor } from './editor';
 import { placeOf } from './layout';
@@ -16,7 +16,7 @@ export function nudge(x: number, y: number): (editor: Editor) => void {
         return [id, { x: place.x + x, y: place.y + y }];
       }),
     );
-    editor.edit(t('Move'), (start) => commands.moveNodes(start, moved), `nudge:${ids.join()}`);
+    editor.edit(t('Move'), (start) => edits.moveNodes(start, moved), `nudge:${ids.join()}`);
   };
 }
 
@@ -32,7 +32,7 @@ export function goTo(editor: Editor, id: string): void {
     return;
   }
   if (hiding !== undefined) {
-    editor.edit(t('Open group'), (document) => commands.setGroup(document, hiding, { collapsed: false }));
+    editor.edit(t('Open group'), (document) => edits.setGroup(document, hiding, { collapsed: false }));
   }
   editor.select([id]);
   editor.canvas?.focusNode(id);

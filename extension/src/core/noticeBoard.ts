@@ -1,5 +1,5 @@
 /** Notices to the person: the newest few, each once; what is no error goes by itself. */
-import type { Point } from './commands';
+import type { Point } from './edits';
 import { Observable } from './observable';
 import type { Notice, NoticeAction } from './state';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import * as commands from './commands';
+import * as edits from './edits';
 import { bareEdge, emptyDocument, formatEdge, parseEdge, type GraphDocument } from './document';
 import { batchBytes, formatBytes, outputTransfer, transferOf, transfers } from './placement';
 import type { OutputPreview } from './protocol';
@@ -39,20 +39,20 @@ describe('references with a device', () => {
   });
 
   it('stay through renaming, removing, extending and toggling', () => {
-    expect(commands.renameNode(graph(), 'rotate', 'turn').outputs).toEqual([
+    expect(edits.renameNode(graph(), 'rotate', 'turn').outputs).toEqual([
       'resize',
       'reader:1@gpu',
       'turn@gpu',
     ]);
-    expect(commands.removeNodes(graph(), ['rotate'], () => true).outputs).toContain('plain@gpu');
-    const added = commands.addNode(graph(), { op: 'flip' }, { x: 0, y: 0 });
-    const joined = commands.connectAndExtend(
+    expect(edits.removeNodes(graph(), ['rotate'], () => true).outputs).toContain('plain@gpu');
+    const added = edits.addNode(graph(), { op: 'flip' }, { x: 0, y: 0 });
+    const joined = edits.connectAndExtend(
       added.document,
       { node: 'rotate', output: 0 },
       { node: added.id, input: 0 },
     );
     expect(joined.outputs).toContain(`${added.id}@gpu`);
-    expect(commands.toggleOutput(graph(), 'rotate').outputs).toEqual(['resize', 'reader:1@gpu']);
+    expect(edits.toggleOutput(graph(), 'rotate').outputs).toEqual(['resize', 'reader:1@gpu']);
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { insertInto } from './commands';
+import { insertInto } from './edits';
 import type { GraphDocument } from './document';
 import { NODE_SIZE, placeOf } from './layout';
 import { makeRoom } from './room';

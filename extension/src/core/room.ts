@@ -1,5 +1,5 @@
 /** Room for a node that was put into a link: what stands right of it moves on. */
-import { moveNodes } from './commands';
+import { moveNodes } from './edits';
 import type { GraphDocument, Link } from './document';
 import { NODE_SIZE, placeOf, type Size } from './layout';
 

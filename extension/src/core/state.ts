@@ -1,5 +1,5 @@
 /** What the editor keeps beside the document: selection, notices, what is open. */
-import type { Point } from './commands';
+import type { Point } from './edits';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
 import type { Capabilities, FileInfo, ProgramPipeline } from './protocol';
@@ -43,6 +43,8 @@ export interface SessionInfo {
 export interface Host {
   /** Shows a new graph, elsewhere than in this editor. */
   createNew?: () => void;
+  /** Saves under the name that there is. */
+  save?: () => void;
   /** Asks for another name and saves under it. */
   saveAs?: () => void;
   /** True when the host opens it elsewhere. */
@@ -60,6 +62,9 @@ export interface Program {
 }
 
 export type DialogName = 'open' | 'save' | 'export' | 'shortcuts' | 'commands' | 'history' | 'pipeline';
+
+/** Keys of commands, by their id, where the host has others than the table of commands. */
+export type Keymap = ReadonlyMap<string, readonly string[]>;
 
 export interface QuickSearch {
   /** Where it opens, in client coordinates. */

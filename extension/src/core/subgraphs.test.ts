@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { catalogue as data } from '../../dev/catalogue';
 import { samples } from '../../dev/documents';
 import { Catalogue } from './catalogue';
-import * as commands from './commands';
+import * as edits from './edits';
 import type { GraphDocument, Group } from './document';
 import { boundary, foldGroups, hiddenNodes, outputOfPort, portOf, targetOfPort } from './subgraphs';
 
 const catalogue = new Catalogue(data);
 
 function grouped(nodes: string[]): [GraphDocument, Group] {
-  const made = commands.addGroup((samples['photographs'] as () => GraphDocument)(), nodes, 'Augment');
-  const document = commands.setGroup(made, 'group', { collapsed: true });
+  const made = edits.addGroup((samples['photographs'] as () => GraphDocument)(), nodes, 'Augment');
+  const document = edits.setGroup(made, 'group', { collapsed: true });
   return [document, document.view.groups[0] as Group];
 }
 
@@ -37,7 +37,7 @@ describe('boundary', () => {
       'reader · labels',
       'normalize',
     ]);
-    const [cut] = [commands.disconnect(document, { node: 'normalize', input: 0 })];
+    const [cut] = [edits.disconnect(document, { node: 'normalize', input: 0 })];
     expect(boundary(cut, catalogue, group).inputs).toHaveLength(1);
   });
 });
@@ -79,7 +79,7 @@ describe('foldGroups', () => {
 
   it('leaves a document without such groups as it is', () => {
     const [document] = grouped(['rotate', 'brightness_contrast']);
-    const open = commands.setGroup(document, 'group', { collapsed: false });
+    const open = edits.setGroup(document, 'group', { collapsed: false });
     expect(foldGroups(open).document).toBe(open);
     const bare = { ...open, view: undefined } as unknown as GraphDocument;
     expect(foldGroups(bare).document).toBe(bare);

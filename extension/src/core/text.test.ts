@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import * as commands from './commands';
+import * as edits from './edits';
 import { DocumentError } from './document';
 import { changedPart, readGraph, writeGraph } from './text';
 
@@ -27,7 +27,7 @@ describe('the text of a file', () => {
   });
 
   it('changes in the line of the argument that changed, and nowhere else', () => {
-    const after = writeGraph(commands.setArgument(readGraph(BY_HAND), 'rotate', 'angle', 7), BY_HAND);
+    const after = writeGraph(edits.setArgument(readGraph(BY_HAND), 'rotate', 'angle', 7), BY_HAND);
     const lines = after.split('\n');
     const changed = BY_HAND.split('\n').filter((line) => !lines.includes(line));
     expect(changed).toHaveLength(2);
@@ -40,9 +40,9 @@ describe('the text of a file', () => {
     const start = readGraph(BY_HAND);
     const resize = BY_HAND.slice(BY_HAND.indexOf('"resize": {'), BY_HAND.indexOf('        "rotate": {'));
     for (const next of [
-      commands.addNode(start, { op: 'flip' }, { x: 1, y: 2 }).document,
-      commands.removeNodes(start, ['rotate']),
-      commands.moveNodes(start, { rotate: { x: 5, y: 6 } }),
+      edits.addNode(start, { op: 'flip' }, { x: 1, y: 2 }).document,
+      edits.removeNodes(start, ['rotate']),
+      edits.moveNodes(start, { rotate: { x: 5, y: 6 } }),
     ]) {
       const after = writeGraph(next, BY_HAND);
       expect(after).toContain(resize.trimEnd().replace(/,$/, ''));

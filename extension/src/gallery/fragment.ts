@@ -1,5 +1,5 @@
 /** An entry's augmentation as nodes that go into another graph. */
-import { copyNodes, pasteNodes, type Point } from '../core/commands';
+import { copyNodes, pasteNodes, type Point } from '../core/edits';
 import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
 import { autoLayout, NODE_SIZE } from '../core/layout';
 

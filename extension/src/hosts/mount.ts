@@ -6,7 +6,7 @@ import galleryStyle from '../gallery/style.css';
 import { App } from '../canvas/App';
 import { remember, remembered } from '../canvas/storage';
 import style from '../canvas/style.css';
-import { execute } from '../core/commandTable';
+import { execute, isChecked, isEnabled } from '../core/commands';
 import { apply, diff, isEmpty } from '../core/changes';
 import { checkDocument, type GraphDocument } from '../core/document';
 import { Editor, type Host, type OpenRequest } from '../core/editor';
@@ -46,6 +46,8 @@ export interface Handle {
    */
   setDocument(document: GraphDocument, base?: GraphDocument): void;
   execCommand(id: string): boolean;
+  /** Whether a command applies now, and whether what it switches is on. */
+  commandState(id: string): { enabled: boolean; checked: boolean };
   /** Opens a file, a text, a sample or a gallery entry; false when it could not be. */
   open(request: OpenRequest): Promise<boolean>;
   onChange(listener: (document: GraphDocument) => void): () => void;
@@ -116,6 +118,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
       if (!isEmpty(diff(now, merged))) editor.edit(t('Replace the graph'), () => merged);
     },
     execCommand: (id) => execute(editor, id),
+    commandState: (id) => ({ enabled: isEnabled(editor, id), checked: isChecked(editor, id) ?? false }),
     open: (request) => open(editor, request),
     onChange: (listener) => editor.document.subscribe(listener),
     setTheme: (theme) => {

@@ -16,6 +16,12 @@ from PIL import Image
 from skimage import data
 
 HEIGHT, WIDTH = 61, 83
+RASTERS = (
+    "png rgb", "png gray", "png rgba", "png palette", "png palette of 4", "png palette transparent",
+    "png rgb transparent", "png gray transparent", "png gamma", "png background", "png 1x1", "bmp rgb", "bmp gray",
+    "bmp palette", "pnm p5", "pnm p6", "pnm p5 to 100",
+)  # fmt: skip
+"""Files of :func:`all_files` whose pixels are stored row by row, in bytes, upright and without interlacing."""
 
 
 @cache

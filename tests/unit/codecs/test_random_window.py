@@ -77,9 +77,9 @@ def test_no_window_in_an_empty_picture() -> None:
     "arguments",
     [
         {"random_area": (0.5, 0.1)},
-        {"random_area": (0.0, 1.0)},
+        {"random_area": (-0.1, 1.0)},
         {"random_aspect_ratio": (-1.0, 1.0)},
-        {"num_attempts": 0},
+        {"random_aspect_ratio": (0.0, 1.0)},
     ],
 )
 def test_wrong_ranges(arguments: dict[str, Any]) -> None:

@@ -17,25 +17,15 @@ from dali_lab.codecs.headers import jpeg_chunk
 from dali_lab.kernels.cpu import background, files, normalize, philox, resample_plain
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
+from tests.unit.compilations import NOTED
 
-_RUN = """
+_RUN = f"""
 import hashlib, sys
 import numpy as np
-from numba.core import event
 from dali_lab import fn
 from dali_lab.pipeline import Pipeline
 from dali_lab.kernels.cpu import background
-
-compiled = []
-
-class Listener(event.Listener):
-    def on_start(self, event):
-        compiled.append(event.data["dispatcher"].py_func.__name__)
-
-    def on_end(self, event):
-        pass
-
-event.register("numba:compile", Listener())
+{NOTED}
 pipeline = Pipeline(6, 2, None, seed=3)
 with pipeline:
     encoded, _ = fn.readers.file(file_root=sys.argv[1], random_shuffle=True, initial_fill=8, name="Reader")

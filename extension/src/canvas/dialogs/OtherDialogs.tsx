@@ -1,9 +1,9 @@
 /** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
 import { useMemo, useState } from 'react';
 import { tryConnect } from '../../core/actions';
-import { COMMANDS, SECTIONS, execute, type Command } from '../../core/commandTable';
-import { describeKeys } from '../../core/keys';
-import { setPipeline } from '../../core/commands';
+import { COMMANDS, SECTIONS, execute, isEnabled, type Command } from '../../core/commands';
+import { describeKeys, hintOf, keysOf } from '../../core/keys';
+import { setPipeline } from '../../core/edits';
 import { targetsOn } from '../../core/connect';
 import { isArgument, targetKey, upstream, type Target, type Value } from '../../core/document';
 import type { ArgumentDeclaration } from '../../core/catalogue';
@@ -12,13 +12,12 @@ import { asNumber } from '../../core/values';
 import { NumberField } from '../controls/NumberField';
 import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
-import { isMac } from '../platform';
 import { Dialog } from './Dialog';
 import { msg, t } from '../../core/language';
 
 const GESTURES: [string, string][] = [
   [msg('Drag from the palette'), msg('Add an operator; on a link, insert it')],
-  [msg('Double-click the canvas, or Tab'), msg('Search and add at the pointer')],
+  [msg('Double-click the canvas'), msg('Search and add at the pointer')],
   [msg('Drag a link to empty canvas'), msg('Add what fits')],
   [msg('Drag a lone node onto a link'), msg('Insert it')],
   [msg('Alt-drag a node'), msg('Leave a copy behind')],
@@ -31,7 +30,9 @@ const GESTURES: [string, string][] = [
 ];
 
 export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
-  const shown = COMMANDS.filter(({ keys, hidden }) => keys && !hidden);
+  const editor = useEditor();
+  useValue(editor.keymap);
+  const shown = COMMANDS.filter(({ id, hidden }) => !hidden && keysOf(editor, id).length > 0);
   const sections = SECTIONS.filter((section) => shown.some((each) => each.section === section));
   return (
     <Dialog name="shortcuts" title={t('Keyboard and gestures')} wide onClose={onClose}>
@@ -42,13 +43,15 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
             <dl>
               {shown
                 .filter((command) => command.section === section)
-                .map(({ id, label, keys }) => (
+                .map(({ id, label }) => (
                   <div key={id}>
                     <dt>{t(label)}</dt>
                     <dd>
-                      {keys?.slice(0, 2).map((each) => (
-                        <kbd key={each}>{describeKeys(each, isMac)}</kbd>
-                      ))}
+                      {keysOf(editor, id)
+                        .slice(0, 2)
+                        .map((each) => (
+                          <kbd key={each}>{describeKeys(each)}</kbd>
+                        ))}
                     </dd>
                   </div>
                 ))}
@@ -153,7 +156,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const document = useValue(editor.document);
   const choices = useMemo<Choice[]>(() => {
-    const enabled = (command: Command): boolean => !command.hidden && command.enabled?.(editor) !== false;
+    const enabled = ({ id, hidden }: Command): boolean => !hidden && isEnabled(editor, id);
     const nodes = Object.entries(document.nodes).map(([id, node]): Choice => ({
       id: `node-${id}`,
       label: id,
@@ -167,7 +170,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
     const commands = COMMANDS.filter(enabled).map((command): Choice => ({
       id: command.id,
       label: t(command.label),
-      hint: command.keys?.[0] ? describeKeys(command.keys[0], isMac) : t(command.section),
+      hint: hintOf(editor, command.id) ?? t(command.section),
       icon: 'keyboard',
       run: () => {
         onClose();

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.jpeg_distortion import steps
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
 from dali_lab.types import INT16
 
@@ -15,21 +16,10 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _SIZE: Fields = (("total", "i8"), ("height", "i4"), ("width", "i4"))
 
-ROWS = Kernel("jpeg.cu", "jpeg_rows", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
-COLUMNS = Kernel("jpeg.cu", "jpeg_columns", sample=(("steps", "u8"), ("out", "u8"), *_SIZE))
-LEVELS = Kernel("jpeg.cu", "jpeg_levels", sample=(("out", "u8"), ("total", "i8")))
-PIXELS = Kernel("jpeg.cu", "jpeg_pixels", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
-
-# Steps for a quality of 50: ITU-T T.81, tables K.1 (luma) and K.2 (chroma).
-_LUMA = (
-    16, 11, 10, 16, 24, 40, 51, 61, 12, 12, 14, 19, 26, 58, 60, 55, 14, 13, 16, 24, 40, 57, 69, 56,
-    14, 17, 22, 29, 51, 87, 80, 62, 18, 22, 37, 56, 68, 109, 103, 77, 24, 35, 55, 64, 81, 104, 113, 92,
-    49, 64, 78, 87, 103, 121, 120, 101, 72, 92, 95, 98, 112, 100, 103, 99,
-)  # fmt: skip
-_CHROMA = (
-    17, 18, 24, 47, 99, 99, 99, 99, 18, 21, 26, 66, 99, 99, 99, 99, 24, 26, 56, 99, 99, 99, 99, 99,
-    47, 66, 99, 99, 99, 99, 99, 99, *(99,) * 32,
-)  # fmt: skip
+ROWS = Kernel("jpeg_distortion.cu", "jpeg_rows", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
+COLUMNS = Kernel("jpeg_distortion.cu", "jpeg_columns", sample=(("steps", "u8"), ("out", "u8"), *_SIZE))
+LEVELS = Kernel("jpeg_distortion.cu", "jpeg_levels", sample=(("out", "u8"), ("total", "i8")))
+PIXELS = Kernel("jpeg_distortion.cu", "jpeg_pixels", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
 
 
 @launches
@@ -59,11 +49,3 @@ def jpeg_round_trip(gpu: Launcher, src: Array, dst: Array, sizes: Array, quality
     LEVELS.launch(gpu, (), pieces, {"out": planes.addresses, "total": pieces})
     pixels = height * width
     PIXELS.launch(gpu, (), pixels, {"data": planes.addresses, "out": dst, "total": pixels, **size})
-
-
-def steps(quality: Array) -> Array:
-    """The steps of coefficients for qualities from 1 to 100, ``int32[N, 2, 64]``: for luma and for chroma, by rows."""
-    level = np.asarray(quality, np.int64)
-    percent = np.where(level < 50, 5000 // np.maximum(level, 1), 200 - 2 * level)
-    scaled = (np.array([_LUMA, _CHROMA], np.int64) * percent[:, None, None] + 50) // 100
-    return np.clip(scaled, 1, 255).astype(np.int32)

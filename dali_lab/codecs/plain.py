@@ -1,4 +1,4 @@
-"""The plain JPEG pictures of a chunk, whole or in part and turned as EXIF says, decoded by one call."""
+"""The plain pictures of a chunk, whole or in part, and JPEG turned as EXIF says, decoded by a call for each kind."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import libjpeg
+from dali_lab.codecs import libjpeg, rasters
 from dali_lab.codecs.headers import Headers, ImageInfo, displayed
 from dali_lab.codecs.headers.jpeg_chunk import read_orientations
 
@@ -37,8 +37,12 @@ def decode_plain(
     adjust_orientation: bool = True,
     use_fast_idct: bool = False,
     max_pixels: int,
+    only: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.bool_]:
-    """Decode those pictures of a chunk that are plain JPEG, in the calling thread without the GIL.
+    """Decode those pictures of a chunk that are plain, in the calling thread without the GIL.
+
+    Plain are JPEG with 8 bits and one or three channels; PNG with 8 bits, neither interlaced nor with an orientation;
+    BMP of 24 bits or with a palette of 8; and binary PGM and PPM of 8 bits.
 
     Parameters
     ----------
@@ -60,6 +64,8 @@ def decode_plain(
         Use libjpeg-turbo's faster, less exact inverse transform, except for pictures that are turned.
     max_pixels
         Larger pictures are left out.
+    only
+        ``bool[N]``: pictures to decode, if not all.
 
     Returns
     -------
@@ -68,35 +74,78 @@ def decode_plain(
         them: :func:`~dali_lab.codecs.image.decode` takes them or says why not.
     """
     done = np.zeros(len(headers), np.bool_)
-    if output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA") or not libjpeg.available():
+    if output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA"):
         return done
+    stored = headers.rasters[:, 0] != 0
     sizes = headers.sizes
     orientations = headers.orientations if adjust_orientation else np.ones(len(headers), np.int64)
     plain = (headers.channels > 0) & (sizes[:, 0] * sizes[:, 1] <= max_pixels)
+    if not libjpeg.available():
+        plain &= stored
     turned = np.flatnonzero(plain & (orientations > 1))
     if len(turned):
         plain[turned] &= read_orientations(addresses[turned], lengths[turned]) == orientations[turned]
     boxes = _whole(sizes, orientations) if windows is None else windows
     chosen = plain if windows is None else plain & _are_inside(windows, sizes, orientations)
-    which = np.flatnonzero(chosen)
-    if not len(which):
+    if only is not None:
+        chosen = chosen & only
+    if not chosen.any():
         return done
     channels = headers.channels if output_type == "ANY_DATA" else np.full(len(sizes), 1 if output_type == "GRAY" else 3)
     shapes = np.concatenate([boxes[:, 2:] - boxes[:, :2], channels[:, None]], axis=1)
     shapes[~chosen] = 0
     outs = allocate(shapes)
-    stored = np.concatenate([sizes, channels[:, None]], axis=1)
-    done[which] = libjpeg.decode(
-        addresses[which],
-        lengths[which],
-        stored[which],
-        _colors(output_type, channels[which]),
-        outs[which],
-        windows=as_stored(boxes[which], sizes[which], orientations[which]),
-        orientations=orientations[which],
-        use_fast_idct=use_fast_idct,
-    )
+    which = np.flatnonzero(chosen & ~stored)
+    if len(which):
+        done[which] = libjpeg.decode(
+            addresses[which],
+            lengths[which],
+            np.concatenate([sizes[which], channels[which, None]], axis=1),
+            _colors(output_type, channels[which]),
+            outs[which],
+            windows=as_stored(boxes[which], sizes[which], orientations[which]),
+            orientations=orientations[which],
+            use_fast_idct=use_fast_idct,
+        )
+    which = np.flatnonzero(chosen & stored)
+    if len(which):
+        done[which] = rasters.decode(
+            addresses[which], lengths[which], headers.rasters[which], boxes[which], output_type, outs[which]
+        )
     return done
+
+
+def upright_windows(
+    headers: Headers,
+    output_type: str,
+    *,
+    windows: Table | None = None,
+    adjust_orientation: bool = True,
+    max_pixels: int,
+) -> tuple[Table, Table] | None:
+    """What of each picture is to be decoded, if all of a chunk can be left to another kernel than that for any of them.
+
+    Arguments are those of :func:`decode_plain`.
+
+    Returns
+    -------
+    tuple of numpy.ndarray or None
+        Shapes as stored, with the channels of the result, ``int64[N, 3]``, and windows, ``int64[N, 4]``. `None` where
+        a picture is not plain JPEG, is to be turned, leaves its bounds or has other channels than RGB or BGR.
+    """
+    if output_type not in ("RGB", "BGR") or not libjpeg.available():
+        return None
+    sizes = headers.sizes
+    if headers.rasters[:, 0].any() or (adjust_orientation and not (headers.orientations == 1).all()):
+        return None
+    if not headers.channels.all() or (sizes[:, 0] * sizes[:, 1]).max(initial=0) > max_pixels:
+        return None
+    upright = np.ones(len(sizes), np.int64)
+    if windows is None:
+        windows = _whole(sizes, upright)
+    elif not _are_inside(windows, sizes, upright).all():
+        return None
+    return np.concatenate([sizes, np.full((len(sizes), 1), 3)], axis=1), windows
 
 
 def _colors(output_type: str, channels: Table) -> list[str]:

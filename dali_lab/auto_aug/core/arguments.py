@@ -1,0 +1,28 @@
+"""Arguments that several automatic augmentations take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dali_lab.errors import ArgumentError
+
+
+def for_warps(fill_value: Any, interp_type: Any, shape: Any) -> dict[str, Any]:
+    """The arguments that go on to warps; a `shape` only where it is given."""
+    arguments = {"fill_value": fill_value, "interp_type": interp_type}
+    return arguments if shape is None else {**arguments, "shape": shape}
+
+
+def need_bins(num_magnitude_bins: Any) -> None:
+    """Refuse what is no number of magnitude bins."""
+    if not isinstance(num_magnitude_bins, int) or num_magnitude_bins < 1:
+        raise ArgumentError(
+            f"must be a positive whole number, not {num_magnitude_bins!r}", argument="num_magnitude_bins"
+        )
+
+
+def need_some(augmentations: Sequence[Any]) -> None:
+    """Refuse an empty list of augmentations."""
+    if len(augmentations) == 0:
+        raise ArgumentError("is an empty list", argument="augmentations")

@@ -1,0 +1,137 @@
+"""JPEG pictures decoded and resized into normalised planes one after the other: what is decoded stays in the cache.
+
+The decoder writes its rows where the resize reads them, with the columns around the window that it decodes anyway, so
+that none is copied. The same bits as :mod:`~dali_lab.kernels.cpu.jpeg` and then
+:mod:`~dali_lab.kernels.cpu.resample_planes`.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+from numba.core import cgutils
+
+from dali_lab.codecs.undecoded import Undecoded
+from dali_lab.kernels.cpu import background, resample_planes
+from dali_lab.kernels.cpu.foreign import emitted
+from dali_lab.kernels.cpu.jpeg import COLORS, decode_loosely, memory_size
+from dali_lab.kernels.cpu.memory import kernel, rows
+from dali_lab.kernels.cpu.resample_planes import plan_planes
+
+Array = np.ndarray[Any, Any]
+
+_SLACK = 64
+"""Bytes behind a picture, so that its last pixels are read like all others."""
+
+
+@emitted
+def _cycles(typingctx: Any) -> Any:
+    """The processor's counter of time."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        function: Any = cgutils.get_or_insert_function
+        count = function(builder.module, ir.FunctionType(ir.IntType(64), []), "llvm.readcyclecounter")
+        return builder.call(count, [])
+
+    return nb_types.int64(), codegen
+
+
+@kernel
+def _decode_resize(
+    functions: Array, structures: Array, addresses: Array, lengths: Array, stored: Array, regions: Array, color: int,
+    fast: bool, memory: Array, scratch: Array, dst: Array, sizes: Array, windows: Array, roi: Array, minify: Array,
+    magnify: Array, antialias: bool, mirror: Array, mean: Array, inverse: Array, done: Array,
+) -> Any:  # fmt: skip
+    """Decode and resize the pictures for which `done` is 1, which is made 0 where that cannot be done here.
+
+    Returns the share of the time that was spent on decoding.
+    """
+    decoding, began = 0, _cycles()
+    place = np.empty(2, np.int64)
+    for i in range(addresses.shape[0]):
+        if done[i] == 0 or windows[i, 2] == 0:
+            continue
+        height, width = regions[i, 2] - regions[i, 0], regions[i, 3] - regions[i, 1]
+        window = (windows[i, 0], windows[i, 1], windows[i, 2], windows[i, 3])
+        fits, plan = plan_planes(
+            height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, mirror[i] != 0
+        )
+        before = _cycles()
+        if not fits or not decode_loosely(
+            functions, structures, memory, addresses[i], lengths[i], stored.ctypes.data + i * 24,
+            regions.ctypes.data + i * 32, color, fast, scratch.ctypes.data, place,
+        ):  # fmt: skip
+            done[i] = 0
+            continue
+        decoding += _cycles() - before
+        centre = mean[min(i, mean.shape[0] - 1)].ctypes.data
+        factor = inverse[min(i, inverse.shape[0] - 1)].ctypes.data
+        resample_planes.resample_planes(place[0], place[1], plan, centre, factor, dst[i])
+    return decoding / max(1, _cycles() - began)
+
+
+def ready() -> bool:
+    """Whether :func:`decode_resize_normalize` need not wait for the compiler; if not, it is compiled from now on."""
+    one, two, reals = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros((0, 4), np.float32)
+    return resample_planes.AVAILABLE and background.ready(
+        _decode_resize, one, one, one, one, two, two, 0, False, one, np.zeros(0, np.uint8), one, two, two, reals, one,
+        one, False, one, reals, reals, one,
+    )  # fmt: skip
+
+
+def decode_resize_normalize(
+    pictures: Undecoded,
+    dst: Array,
+    sizes: Array,
+    windows: Array,
+    roi: Array,
+    min_filter: Array,
+    mag_filter: Array,
+    antialias: bool,
+    mirror: Array,
+    mean: Array,
+    inverse: Array,
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Decode, resize, crop, mirror and normalise pictures into float32 planes of three channels.
+
+    Parameters
+    ----------
+    pictures
+        How long decoding them took is added to their `seconds`.
+    dst
+        ``int64[N]`` addresses.
+    mean, inverse
+        ``float32[M, 3]``; M is 1 or N.
+    sizes, windows, roi, min_filter, mag_filter, antialias, mirror
+        As in :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`.
+
+    Returns
+    -------
+    numpy.ndarray
+        ``bool[N]``: which are done. The others are damaged, or not for this kernel, or it is not compiled yet.
+    """
+    from dali_lab.codecs import libjpeg
+
+    regions = rows(pictures.windows)
+    done = rows(resample_planes.candidates(regions[:, 3] - regions[:, 1], windows[:, 3]))
+    if not done.any():
+        return np.zeros(len(pictures), np.bool_)
+    widths = pictures.stored[:, 1] * 3
+    picture_size = int(((regions[:, 2] - regions[:, 0]) * widths).max())
+    arguments = (
+        *libjpeg.tables(), rows(pictures.addresses), rows(pictures.lengths), rows(pictures.stored), regions,
+        COLORS[pictures.color], pictures.use_fast_idct, np.zeros(memory_size(int(widths.max())), np.int64),
+        np.empty(picture_size + _SLACK, np.uint8), rows(dst), rows(sizes), rows(windows), rows(roi, np.float32),
+        rows(min_filter), rows(mag_filter), antialias, rows(mirror), rows(mean, np.float32), rows(inverse, np.float32),
+        done,
+    )  # fmt: skip
+    if not background.ready(_decode_resize, *arguments):
+        return np.zeros(len(pictures), np.bool_)
+    began = time.perf_counter()
+    share = _decode_resize(*arguments)
+    pictures.seconds += share * (time.perf_counter() - began)
+    return done.astype(np.bool_)

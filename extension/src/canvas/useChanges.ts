@@ -1,0 +1,79 @@
+/** What React Flow changes in its nodes and links: the selection is the editor's, places are taken up when a drag ends. */
+import { applyNodeChanges, type EdgeChange, type NodeChange } from '@xyflow/react';
+import { useCallback, type Dispatch, type SetStateAction } from 'react';
+import type { Size } from '../core/layout';
+import { useEditor } from './context';
+import { fitFrames, type FlowNode } from './flow';
+import type { LinkEdgeType } from './LinkEdge';
+
+export function useChanges(setNodes: Dispatch<SetStateAction<FlowNode[]>>, sizeOf: (id: string) => Size) {
+  const editor = useEditor();
+  const onNodesChange = useCallback(
+    (changes: NodeChange<FlowNode>[]) => {
+      const selected = changes.filter((change) => change.type === 'select');
+      if (selected.length > 0) {
+        const current = editor.selection.get();
+        const chosen = new Set(current.nodes);
+        let item = current.item;
+        for (const { id, selected: on } of selected) {
+          const colon = id.indexOf(':');
+          if (colon >= 0) {
+            const key = id.slice(colon + 1);
+            if (on) item = key;
+            else if (item === key) item = null;
+          } else if (on) chosen.add(id);
+          else chosen.delete(id);
+        }
+        const same =
+          item === current.item &&
+          chosen.size === current.nodes.size &&
+          [...chosen].every((id) => current.nodes.has(id));
+        if (!same) editor.selection.set({ ...current, nodes: chosen, item });
+      }
+      const moved = changes.flatMap((change) =>
+        change.type === 'position' && change.id.startsWith('group:') && change.position ? [change] : [],
+      );
+      setNodes((before) => {
+        let next = applyNodeChanges(
+          changes.filter((change) => change.type !== 'select' && change.type !== 'remove'),
+          before,
+        );
+        // A group takes its members along.
+        for (const { id, position } of moved) {
+          const old = before.find((node) => node.id === id);
+          const group = editor.history.document.view.groups.find((each) => `group:${each.id}` === id);
+          if (!old || !group || !position) continue;
+          const dx = position.x - old.position.x;
+          const dy = position.y - old.position.y;
+          const carried = changes.flatMap((change) => (change.type === 'position' ? [change.id] : []));
+          next = next.map((node) =>
+            group.nodes.includes(node.id) && !carried.includes(node.id)
+              ? { ...node, position: { x: node.position.x + dx, y: node.position.y + dy } }
+              : node,
+          );
+        }
+        const grown = changes.some((change) => change.type === 'dimensions' && !change.id.includes(':'));
+        return grown ? fitFrames(editor.history.document, next, sizeOf) : next;
+      });
+    },
+    [editor, setNodes, sizeOf],
+  );
+
+  const onEdgesChange = useCallback(
+    (changes: EdgeChange<LinkEdgeType>[]) => {
+      const chosen = new Set(editor.selection.get().links);
+      for (const change of changes) {
+        if (change.type !== 'select') continue;
+        if (change.selected) chosen.add(change.id);
+        else chosen.delete(change.id);
+      }
+      const current = editor.selection.get();
+      if (chosen.size !== current.links.size || [...chosen].some((key) => !current.links.has(key))) {
+        editor.selection.set({ ...current, links: chosen });
+      }
+    },
+    [editor],
+  );
+
+  return { onNodesChange, onEdgesChange };
+}

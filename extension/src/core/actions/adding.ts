@@ -1,0 +1,133 @@
+/** Operators that come onto the canvas: from the palette, from a search, into a link. */
+import { bounds, type Operator } from '../catalogue';
+import { canConnect, targetsOn, type Facts } from '../connect';
+import type { Device, GraphDocument, Link, OutputRef, Target, Value } from '../document';
+import type { Editor } from '../editor';
+import * as edits from '../edits';
+import type { Point } from '../edits';
+import { t } from '../language';
+import { clearPlace, freePlace, NODE_SIZE, placeOf, type Size } from '../layout';
+import { makeRoom } from '../room';
+import { tidy } from '../values';
+import { sizesOf, boxes } from './sizes';
+
+export interface AddOptions {
+  /** The upper left corner; without it, beside what is selected. */
+  at?: Point;
+  from?: OutputRef;
+  to?: Target;
+  /** A link that the node goes into. */
+  into?: Link;
+  name?: string;
+  arguments?: Record<string, Value>;
+  device?: Device;
+  keepSelection?: boolean;
+}
+
+/** Where a new node goes when nobody says: right of what it continues, else in the middle of what is seen. */
+function defaultPlace(editor: Editor, options: AddOptions): Point {
+  const document = editor.history.document;
+  const beside = options.from?.node ?? editor.focusNode;
+  if (options.to) {
+    const place = placeOf(document, options.to.node);
+    return freePlace({ x: place.x - NODE_SIZE.width - 44, y: place.y + 48 }, NODE_SIZE, boxes(editor));
+  }
+  if (beside !== null) {
+    const place = placeOf(document, beside);
+    const size = sizesOf(editor)(beside);
+    return freePlace({ x: place.x + size.width + 44, y: place.y }, NODE_SIZE, boxes(editor));
+  }
+  const centre = editor.canvas?.centre() ?? { x: 0, y: 0 };
+  return freePlace({ x: centre.x - NODE_SIZE.width / 2, y: centre.y - 80 }, NODE_SIZE, boxes(editor));
+}
+
+/** Arguments without which an operator cannot start, filled with what a person would begin with. */
+function startArguments(operator: Operator): Record<string, Value> {
+  const values: Record<string, Value> = {};
+  for (const argument of operator.arguments) {
+    if (!argument.required) continue;
+    const first = argument.choices?.[0];
+    const { soft } = bounds(argument);
+    if (argument.default != null) continue;
+    if (first !== undefined) values[argument.name] = argument.list ? [first] : first;
+    else if ((argument.type === 'float' || argument.type === 'int') && !argument.list) {
+      values[argument.name] = soft ? tidy((soft[0] + soft[1]) / 2, 1) : 1;
+    }
+  }
+  return values;
+}
+
+export function addOperator(editor: Editor, name: string, options: AddOptions = {}): string | null {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(name);
+  if (!facts || !operator) return null;
+  const wanted = options.at ?? defaultPlace(editor, options);
+  const place = options.into ? wanted : clearPlace(wanted, NODE_SIZE, boxes(editor));
+  let added = '';
+  const done = editor.edit(t('Add %1', name), (document) => {
+    const source = options.into?.source ?? options.from;
+    const gpu =
+      source !== undefined && ['gpu', 'mixed'].includes(document.nodes[source.node]?.device ?? 'cpu');
+    const natural: Device = operator.devices.includes('cpu') ? 'cpu' : (operator.devices[0] ?? 'cpu');
+    const device: Device = options.device ?? (gpu && operator.devices.includes('gpu') ? 'gpu' : natural);
+    const result = edits.addNode(
+      document,
+      {
+        op: name,
+        device,
+        arguments: { ...startArguments(operator), ...options.arguments },
+        ...(options.name === undefined ? {} : { name: options.name }),
+      },
+      place,
+    );
+    added = result.id;
+    return linkNew(facts, result.document, result.id, options, sizesOf(editor));
+  });
+  if (!done) return null;
+  if (!options.keepSelection) editor.select([added]);
+  return added;
+}
+
+function linkNew(
+  facts: Facts,
+  start: GraphDocument,
+  id: string,
+  options: AddOptions,
+  sizeOf: (id: string) => Size,
+): GraphDocument {
+  let document = start;
+  if (options.into) {
+    const { source, target } = options.into;
+    return makeRoom(edits.insertInto(document, id, source, target), id, options.into, sizeOf);
+  }
+  if (options.from) {
+    const target = targetsOn({ ...facts, document }, options.from, id)[0];
+    if (target) document = edits.connectAndExtend(document, options.from, target);
+  }
+  if (options.to) {
+    const operator = facts.catalogue.operator(document.nodes[id]?.op);
+    const output = operator?.outputs.findIndex(
+      (_, index) => canConnect({ ...facts, document }, { node: id, output: index }, options.to as Target).ok,
+    );
+    if (output !== undefined && output >= 0) {
+      document = edits.connect(document, { node: id, output }, options.to);
+    }
+  }
+  return document;
+}
+
+/** Adds from the palette by keyboard or double-click: continues what is selected, where that fits. */
+export function appendOperator(editor: Editor, name: string): string | null {
+  const facts = editor.facts;
+  const operator = facts?.catalogue.operator(name);
+  const selected = editor.selection.get().nodes;
+  const last = editor.focusNode;
+  if (!facts || !operator || selected.size !== 1 || last === null) return addOperator(editor, name);
+  const outputs = facts.catalogue.operator(facts.document.nodes[last]?.op)?.outputs.length ?? 0;
+  const input = operator.inputs[0];
+  if (outputs === 0 || !input) return addOperator(editor, name);
+  const from = { node: last, output: 0 };
+  const trial = edits.addNode(facts.document, { op: name }, { x: 0, y: 0 });
+  const fits = canConnect({ ...facts, document: trial.document }, from, { node: trial.id, input: 0 });
+  return addOperator(editor, name, fits.ok ? { from } : {});
+}

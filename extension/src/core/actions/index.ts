@@ -1,0 +1,7 @@
+/** What a person does to a graph: each function is one gesture, one step of undo. */
+export * from './adding';
+export * from './groups';
+export * from './linking';
+export * from './nodes';
+export * from './selected';
+export { boxes } from './sizes';

@@ -1,0 +1,60 @@
+/** Commands about the file and what becomes of it. */
+import * as files from '../files';
+import { msg } from '../language';
+import type { Command } from './command';
+
+export const FILE: readonly Command[] = [
+  { id: 'new', label: msg('New graph'), section: 'File', run: (editor) => void files.createNew(editor) },
+  {
+    id: 'open',
+    label: msg('Open…'),
+    caption: msg('Open a graph, a sample or a gallery entry'),
+    keys: ['Mod+O'],
+    section: 'File',
+    run: (editor) => editor.dialog.set('open'),
+  },
+  {
+    id: 'gallery',
+    label: msg('Gallery'),
+    caption: msg('Augmentations and recipes to look at, compare and take along'),
+    section: 'File',
+    enabled: (editor) => editor.info.get().capabilities.gallery_page === true,
+    run: (editor) => editor.gallery.set(true),
+  },
+  {
+    id: 'save',
+    label: msg('Save'),
+    keys: ['Mod+S'],
+    section: 'File',
+    whileWriting: true,
+    run: (editor) => {
+      if (editor.host.save) editor.host.save();
+      else if (editor.info.get().file) void files.save(editor);
+      else editor.dialog.set('save');
+    },
+  },
+  {
+    id: 'save-as',
+    label: msg('Save as…'),
+    keys: ['Mod+Shift+S'],
+    section: 'File',
+    whileWriting: true,
+    run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.dialog.set('save')),
+  },
+  {
+    id: 'export',
+    label: msg('Export…'),
+    caption: msg('Show the graph as code'),
+    keys: ['Mod+E'],
+    section: 'File',
+    whileWriting: true,
+    run: (editor) => editor.dialog.set('export'),
+  },
+  {
+    id: 'pipeline',
+    label: msg('Pipeline settings…'),
+    caption: msg('Batch size, threads, seed'),
+    section: 'File',
+    run: (editor) => editor.dialog.set('pipeline'),
+  },
+];

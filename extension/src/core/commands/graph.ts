@@ -1,0 +1,203 @@
+/** Commands about nodes, groups and notes. */
+import * as actions from '../actions';
+import * as edits from '../edits';
+import type { Editor } from '../editor';
+import { showPanel } from '../folding';
+import { msg, t } from '../language';
+import { GRID } from '../layout';
+import { nudge } from '../navigation';
+import { groupKey } from '../subgraphs';
+import { any, filled, selected, several, writable, type Command } from './command';
+
+/** The group that is selected as a whole, as what is to be given a name. */
+function chosenGroup(editor: Editor): string | null {
+  const { item } = editor.selection.get();
+  const group = editor.history.document.view.groups.find(({ id }) => id === item);
+  return group ? groupKey(group.id) : null;
+}
+
+function quickSearch(editor: Editor): void {
+  const pointer = editor.canvas?.pointer();
+  if (pointer) editor.quick.set(pointer);
+}
+
+/** Whether all that is selected has a mark. */
+function marked(mark: 'bypass' | 'disabled' | 'collapsed'): (editor: Editor) => boolean {
+  return (editor) => {
+    const { nodes, item } = editor.selection.get();
+    const { view } = editor.history.document;
+    if (nodes.size > 0) return [...nodes].every((id) => view.nodes[id]?.[mark]);
+    return mark === 'collapsed' && view.groups.some(({ id, collapsed }) => id === item && collapsed);
+  };
+}
+
+export const GRAPH: readonly Command[] = [
+  {
+    id: 'search',
+    label: msg('Add operator…'),
+    caption: msg('Search and place at the pointer'),
+    keys: ['Tab', 'Mod+Space'],
+    section: 'Graph',
+    enabled: writable,
+    run: quickSearch,
+  },
+  {
+    id: 'connect',
+    label: msg('Connect…'),
+    caption: msg('Choose by name what the selected node feeds'),
+    keys: ['C'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => editor.linking.set(editor.focusNode),
+  },
+  {
+    id: 'replace',
+    label: msg('Replace operator…'),
+    caption: msg('Another operator in its place, links kept'),
+    keys: ['R'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => {
+      const pointer = editor.canvas?.pointer();
+      if (pointer && editor.focusNode !== null) editor.quick.set({ ...pointer, replace: editor.focusNode });
+    },
+  },
+  {
+    id: 'rename',
+    label: msg('Rename'),
+    keys: ['F2'],
+    section: 'Graph',
+    enabled: (editor) => editor.focusNode !== null || chosenGroup(editor) !== null,
+    run: (editor) => editor.renaming.set(editor.focusNode ?? chosenGroup(editor)),
+  },
+  {
+    id: 'arguments',
+    label: msg('Edit arguments'),
+    caption: msg('To the first argument in the inspector; Esc comes back'),
+    keys: ['Enter'],
+    section: 'Graph',
+    enabled: selected,
+    run: (editor) => {
+      const node = editor.focusNode;
+      if (node === null) return;
+      showPanel(editor, 'inspector');
+      editor.select([node]);
+      editor.attention.set({ node, argument: null });
+    },
+  },
+  {
+    id: 'bypass',
+    label: msg('Bypass'),
+    caption: msg('Pass the input through, leave the node in place'),
+    keys: ['B'],
+    section: 'Graph',
+    enabled: selected,
+    checked: marked('bypass'),
+    run: (editor) => actions.toggleView(editor, 'bypass'),
+  },
+  {
+    id: 'disable',
+    label: msg('Disable'),
+    caption: msg('Leave the node in place, but compute neither it nor what needs it'),
+    keys: ['D'],
+    section: 'Graph',
+    enabled: selected,
+    checked: marked('disabled'),
+    run: (editor) => actions.toggleView(editor, 'disabled'),
+  },
+  {
+    id: 'collapse',
+    label: msg('Collapse'),
+    keys: ['H'],
+    section: 'Graph',
+    enabled: any,
+    checked: marked('collapsed'),
+    run: (editor) => actions.toggleView(editor, 'collapsed'),
+  },
+  {
+    id: 'output',
+    label: msg('Pipeline output'),
+    caption: msg('What training gets: add or remove the first output of this node'),
+    keys: ['O'],
+    section: 'Graph',
+    enabled: selected,
+    checked: ({ focusNode, history }) => focusNode !== null && edits.isOutput(history.document, focusNode),
+    run: (editor) => {
+      if (editor.focusNode !== null) actions.toggleOutput(editor, { node: editor.focusNode, output: 0 });
+    },
+  },
+  {
+    id: 'group',
+    label: msg('Group'),
+    keys: ['Mod+G'],
+    section: 'Graph',
+    enabled: selected,
+    run: actions.groupSelection,
+  },
+  {
+    id: 'ungroup',
+    label: msg('Ungroup'),
+    keys: ['Mod+Shift+G'],
+    section: 'Graph',
+    enabled: any,
+    run: actions.ungroupSelection,
+  },
+  {
+    id: 'note',
+    label: msg('Add note'),
+    keys: ['N'],
+    section: 'Graph',
+    enabled: writable,
+    run: (editor) => {
+      const place = editor.canvas?.pointer().place ?? { x: 0, y: 0 };
+      editor.edit(t('Add note'), (document) => {
+        const result = edits.addNote(document, place);
+        editor.select([], [], result.id);
+        return result.document;
+      });
+    },
+  },
+  {
+    id: 'arrange',
+    label: msg('Arrange'),
+    caption: msg('Automatic layout'),
+    keys: ['L'],
+    section: 'Graph',
+    enabled: filled,
+    run: actions.arrange,
+  },
+  ...(
+    [
+      ['left', msg('Align left edges')],
+      ['centre', msg('Align centres')],
+      ['right', msg('Align right edges')],
+      ['top', msg('Align tops')],
+      ['middle', msg('Align middles')],
+      ['bottom', msg('Align bottoms')],
+      ['across', msg('Spread across')],
+      ['down', msg('Spread down')],
+    ] as const
+  ).map(([how, label]): Command => ({
+    id: `align-${how}`,
+    label,
+    section: 'Graph',
+    enabled: several,
+    run: (editor) => actions.alignSelection(editor, how),
+  })),
+  ...(
+    [
+      ['ArrowLeft', -GRID, 0],
+      ['ArrowRight', GRID, 0],
+      ['ArrowUp', 0, -GRID],
+      ['ArrowDown', 0, GRID],
+    ] as const
+  ).map(([key, x, y]): Command => ({
+    id: `nudge-${key}`,
+    label: msg('Move'),
+    keys: [key],
+    section: 'Graph',
+    hidden: true,
+    enabled: selected,
+    run: nudge(x, y),
+  })),
+];

@@ -1,0 +1,46 @@
+/** Commands about batches: run, stopped, stepped through. */
+import * as files from '../files';
+import { msg } from '../language';
+import type { Command } from './command';
+
+export const RUN: readonly Command[] = [
+  {
+    id: 'run',
+    label: msg('Run'),
+    caption: msg('Measure the speed of a real run'),
+    keys: ['Mod+Enter'],
+    section: 'Run',
+    whileWriting: true,
+    enabled: ({ run, info }) => run.get() === null && info.get().capabilities.run !== false,
+    run: (editor) => void files.runBatches(editor, 20),
+  },
+  {
+    id: 'stop',
+    label: msg('Stop'),
+    keys: ['Mod+.'],
+    section: 'Run',
+    enabled: ({ run, previews }) => run.get() !== null || previews.status.get().running,
+    run: files.stop,
+  },
+  {
+    id: 'preview',
+    label: msg('Preview again'),
+    section: 'Run',
+    run: (editor) => editor.previews.ask(),
+  },
+  {
+    id: 'step',
+    label: msg('Next batch'),
+    keys: ['.'],
+    section: 'Run',
+    run: (editor) => editor.iteration.update((at) => at + 1),
+  },
+  {
+    id: 'step-back',
+    label: msg('Previous batch'),
+    keys: [','],
+    section: 'Run',
+    enabled: (editor) => editor.iteration.get() > 0,
+    run: (editor) => editor.iteration.update((at) => Math.max(0, at - 1)),
+  },
+];

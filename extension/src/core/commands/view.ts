@@ -1,0 +1,105 @@
+/** Commands that change what is seen, and nothing in the graph. */
+import { shownPanels, togglePanel } from '../folding';
+import { msg } from '../language';
+import { nextProblem, walk } from '../navigation';
+import { filled, selected, type Command } from './command';
+
+export const VIEW: readonly Command[] = [
+  ...(
+    [
+      ['ArrowLeft', 'left', msg('Go to what feeds this')],
+      ['ArrowRight', 'right', msg('Go to what this feeds')],
+      ['ArrowUp', 'up', msg('Go to the node above')],
+      ['ArrowDown', 'down', msg('Go to the node below')],
+    ] as const
+  ).map(([key, direction, label]): Command => ({
+    id: `go-${direction}`,
+    label,
+    keys: [`Alt+${key}`],
+    section: 'View',
+    run: walk(direction),
+  })),
+  {
+    id: 'fit',
+    label: msg('Fit'),
+    caption: msg('Show the whole graph'),
+    keys: ['F', 'Home'],
+    section: 'View',
+    enabled: filled,
+    run: (editor) => editor.canvas?.fit(),
+  },
+  {
+    id: 'fit-selection',
+    label: msg('Fit selection'),
+    keys: ['Shift+F'],
+    section: 'View',
+    enabled: selected,
+    run: (editor) => editor.canvas?.fit([...editor.selection.get().nodes]),
+  },
+  {
+    id: 'zoom-in',
+    label: msg('Zoom in'),
+    keys: ['Mod+=', '+'],
+    section: 'View',
+    run: (editor) => editor.canvas?.zoom(1.25),
+  },
+  {
+    id: 'zoom-out',
+    label: msg('Zoom out'),
+    keys: ['Mod+-', '-'],
+    section: 'View',
+    run: (editor) => editor.canvas?.zoom(0.8),
+  },
+  {
+    id: 'next-problem',
+    label: msg('Go to next problem'),
+    keys: ['F8'],
+    section: 'View',
+    whileWriting: true,
+    run: nextProblem,
+  },
+  ...(
+    [
+      ['palette', msg('Palette'), 'Mod+Shift+1'],
+      ['inspector', msg('Inspector'), 'Mod+Shift+2'],
+      ['tray', msg('Batch tray'), 'Mod+Shift+3'],
+      ['minimap', msg('Minimap'), 'M'],
+    ] as const
+  ).map(([panel, label, keys]): Command => ({
+    id: `toggle-${panel}`,
+    label,
+    keys: [keys],
+    section: 'View',
+    checked: ({ panels, folded }) => shownPanels(panels.get(), folded.get())[panel],
+    run: (editor) => togglePanel(editor, panel),
+  })),
+  {
+    id: 'theme',
+    label: msg('Dark or light'),
+    section: 'View',
+    run: (editor) => editor.theme.update((theme) => (theme === 'dark' ? 'light' : 'dark')),
+  },
+  {
+    id: 'commands',
+    label: msg('Find command or node…'),
+    keys: ['Mod+K', 'Mod+F'],
+    section: 'View',
+    whileWriting: true,
+    run: (editor) => editor.dialog.set('commands'),
+  },
+  {
+    id: 'shortcuts',
+    label: msg('Keyboard shortcuts'),
+    keys: ['?', 'Shift+?'],
+    section: 'View',
+    run: (editor) => editor.dialog.set('shortcuts'),
+  },
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Command => ({
+    id: `samples-${count}`,
+    label: count > 1 ? msg('Show %1 samples') : msg('Show %1 sample'),
+    keys: [String(count)],
+    section: 'View',
+    hidden: true,
+    run: (editor) => editor.samples.set(count),
+  })),
+];

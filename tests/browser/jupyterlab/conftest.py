@@ -1,0 +1,64 @@
+"""One JupyterLab and one page for most tests here: loading takes longer than most of what is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import Tab
+from tests.browser.jupyterlab.document import Document, in_a_page
+from tests.browser.lab import Lab, is_ours
+
+
+@pytest.fixture(scope="package")
+def lab_and_page(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[tuple[Lab, Tab]]:
+    with in_a_page(tmp_path_factory.mktemp("lab"), browser) as both:
+        yield both
+
+
+@pytest.fixture(scope="package")
+def lab(lab_and_page: tuple[Lab, Tab]) -> Lab:
+    """JupyterLab with sample photographs in the folder that it serves."""
+    return lab_and_page[0]
+
+
+@pytest.fixture(scope="package")
+def page(lab_and_page: tuple[Lab, Tab]) -> Tab:
+    """The page that all documents are opened in."""
+    return lab_and_page[1]
+
+
+@pytest.fixture(scope="package")
+def kernel(page: Tab) -> str:
+    """A kernel for all documents that need none of their own; a session beside theirs keeps it."""
+    identity: str = page.page.evaluate(
+        """() => window.jupyterapp.serviceManager.sessions
+          .startNew({ path: 'kernel', name: 'kernel', type: 'console', kernel: { name: 'python3' } })
+          .then((session) => session.kernel.id)"""
+    )
+    return identity
+
+
+@pytest.fixture
+def shown(page: Tab, lab: Lab, kernel: str) -> Iterator[Document]:
+    """The page with nothing open; in the end nothing may have gone wrong in it, and no other host was asked."""
+    page.problems.clear()
+    yield Document(page, lab, kernel)
+    page.page.unroute_all()
+    page.page.evaluate(
+        """async (kernel) => {
+          for (const widget of [...window.jupyterapp.shell.widgets('main')]) {
+            const { context } = widget, own = context?.sessionContext;
+            if (context) context.model.dirty = false;
+            // A session that is being started when it is ended takes its kernel along, also one that others share.
+            await own?.initialize().catch(() => null);
+            if (own?.session?.kernel?.id !== kernel) await own?.shutdown().catch(() => null);
+            widget.dispose();
+          }
+        }""",
+        kernel,
+    )
+    assert not [problem for problem in page.problems if is_ours(problem)]
+    assert page.hosts <= {"127.0.0.1"}

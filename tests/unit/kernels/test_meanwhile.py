@@ -1,0 +1,291 @@
+"""What runs while kernels are being compiled has their results, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+
+from dali_lab.kernels.cpu import (
+    audio,
+    audio_plain,
+    color,
+    color_chain,
+    color_plain,
+    convolve,
+    copy,
+    copy_plain,
+    draws,
+    normalize,
+    philox,
+    resample,
+    resample_plain,
+    spectra,
+    warp,
+    warp_plain,
+    wave,
+)
+from dali_lab.kernels.cpu.memory import like, rows
+
+Array = np.ndarray[Any, Any]
+
+
+def _compare(
+    kernel: Any, meanwhile: Callable[..., None], samples: list[Array], outputs: list[Array], *rest: Any
+) -> list[Array]:
+    """Call both with tables of samples and outputs and `rest`, and compare what they write, and no more than that."""
+    made = []
+    for function in (kernel, meanwhile):
+        # A byte more on both sides shows what is written beside an output.
+        spaces = [np.full(out.nbytes + 2 * 64, 0xA5, np.uint8) for out in outputs]
+        src = rows([sample.ctypes.data for sample in samples])
+        dst = rows([space.ctypes.data + 64 for space in spaces])
+        with np.errstate(all="ignore"):
+            function(src, dst, *rest)
+        made.append(spaces)
+    for one, two in zip(*made, strict=True):
+        np.testing.assert_array_equal(one, two)
+    return [
+        space[64 : 64 + out.nbytes].view(out.dtype).reshape(out.shape)
+        for space, out in zip(made[0], outputs, strict=True)
+    ]
+
+
+def _picture(rng: np.random.Generator, frames: int, height: int, width: int) -> Array:
+    return rng.integers(0, 256, (frames, height, width, 3)).astype(np.uint8)
+
+
+@pytest.mark.parametrize("case", range(30))
+def test_resize(case: int) -> None:
+    rng = np.random.default_rng(case)
+    frames, height, width = int(rng.integers(1, 3)), int(rng.integers(1, 200)), int(rng.integers(8, 200))
+    out = np.empty((frames, int(rng.integers(1, 150)), int(rng.integers(8, 150)), 3), np.uint8)
+    region = [0, 0, height, width]
+    if case % 2:
+        low, high = rng.uniform(-0.3, 0.4, 2), rng.uniform(0.6, 1.3, 2)
+        region = [low[0] * height, low[1] * width, high[0] * height, high[1] * width]
+        if case % 3 == 0:
+            region = region[2:] + region[:2]
+    filters = rng.integers(0, 6, 2)
+    _compare(
+        resample._resize_pixels, resample_plain.resize_pixels, [_picture(rng, frames, height, width)], [out],
+        rows([[frames, height, width, 3]]), rows([out.shape]), rows([region], np.float32), rows(filters[:1]),
+        rows(filters[1:]), case % 4 > 0,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(40))
+def test_warp(case: int) -> None:
+    rng = np.random.default_rng(case)
+    frames, height, width = (int(n) for n in rng.integers(1, (3, 90, 90)))
+    picture = _picture(rng, frames, height if case % 13 else 0, width)
+    out = np.empty((frames, int(rng.integers(1, 90)), int(rng.integers(1, 600)), 3), np.uint8)
+    matrix = np.array([1, 0, 0, 0, 1, 0], np.float32)
+    matrix += rng.uniform(-1, 1, 6).astype(np.float32) * [[1, 1, 30, 1, 1, 30], [1e-3] * 6, [0] * 6][case % 3]
+    if case % 7 == 0:
+        matrix[rng.integers(0, 6)] = [np.nan, np.inf, -3e38, 1e7][case // 7 % 4]
+    fill = rng.uniform(-40, 300, (1, [1, 3][case % 2])).astype(np.float32)
+    _compare(
+        warp._warp_pixels, warp_plain.warp_pixels, [picture], [out], rows([picture.shape]), rows([out.shape]),
+        rows([matrix], np.float32), case % 4 == 0, rows(fill, np.float32), like(np.uint8),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("types", [(np.uint8, np.uint8), (np.uint8, np.float32), (np.float32, np.float32)])
+@pytest.mark.parametrize("case", range(8))
+def test_blur(case: int, types: Any) -> None:
+    rng = np.random.default_rng(case)
+    source = rng.uniform(-5 if types[0] is np.float32 else 0, 255, (*rng.integers(1, (3, 40, 40)), case % 4 + 1))
+    source = source.astype(types[0])
+    lengths = np.array([[1, *(2 * rng.integers(0, 20, 2) + 1)]])
+    windows = rng.uniform(-0.1, 0.2, (1, 3, 45)).astype(np.float32)
+    windows[:, 0, 0] = 1
+    _compare(
+        convolve._separable, color_plain.separable_slices, [source], [source.astype(types[1])], rows([source.shape]),
+        windows, rows(lengths), like(types[0]), like(types[1]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(8))
+def test_colours(case: int) -> None:
+    rng = np.random.default_rng(case)
+    pixels = rng.integers(0, 3000, 3)
+    samples = [rng.integers(0, 256, (count, 3)).astype(np.uint8) for count in pixels]
+    steps = 4
+    matrices = rng.uniform(-1, 1.5, (3, steps, 9)).astype(np.float32)
+    offsets = rng.uniform(-60, 60, (3, steps, 3)).astype(np.float32)
+    matrices[:, 1] = np.eye(3).reshape(9) * np.float32(1.3)
+    offsets[:, 1] = 7.5
+    if case % 4 == 0:
+        matrices[0, 2, 4], offsets[1, 3, 0], matrices[2, 0, 0] = np.nan, np.inf, -np.inf
+    kinds = np.array([color_chain.MATRIX, color_chain.SCALE, color_chain.EXCHANGE, color_chain.MATRIX])
+    tables = rows(pixels), rows(matrices, np.float32), rows(offsets, np.float32), rows(kinds), like(np.uint8)
+    _compare(color_chain.chain, color_plain.chain, samples, samples, *tables)
+    _compare(
+        color._linear_rgb, color_plain.linear_rgb, samples, samples, rows(pixels), rows(matrices[:, 0], np.float32),
+        rows(offsets[:, 0], np.float32), like(np.uint8), like(np.uint8),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(6))
+def test_crop_mirror_normalize(case: int) -> None:
+    rng = np.random.default_rng(case)
+    pictures = [_picture(rng, *rng.integers((1, 20, 20), (3, 60, 60)).tolist()) for _ in range(3)]
+    windows = [[*rng.integers(0, 4, 2), *rng.integers(8, 16, 2)] for _ in pictures]
+    outputs = [np.empty((len(p), 3, *w[2:]), np.float32) for p, w in zip(pictures, windows, strict=True)]
+    mean, inverse = (normalize._lanes(rng.uniform(0.01, 100, (3 if case % 2 else 1, 3))) for _ in range(2))
+    _compare(
+        normalize._crop_mirror_normalize_pixels, color_plain.crop_mirror_normalize_pixels, pictures, outputs,
+        rows([p.shape for p in pictures]), rows(windows), rows(rng.integers(0, 2, 3)), mean, inverse,
+    )  # fmt: skip
+
+
+@numba.njit(error_model="numpy")  # type: ignore[untyped-decorator]
+def _multiply_add(a: Array, b: Array, c: Array, out: Array) -> None:
+    for i in range(len(a)):
+        out[i] = philox.fused_multiply_add(a[i], b[i], c[i])
+
+
+def test_multiply_and_add_rounds_once() -> None:
+    rng = np.random.default_rng(0)
+    a, b, c = rng.uniform(-2, 2, (3, 20_000)).astype(np.float32)
+    # Sums close to the middle of two float32 numbers, where rounding twice shows.
+    odd = rng.integers(2**22, 2**23, 10_000) * 2 + 1
+    a[:10_000], b[:10_000] = 1 + 2.0**-23, 2.0**-60
+    c[:10_000] = odd
+    b[5000:10_000] = 0.5
+    c[15_000:] *= np.float32(1e-30)
+    out = np.empty_like(a)
+    _multiply_add(a, b, c, out)
+    got = np.array([philox.multiply_add_in_python(*values) for values in zip(a, b, c, strict=True)], np.float32)
+    np.testing.assert_array_equal(out.view(np.int32), got.view(np.int32))
+
+
+def test_uniform_numbers() -> None:
+    rng = np.random.default_rng(1)
+    counts = rng.integers(0, 30, 20)
+    outputs = [np.empty(count, np.float32) for count in counts]
+    start = rng.uniform(-10, 10, 20).astype(np.float32)
+    step = rng.uniform(0, 1e-8, 20).astype(np.float32)
+    highs = rng.integers(0, 2**63, 20).astype(np.uint64)
+
+    def drawn_by(function: Any) -> Callable[..., None]:
+        return lambda _, dst, *rest: function(np.uint64(2**64 - 5), highs, dst, *rest)
+
+    _compare(
+        drawn_by(philox.uniform32), drawn_by(draws._uniform32_in_python), [], outputs, rows(counts), start, step,
+        start + np.float32(5), like(np.float32),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("mix", [False, True])
+def test_elements_of_sounds(mix: bool) -> None:
+    rng = np.random.default_rng(2)
+    kinds = [wave.PCM_8, wave.PCM_16, wave.PCM_32, wave.FLOAT] * 2
+    channels, lengths = [1, 1, 1, 1, 2, 3, 2, 5], [5, 0, 70, 9, 100, 31, 64, 3]
+    files = [rng.integers(0, 256, 13 + 4 * c * n).astype(np.uint8) for c, n in zip(channels, lengths, strict=True)]
+    for file in (files[3], files[7]):
+        file[13:].view(np.float32)[:] = rng.uniform(-1, 1, (len(file) - 13) // 4)
+    outputs = [np.empty(n * (1 if mix else c), np.float32) for c, n in zip(channels, lengths, strict=True)]
+    table = [[kind, 13, n, c, 16000] for kind, c, n in zip(kinds, channels, lengths, strict=True)]
+
+    def of_files(function: Any) -> Callable[..., None]:
+        return lambda src, dst, table, mix: function(src, table, dst, mix)
+
+    _compare(
+        of_files(wave.elements_as_float), of_files(audio_plain.elements_as_float), files, outputs, rows(table), mix
+    )
+
+
+@pytest.mark.parametrize("border", [audio.ZERO, audio.CLAMP, audio.REFLECT])
+def test_preemphasis(border: int) -> None:
+    rng = np.random.default_rng(3)
+    waves = [rng.normal(size=n).astype(np.float32) for n in (0, 1, 2, 500)]
+    coefficients = np.array([0.97, 0.5, 1.2, 0], np.float32)
+    counts = rows([len(wave) for wave in waves])
+    _compare(audio._preemphasis, audio_plain.preemphasis, waves, waves, counts, coefficients, border, like(np.float32))
+
+
+def test_filter_bank() -> None:
+    rng = np.random.default_rng(4)
+    shapes = [[1, 40, 13], [2, 30, 1], [1, 40, 0]]
+    samples = [rng.uniform(0, 9, shape).astype(np.float32) for shape in shapes]
+    bounds = np.sort(rng.integers(0, 31, (2, 7, 2)), axis=-1)
+    weights = rng.uniform(0, 1, (2, 7, 40)).astype(np.float32)
+    outputs = [np.empty((outer, 7, inner), np.float32) for outer, _, inner in shapes]
+    _compare(
+        audio._filter_bank, audio_plain.filter_bank, samples, outputs, rows(shapes), rows([0, 1, 0]), rows(bounds),
+        weights, like(np.float32),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("settings", [(10.0, 0.0, 1e-8), (20.0, 1.0, 1e-10), (10.0, 3.5, 0.0), (1.0, 0.0, 1e-30)])
+def test_decibels(settings: tuple[float, float, float]) -> None:
+    rng = np.random.default_rng(5)
+    samples = [rng.uniform(-1e-3, 1, n).astype(np.float32) ** 5 for n in (0, 1, 1024, 3000)]
+    samples += [np.zeros(7, np.float32), np.array([1, np.nan, 3e38, 1e-40, 0], np.float32)]
+    tables = rows([len(sample) for sample in samples]), *settings, like(np.float32)
+    _compare(audio._decibels, audio_plain.decibels, samples, samples, *tables)
+    samples[2][700] = np.inf
+    _compare(audio._decibels, audio_plain.decibels, samples, samples, *tables)
+
+
+@pytest.mark.parametrize("case", range(8))
+def test_spectra(case: int) -> None:
+    rng = np.random.default_rng(case)
+    lengths = [1, 7, 400, 55]
+    waves = [rng.normal(size=n).astype(np.float32) for n in lengths]
+    size, step = (20, 7) if case < 4 else (33, 40)
+    counts = [n // step + 1 for n in lengths]
+    window = rng.uniform(0, 1, size).astype(np.float32)
+    width = size + [0, 5, 12, 1][case % 4]
+    spread = np.empty((sum(counts), width), np.float32)
+
+    def windows_by(function: Any) -> Callable[..., None]:
+        def run(src: Array, dst: Array, *rest: Any) -> None:
+            out = np.full(spread.shape, -7, np.float32)
+            function(src, *rest, out, like(np.float32))
+            results.append(out)
+
+        return run
+
+    results: list[Array] = []
+    _compare(
+        windows_by(spectra._windows), windows_by(audio_plain.windows), waves, [], rows(lengths), rows(counts), window,
+        step, size // 2 if case % 2 else 0, case % 3 > 0,
+    )  # fmt: skip
+    np.testing.assert_array_equal(*(out.view(np.int32) for out in results))
+
+    inners = counts if case % 2 else [1] * len(counts)
+    outers = [1] * len(counts) if case % 2 else counts
+    bins = width // 2 + 1
+    outputs = [np.empty((outer, bins, inner), np.float32) for outer, inner in zip(outers, inners, strict=True)]
+
+    def powers_by(function: Any) -> Callable[..., None]:
+        return lambda _, dst, *rest: function(results[0], dst, *rest)
+
+    _compare(
+        powers_by(spectra._powers), powers_by(audio_plain.powers), [], outputs, rows(outers), rows(inners),
+        case % 4 > 1, like(np.float32),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", range(60))
+def test_copies(case: int) -> None:
+    rng = np.random.default_rng(case)
+    ndim, item = case % 5, [np.uint8, np.uint32][case % 2]
+    shapes = rng.integers(0 if case % 11 == 0 else 1, 9, (3, ndim))
+    extents = rng.integers(0 if case % 7 == 0 else 1, 12, (3, ndim))
+    steps = rng.choice([-3, -2, -1, 1, 1, 1, 2, 4], (3, ndim))
+    starts = rng.integers(-9, 18, (3, ndim)) if case % 4 else np.where(steps > 0, 0, shapes - 1)
+    order = rng.permutation(ndim)
+    samples = [rng.integers(0, 256, shape).astype(item) for shape in shapes]
+    sizes = extents[:, order]
+    fill = rng.integers(1, 256, ([1, 3][case // 2 % 2], [1, 4][case // 4 % 2])).astype(item)
+    _compare(
+        copy._gather, copy_plain.gather, samples, [np.empty(size, item) for size in sizes], rows(shapes), rows(sizes),
+        rows(starts), rows(steps), rows(order), rows(fill, item), case % ndim if ndim and case % 3 else -1, like(item),
+    )  # fmt: skip
