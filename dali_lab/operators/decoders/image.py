@@ -141,7 +141,9 @@ class ImageDecoder(Operator):
         from dali_lab.codecs import image, libjpeg, plain
         from dali_lab.kernels.cpu import decode_resize
 
-        if self.value("dtype") != UINT8 or not libjpeg.available() or not decode_resize.ready():
+        # Both are asked for, so that the one need not wait for the other before it is compiled.
+        ready = libjpeg.available(), decode_resize.ready()
+        if self.value("dtype") != UINT8 or not all(ready):
             return None
         color = self.value("output_type").name
         found = plain.upright_windows(
