@@ -33,21 +33,7 @@ DEBAYER = Kernel(
 
 @launches
 def debayer(gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Array, algorithm: str, dtype: Any) -> None:
-    """Make RGB images, or gray ones.
-
-    Parameters
-    ----------
-    src, dst
-        ``int64[N]`` addresses.
-    sizes
-        ``int64[N, 2]``: height and width.
-    positions
-        ``int64[N, 2]``: row and column of blue in the tile that begins in the second row and column.
-    algorithm
-        One of :data:`ALGORITHMS`.
-    dtype
-        uint8 or uint16.
-    """
+    """Make RGB images, or gray ones; see :func:`dali_lab.kernels.cpu.debayer.debayer`."""
     total = sizes.prod(axis=1)
     sample: dict[str, Any] = {
         "data": src,

@@ -24,17 +24,7 @@ PIXELS = Kernel("jpeg_distortion.cu", "jpeg_pixels", sample=(("data", "u8"), ("o
 
 @launches
 def jpeg_round_trip(gpu: Launcher, src: Array, dst: Array, sizes: Array, quality: Array) -> None:
-    """Compress RGB pictures of uint8 and unpack them again.
-
-    Parameters
-    ----------
-    src, dst
-        ``int64[N]`` addresses.
-    sizes
-        ``int64[N, 2]``: height and width.
-    quality
-        ``int64[N]``, from 1 to 100.
-    """
+    """Compress RGB pictures; see :func:`dali_lab.kernels.cpu.jpeg_distortion.jpeg_round_trip`."""
     height, width = np.asarray(sizes, np.int64).T
     luma = (-(-height // 8) * 8) * (-(-width // 8) * 8)
     chroma = (-(-height // 16) * 8) * (-(-width // 16) * 8)

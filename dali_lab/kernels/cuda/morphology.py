@@ -53,17 +53,7 @@ MEDIAN = Kernel(
 def extremes(
     gpu: Launcher, source: Batch, out: Batch, sizes: Array, anchors: Array, *, greatest: bool, border: str
 ) -> None:
-    """The greatest or least element of a rectangle around each one: along rows first, then along columns.
-
-    Parameters
-    ----------
-    source, out
-        Pictures of layout HW, HWC or CHW.
-    sizes, anchors
-        ``int64[N, 2]``: width and height of the rectangle, and which column and row of it lie on the element.
-    border
-        One of :data:`~dali_lab.kernels.cuda.borders.BORDERS`; ``"constant"`` stands for nothing that counts.
-    """
+    """The greatest or least element around each one; see :func:`dali_lab.kernels.cpu.morphology.extremes`."""
     _, height, width, channels = pictures(source).T
     total = source.sizes
     dtype = numpy_dtype(source.dtype)
@@ -89,7 +79,7 @@ def extremes(
 
 @launches
 def medians(gpu: Launcher, source: Batch, out: Batch, sizes: Array) -> None:
-    """The median of a window around each element, the edge repeated; `sizes` is ``int64[N, 2]``: width and height."""
+    """The median of a window around each element; see :func:`dali_lab.kernels.cpu.morphology.medians`."""
     _, height, width, channels = pictures(source).T
     sample = {
         "data": source.addresses,
