@@ -11,11 +11,49 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
-from dali_lab.kernels.cpu.warp import linear_blend, nearest_pixel
+from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like, part, rows
+from dali_lab.kernels.cpu.warp import linear_blend
 from dali_lab.kernels.streams import truncated
 
 Array = np.ndarray[Any, Any]
+
+
+@part
+def _towards_the_middle(us: Array, vs: Array, row: Any, width: Any, height: Any) -> None:
+    """Where the pixels of a row come from in a sphere."""
+    half = np.float32(0.5)
+    middle_x, middle_y = np.float32(width) * half, np.float32(height) * half
+    radius = np.float32(np.int64(max(middle_x, middle_y)))
+    across = np.float32(row) + half - middle_y
+    for column in range(us.shape[0]):
+        along = np.float32(column) + half - middle_x
+        factor = np.sqrt(along * along + across * across) / radius
+        us[column] = middle_x + factor * along
+        vs[column] = middle_y + factor * across
+
+
+@part
+def _copy_nearest(
+    source: Array, target: Array, us: Array, vs: Array, to: Any, width: Any, height: Any, channels: Any, outside: Any
+) -> None:
+    """Write a row, from element `to` on, of the pixels that hold positions."""
+    right, bottom = np.float32(width), np.float32(height)
+    for column in range(us.shape[0]):
+        u, v = us[column], vs[column]
+        if u >= 0 and u < right and v >= 0 and v < bottom:
+            at = (np.int64(np.int32(v)) * width + np.int64(np.int32(u))) * channels
+            if channels == 3:
+                target[np.uintp(to)] = source[np.uintp(at)]
+                target[np.uintp(to + 1)] = source[np.uintp(at + 1)]
+                target[np.uintp(to + 2)] = source[np.uintp(at + 2)]
+            else:
+                for c in range(channels):
+                    target[np.uintp(to + c)] = source[np.uintp(at + c)]
+        else:
+            for c in range(channels):
+                target[np.uintp(to + c)] = outside
+        to += channels
 
 
 @kernel
@@ -23,8 +61,9 @@ def _displace(
     src: Array, dst: Array, shapes: Array, chosen: Array, sphere: bool, waves: Array, linear: bool, fill: Array,
     item: Array,
 ) -> None:  # fmt: skip
-    half = np.float32(0.5)
     ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = waves
+    fill, item = borrowed(fill), borrowed(item)
+    outside = saturate(fill[0], item)
     for i in range(src.shape[0]):
         height, width, channels = shapes[i, 0], shapes[i, 1], shapes[i, 2]
         total = height * width * channels
@@ -34,26 +73,27 @@ def _displace(
             for j in range(total):
                 target[j] = source[j]
             continue
-        middle_x, middle_y = np.float32(width) * half, np.float32(height) * half
-        radius = np.float32(np.int64(max(middle_x, middle_y)))
-        to = 0
-        for row in range(height):
-            across = np.float32(row) + half - middle_y
-            y = np.float32(row)
-            shift = ampl_x * np.float32(np.sin(np.float64(freq_x * y + phase_x)))
+        us, vs, waves_y = np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
+        if not sphere:
             for column in range(width):
-                x = np.float32(column)
-                if sphere:
-                    along = x + half - middle_x
-                    factor = np.sqrt(along * along + across * across) / radius
-                    u, v = middle_x + factor * along, middle_y + factor * across
-                else:
-                    u = x + shift
-                    v = y + ampl_y * np.float32(np.cos(np.float64(freq_y * x + phase_y)))
-                if linear:
-                    linear_blend(source, item, 0, height, width, channels, u, v, False, fill, target, item, to)
-                else:
-                    nearest_pixel(source, item, 0, height, width, channels, u, v, False, fill, target, item, to)
+                waves_y[column] = ampl_y * np.float32(np.cos(np.float64(freq_y * np.float32(column) + phase_y)))
+        for row in range(height):
+            if sphere:
+                _towards_the_middle(us, vs, row, width, height)
+            else:
+                y = np.float32(row)
+                shift = ampl_x * np.float32(np.sin(np.float64(freq_x * y + phase_x)))
+                for column in range(width):
+                    us[column] = np.float32(column) + shift
+                    vs[column] = y + waves_y[column]
+            to = row * width * channels
+            if not linear:
+                _copy_nearest(source, target, us, vs, to, width, height, channels, outside)
+                continue
+            for column in range(width):
+                linear_blend(
+                    source, item, 0, height, width, channels, us[column], vs[column], False, fill, target, item, to
+                )
                 to += channels
 
 

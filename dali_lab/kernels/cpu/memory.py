@@ -45,6 +45,7 @@ _SHARED_PARTS = (
     "resample_pixels.py",
     "resample_planes.py",
     "resample_rows.py",
+    "resample_volume.py",
     "standard_random.py",
     "warp.py",
 )
@@ -135,6 +136,22 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     return signature, codegen
 
 
+@_emitted
+def borrowed(typingctx: Any, array: Any) -> Any:
+    """An array without a count of its references; it must be a kernel's argument, which the caller keeps.
+
+    A part that is called for every element and has several ways out counts the references to each array that it is
+    given, which takes longer than what most parts do.
+    """
+
+    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        made = context.make_array(sig.args[0])(context, builder, value=args[0])
+        made.meminfo = cgutils.get_null_value(made.meminfo.type)  # type: ignore[no-untyped-call]
+        return made._getvalue()
+
+    return array(array), codegen
+
+
 def part(function: F) -> F:
     """Compile `function` as a part of kernels, callable from them."""
     return cast(F, numba.njit(**_INNER)(function))
@@ -187,6 +204,8 @@ def as_python(function: Any, **others: Any) -> Any:
     for name in plain.__code__.co_names:
         if names.get(name) is array_at:
             others.setdefault(name, array_in_memory)
+        elif names.get(name) is borrowed:
+            others.setdefault(name, lambda array: array)
         elif hasattr(names.get(name), "py_func"):
             others.setdefault(name, as_python(names[name]))
     return FunctionType(plain.__code__, names | others, plain.__name__, plain.__defaults__)
@@ -220,6 +239,7 @@ _LIKE: dict[np.dtype[Any], np.ndarray[Any, Any]] = {}
 __all__ = [
     "array_at",
     "as_python",
+    "borrowed",
     "fast_kernel",
     "inner_part",
     "kernel",

@@ -16,7 +16,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu import background, warp_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
-from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
+from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, rows
 from dali_lab.kernels.cpu.pixel_vectors import blend_pixel
 
 Array = np.ndarray[Any, Any]
@@ -113,6 +113,7 @@ def _warp(
     clamp: bool, fill: Array, like_src: Array, like_dst: Array,
 ) -> None:  # fmt: skip
     half = np.float32(0.5)
+    fill, like_src, like_dst = borrowed(fill), borrowed(like_src), borrowed(like_dst)
     for i in range(src.shape[0]):
         frames, height, width, channels = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2], src_shapes[i, 3]
         out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]
@@ -172,6 +173,7 @@ def _warp_pixels(
 ) -> None:  # fmt: skip
     """The same for affine maps of uint8 pictures of three channels, interpolated linearly, with the same result."""
     half = np.float32(0.5)
+    fill, like_bytes = borrowed(fill), borrowed(like_bytes)
     for i in range(src.shape[0]):
         frames, height, width = src_shapes[i, 0], src_shapes[i, 1], src_shapes[i, 2]
         out_height, out_width = dst_shapes[i, 1], dst_shapes[i, 2]
