@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import numba
 import numpy as np
 import pytest
 
-from dali_lab.kernels.cpu.loading import cached
+from dali_lab.kernels.cpu.loading import cached, is_there, signature_of
 from dali_lab.schema.registry import built_in
 from tests.unit.compilations import NOTED
 
@@ -155,3 +156,22 @@ def test_an_entry_of_another_variant_is_none(tmp_path: Path) -> None:
     other.write_bytes(one.read_bytes())
     again = double()
     assert again(np.array([1.5])) == 3.0 and again(np.array([3])) == 6
+
+
+def test_entries_of_another_version_of_numba_are_none(tmp_path: Path) -> None:
+    """The index of a kernel begins with the version that wrote it, which is read before anything else."""
+
+    def double() -> Any:
+        return cached(numba.njit(nogil=True)(_doubled), tmp_path)
+
+    values = np.array([3])
+    signature = signature_of([values])
+    assert double()(values) == 6 and is_there(double(), signature)
+    (index,), (code,) = tmp_path.rglob("*.nbi"), tmp_path.rglob("*.nbc")
+    present = pickle.dumps(numba.__version__, protocol=-1)
+    assert index.read_bytes().startswith(present)
+    index.write_bytes(index.read_bytes().replace(present, pickle.dumps("0.1", protocol=-1), 1))
+    code.write_bytes(b"machine code that must not be run")
+    again = double()
+    assert not is_there(again, signature) and again(values) == 6
+    assert index.read_bytes().startswith(present) and is_there(double(), signature)
