@@ -244,6 +244,17 @@ class Interpreter(Assigner):
         return bool(test)
 
     def _try(self, statement: ast.Try) -> None:
+        """What is tried, and what comes after it however it ends."""
+        try:
+            self._tried(statement)
+        except NeedsRunning:
+            raise
+        except Exception:
+            self.block(statement.finalbody)
+            raise
+        self.block(statement.finalbody)
+
+    def _tried(self, statement: ast.Try) -> None:
         """What is tried, and where it raises one of Python's own errors, the handler for that."""
         try:
             self.block(statement.body)
@@ -256,7 +267,6 @@ class Interpreter(Assigner):
             self.block(handler.body)
         else:
             self.block(statement.orelse)
-        self.block(statement.finalbody)
 
     def _assert(self, statement: ast.Assert) -> None:
         """Raise if what is asserted is known to be wrong."""

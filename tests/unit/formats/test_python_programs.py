@@ -72,6 +72,13 @@ def loops(least=16):
         print("left out", error)
         wrong = edited
     assert len(pyramid) == 3, "three levels"
+    seen = 0
+    for level in pyramid:
+        try:
+            if len(pyramid) > 1:
+                continue
+        finally:
+            seen += 1
     first, *rest = pyramid
 
     def larger(image, by=math.sqrt(4.0)):
@@ -82,7 +89,7 @@ def loops(least=16):
     both = view(first, wrong, scale=2, mode="not_larger")
     total = sum([1, 2]) * max(2, 3) if isinstance(least, int) and hasattr(fn, "resize") else 0
     last = first + [0.0] * 3 if 0 else first
-    return (*rest, larger(first), shrink(first), named["large"], *both, numbers + total, last)
+    return (*rest, larger(first), shrink(first), named["large"], *both, numbers + total, numbers + seen, last)
 
 
 class Base(Pipeline):
