@@ -78,7 +78,7 @@ def crop_mirror_normalize_pixels(
             result[:] = (image[:, ::-1] if mirror[i] else image).transpose(2, 0, 1)
 
 
-def _convolved(values: Array, window: Array, places: list[int], axis: int) -> Array:
+def _convolved(values: Array, window: Array, places: Array, axis: int) -> Array:
     """Sums of elements weighted by a window, in order; `places` are those that the axis with its borders has."""
     padded = values.take(places, axis).astype(np.float32, copy=False)
     size = values.shape[axis]
@@ -98,15 +98,11 @@ def separable_slices(
 
     That is for uint8 and float32, with no window along z.
     """
-    from dali_lab.kernels.cpu.convolve import reflected
-
-    place: Any = getattr(reflected, "py_func", reflected)
     for i, (depth, height, width, channels) in enumerate(shapes.tolist()):
         if depth * height * width * channels == 0:
             continue
         _, ny, nx = lengths[i].tolist()
-        down = [place(y, height) for y in range(-(ny // 2), height + ny // 2)]
-        across = [place(x, width) for x in range(-(nx // 2), width + nx // 2)]
+        down, across = (np.pad(np.arange(size), n // 2, "reflect") for size, n in ((height, ny), (width, nx)))
         slices = array_in_memory(src[i], (depth, height, width, channels), like_src)
         results = array_in_memory(dst[i], (depth, height, width, channels), like_dst)
         for picture, result in zip(slices, results, strict=True):
