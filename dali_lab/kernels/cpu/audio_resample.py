@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+from numba.extending import intrinsic
 
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, part, rows
+from dali_lab.kernels.cpu.pixel_vectors import _load, _loop, _shuffle, _splat
 from dali_lab.types import FLOAT, numpy_dtype
 
 _STEPS_PER_LOBE = 64
 #: Positions within a block are float32, counted from its start, which is exact.
 _BLOCK = 256
+_I32, _I64 = ir.IntType(32), ir.IntType(64)
+_FLOATS, _PAIR = ir.VectorType(ir.FloatType(), 4), ir.VectorType(ir.FloatType(), 2)
 
 
 def resampled_length(length: int, rate: float, target_rate: float) -> int:
@@ -72,11 +79,10 @@ def resample_to(
     """
     if not 0 <= quality <= 100:
         raise ValueError(f"quality must be between 0 and 100, not {quality}")
-    table = window(lobes(quality))
     channels = int(np.prod(sound.shape[1:], dtype=np.int64))
     columns = np.ascontiguousarray(sound, np.float32).reshape(len(sound), channels)
     out = np.empty((length, columns.shape[1]), np.float32)
-    _resample(columns, out, step, table, lobes(quality))
+    _resample(columns, out, step, _steps_of(lobes(quality)), lobes(quality))
     return out[:, 0] if sound.ndim == 1 else out
 
 
@@ -101,25 +107,79 @@ def window(count: int) -> npt.NDArray[np.float32]:
     return table
 
 
-@part
+@lru_cache(maxsize=16)
+def _steps_of(count: int) -> npt.NDArray[np.float32]:
+    """Each element of :func:`window` but the last, and how far it is to the one after it: ``float32[N, 2]``."""
+    table = window(count)
+    return np.stack([table[:-1], np.diff(table)], axis=1)
+
+
+@inner_part
 def _weight(table: Any, x: Any, steps: Any, center: Any) -> Any:
     at = x * steps + center
-    entry = np.int64(at)
-    return table[entry] + (at - np.float32(entry)) * (table[entry + 1] - table[entry])
+    entry = np.int32(at)
+    return table[np.uintp(entry), 0] + (at - np.float32(entry)) * table[np.uintp(entry), 1]
+
+
+def _sum_in_fours(
+    typingctx: Any, sound: Any, turns: Any, table: Any, first: Any, position: Any, steps: Any, center: Any
+) -> tuple[Any, Callable[..., Any]]:
+    """The weighted sum of ``4 * turns`` elements, as four sums side by side: the order of vector instructions.
+
+    Parameters
+    ----------
+    sound, table
+        Addresses of the first element, and of :func:`_steps_of`.
+    first, position
+        Where the first element is, a whole number, and the middle of the filter.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        sound, turns, table, *rest = arguments
+        first, position, steps, center = (_splat(builder, value, 4) for value in rest)
+        places = builder.fadd(first, ir.Constant(_FLOATS, [0.0, 1.0, 2.0, 3.0]))
+
+        def turn(index: Any, totals: list[Any]) -> list[Any]:
+            total, place = totals
+            at = builder.fadd(builder.fmul(place, steps), center)
+            entries = builder.fptosi(at, ir.VectorType(_I32, 4))
+            rest = builder.fsub(at, builder.sitofp(entries, _FLOATS))
+            pairs = []
+            for lane in range(4):
+                entry = builder.zext(builder.extract_element(entries, _I32(lane)), _I64)
+                pairs.append(_load(builder, builder.add(table, builder.shl(entry, _I64(3))), _PAIR, 4))
+            halves = [_shuffle(builder, pairs[k], pairs[k + 1], [0, 1, 2, 3]) for k in (0, 2)]
+            low, slope = (_shuffle(builder, halves[0], halves[1], [k, k + 2, k + 4, k + 6]) for k in (0, 1))
+            weights = builder.fadd(low, builder.fmul(rest, slope))
+            elements = _load(builder, builder.add(sound, builder.shl(index, _I64(4))), _FLOATS, 4)
+            after = builder.fadd(place, ir.Constant(_FLOATS, [4.0] * 4))
+            return [builder.fadd(total, builder.fmul(elements, weights)), after]
+
+        total, _ = _loop(builder, turns, [ir.Constant(_FLOATS, [0.0] * 4), builder.fsub(places, position)], turn)
+        t0, t1, t2, t3 = (builder.extract_element(total, _I32(lane)) for lane in range(4))
+        return builder.fadd(builder.fadd(t0, t2), builder.fadd(t1, t3))
+
+    real = nb_types.float32
+    return real(nb_types.int64, nb_types.int64, nb_types.int64, real, real, real, real), codegen
+
+
+sum_in_fours: Any = intrinsic(_sum_in_fours)
 
 
 @kernel
 def _resample(sound: Any, out: Any, scale: Any, table: Any, count: Any) -> None:
-    _resample_columns(sound, out, scale, table, count)
+    length, channels = sound.shape
+    _resample_columns(sound.ravel(), out.ravel(), length, out.shape[0], channels, scale, borrowed(table), count)
 
 
 @kernel
 def _resample_samples(src: Any, dst: Any, shapes: Any, scales: Any, table: Any, count: Any, item: Any) -> None:
+    table = borrowed(table)
     for i in range(src.shape[0]):
-        channels = shapes[i, 1]
-        sound = array_at(src[i], (shapes[i, 0], channels), item)
-        out = array_at(dst[i], (shapes[i, 2], channels), item)
-        _resample_columns(sound, out, scales[i], table, count)
+        length, channels, out_length = shapes[i]
+        sound = array_at(src[i], (length * channels,), item)
+        out = array_at(dst[i], (out_length * channels,), item)
+        _resample_columns(sound, out, length, out_length, channels, scales[i], table, count)
 
 
 @kernel
@@ -174,7 +234,7 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
     if target.kind != "f":
         made = Batch.allocate(results.shapes, FLOAT)
     _resample_samples(
-        rows(work.addresses), rows(made.addresses), rows(shapes), rows(steps, np.float64), window(lobes(quality)),
+        rows(work.addresses), rows(made.addresses), rows(shapes), rows(steps, np.float64), _steps_of(lobes(quality)),
         lobes(quality), item,
     )  # fmt: skip
     if target.kind != "f":
@@ -183,50 +243,55 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
 
 
 @part
-def _resample_columns(sound: Any, out: Any, scale: Any, table: Any, count: Any) -> None:
-    length, channels = sound.shape
-    size = table.shape[0] - 5
+def _resample_columns(
+    sound: Any, out: Any, length: Any, out_length: Any, channels: Any, scale: Any, table: Any, count: Any
+) -> None:
+    size = table.shape[0] - 4
     steps = np.float32(1) / np.float32(np.float32(2.0) * np.float32(count) / np.float32(size - 1))
     center = np.float32((size - 1) // 2 + 1)
     fscale = np.float32(scale)
-    one, four = np.float32(1), np.float32(4)
-    for start in range(0, out.shape[0], _BLOCK):
+    one = np.float32(1)
+    from_sound, from_table = np.int64(sound.ctypes.data), np.int64(table.ctypes.data)
+    for start in range(0, out_length, _BLOCK):
         base_exact = start * scale
         base = np.int64(np.floor(base_exact))
         position = np.float32(base_exact - base)
-        for o in range(start, min(start + _BLOCK, out.shape[0])):
+        for o in range(start, min(start + _BLOCK, out_length)):
             first = max(np.int64(np.ceil(position)) - count, -base)
             last = min(np.int64(np.floor(position)) + count + 1, length - base)
             if channels == 1:
-                # Four sums side by side, the order of additions that vector instructions give.
                 i = first
-                t0, t1, t2, t3 = np.float32(0), np.float32(0), np.float32(0), np.float32(0)
-                x0, x1 = np.float32(i) - position, np.float32(i + 1) - position
-                x2, x3 = np.float32(i + 2) - position, np.float32(i + 3) - position
-                while i + 3 < last:
-                    t0 += sound[base + i, 0] * _weight(table, x0, steps, center)
-                    t1 += sound[base + i + 1, 0] * _weight(table, x1, steps, center)
-                    t2 += sound[base + i + 2, 0] * _weight(table, x2, steps, center)
-                    t3 += sound[base + i + 3, 0] * _weight(table, x3, steps, center)
-                    x0 += four
-                    x1 += four
-                    x2 += four
-                    x3 += four
-                    i += 4
-                total = (t0 + t2) + (t1 + t3)
+                turns = (last - first) // 4
+                total = np.float32(0)
+                if turns > 0:
+                    here = from_sound + (base + i) * 4
+                    total = sum_in_fours(here, turns, from_table, np.float32(i), position, steps, center)
+                    i += 4 * turns
                 x = np.float32(i) - position
                 while i < last:
-                    total += sound[base + i, 0] * _weight(table, x, steps, center)
+                    total += sound[np.uintp(base + i)] * _weight(table, x, steps, center)
                     x += one
                     i += 1
-                out[o, 0] = total
-            else:
-                for c in range(channels):
-                    out[o, c] = np.float32(0)
+                out[np.uintp(o)] = total
+            elif channels == 2:
+                left, right = np.float32(0), np.float32(0)
                 x = np.float32(first) - position
                 for i in range(first, last):
                     weight = _weight(table, x, steps, center)
+                    at = (base + i) * 2
+                    left += sound[np.uintp(at)] * weight
+                    right += sound[np.uintp(at + 1)] * weight
+                    x += one
+                out[np.uintp(2 * o)], out[np.uintp(2 * o + 1)] = left, right
+            else:
+                to = o * channels
+                for c in range(channels):
+                    out[np.uintp(to + c)] = np.float32(0)
+                x = np.float32(first) - position
+                for i in range(first, last):
+                    weight = _weight(table, x, steps, center)
+                    at = (base + i) * channels
                     for c in range(channels):
-                        out[o, c] += sound[base + i, c] * weight
+                        out[np.uintp(to + c)] += sound[np.uintp(at + c)] * weight
                     x += one
             position += fscale
