@@ -33,13 +33,22 @@ class TensorListCPU:
         Axis names of a sample, one letter for each dimension.
     is_pinned
         Has no effect on the CPU.
+    contiguous
+        Has no effect: samples of a list are put together when something needs them so.
     """
 
     _device: ClassVar[str] = "cpu"
     _tensor: ClassVar[type[TensorCPU]] = TensorCPU
     _batch: Batch
 
-    def __init__(self, object: Any, layout: str | None = None, is_pinned: bool = False) -> None:  # noqa: A002
+    def __init__(
+        self,
+        object: Any,  # noqa: A002
+        layout: str | None = None,
+        is_pinned: bool = False,
+        *,
+        contiguous: bool = True,
+    ) -> None:
         batch: Batch
         if isinstance(object, Batch):
             batch = object
@@ -158,7 +167,7 @@ class TensorListCPU:
             If their shapes differ.
         """
         batch = self._dense("a tensor")
-        layout = f"N{batch.layout}" if batch.layout else ""
+        layout = f"N{batch.layout}" if batch.layout or not batch.ndim else ""
         if batch.device is not None:
             shape = np.array([[len(batch), *batch.shapes[0].tolist()]], np.int64)
             return self._tensor._of(Batch(batch.addresses[:1], shape, batch.dtype, layout, batch.owners), 0)

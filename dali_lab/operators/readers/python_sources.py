@@ -158,8 +158,9 @@ class PythonSource:
             return [answer]
         if not self.batch:
             return [[sample[index] for sample in answer] for index in range(self.outputs)]
-        if not isinstance(answer, (tuple, list)) or len(answer) < self.outputs:
-            given = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else type(answer).__name__
+        entries = len(answer) if isinstance(answer, (tuple, list)) or getattr(answer, "ndim", 0) > 0 else None
+        if entries is None or entries < self.outputs:
+            given = type(answer).__name__ if entries is None else f"{entries} entries"
             raise ArgumentError(f"must give a tuple of {self.outputs} batches, got {given}", argument="source")
         return [answer[index] for index in range(self.outputs)]
 

@@ -117,6 +117,16 @@ def test_dense_list_as_one() -> None:
     assert own.as_tensor().layout() == "NHW"
 
 
+def test_list_of_numbers_as_one() -> None:
+    own, other = both(lambda module: module.TensorListCPU(np.float32([1, 2])).as_tensor())
+    assert own.layout() == other.layout() == "N"
+
+
+def test_list_that_is_not_put_together() -> None:
+    own, other = both(lambda module: module.TensorListCPU([module.TensorCPU(np.arange(2))] * 2, contiguous=False))
+    assert str(own) == str(other)
+
+
 FAILURES: list[tuple[Callable[[Any], Any], type[Exception]]] = [
     (lambda m: dense(m)[2], IndexError),
     (lambda m: dense(m).at(2), RuntimeError),
