@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like_size, part
+from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like_size, part
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.cpu.philox import (
     WORDS_PER_ELEMENT,
@@ -95,7 +95,10 @@ def add_shot_noise(
     dtype: npt.DTypeLike,
 ) -> None:
     """Replace elements by Poisson numbers, as ``noise.shot`` does; `factor` is ``float32[N]``, by default 12."""
-    shot(stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32), sample_of(dtype))
+    shot(
+        stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32),
+        np.empty(7, np.uint64), np.zeros(2, np.float64), sample_of(dtype),
+    )  # fmt: skip
 
 
 def jitter(
@@ -191,13 +194,20 @@ def salt_and_pepper(
 
 
 @kernel
-def shot(key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, like: Array) -> None:
+def shot(
+    key: Any, highs: Array, src: Array, dst: Array, counts: Array, factors: Array, state: Array, kept: Array,
+    like: Array,
+) -> None:  # fmt: skip
     """Replace each element by `factor` times a Poisson number with the mean ``element / factor``; 0 for a factor of 0.
 
-    `factors` is ``float32[N]``; negative elements have the mean 0. Elements whose mean no ``uint32`` can hold stay.
+    Parameters
+    ----------
+    factors
+        ``float32[N]``; negative elements have the mean 0. Elements whose mean no ``uint32`` can hold stay.
+    state, kept
+        ``uint64[7]`` and ``float64[2]`` to work with.
     """
-    state = np.empty(7, np.uint64)
-    kept = np.zeros(2, np.float64)
+    state, kept, like = borrowed(state), borrowed(kept), borrowed(like)
     for i in range(src.shape[0]):
         source = array_at(src[i], (counts[i],), like)
         target = array_at(dst[i], (counts[i],), like)
