@@ -4,33 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
-from dali_lab.batch.batch import Batch
-from dali_lab.device.transfer import download
-from dali_lab.errors import DaliLabError, GraphError
-from dali_lab.executor.engine import BatchRun, Engine
-from dali_lab.executor.placement import device_for_preview
-from dali_lab.executor.plan import Plan, bare, make_operator, make_plan
+from dali_lab.errors import GraphError
+from dali_lab.executor.plan import bare, make_operator
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Graph
 from dali_lab.graph.seeds import graph_seeds
-from dali_lab.schema.operator import Draw, Operator
+from dali_lab.schema.operator import Draw
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.branches import Branches
 from dali_lab.studio.cache import Cache
-from dali_lab.studio.compilations import compilations
-from dali_lab.studio.pace import Pace
+from dali_lab.studio.computing import Computing, Means, Progress
 from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
 from dali_lab.studio.sources import Sources, digest, file_state, paths_state, sample_files_state, values
 
-_POLL = 0.05
-_SHORT = 1.0
 _KEPT_OF_A_NODE = 16
 """Results of one node: whoever drags a slider soon gets the memory of older ones back, which is faster than new."""
-
-Progress = Callable[[int, int, str], None]
 
 
 class Evaluator:
@@ -47,15 +37,14 @@ class Evaluator:
     def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
-        self.pace = Pace()
+        self.means = Means(self.threads, ThreadPool(self.threads, "dali-lab-preview"))
         self._sources = Sources()
         self._branches = Branches()
-        self._pool = ThreadPool(self.threads, "dali-lab-preview")
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """End the threads and forget everything."""
-        self._pool.close()
+        self.means.pool.close()
         with self._lock:
             self._sources.close()
         self.cache.clear()
@@ -103,7 +92,7 @@ class Evaluator:
 
 
 class _Run:
-    """One evaluation under way."""
+    """One evaluation under way: which nodes are known, wait for others, or have to be computed."""
 
     def __init__(
         self,
@@ -122,7 +111,6 @@ class _Run:
         self.graph = graph
         self.iteration = iteration
         self.token = token
-        self.progress = progress
         self.batch_size = max(1, int(graph.pipeline.get("batch_size") or 8))
         wanted = None if nodes is None else graph.ancestors(nodes)
         self.order = [name for name in graph.order() if wanted is None or name in wanted]
@@ -131,15 +119,10 @@ class _Run:
         self.size = self.batch_size if whole else max(1, min(samples, self.batch_size))
         self.seed = seed
         self.seeds = graph_seeds(graph, seed)
-        self.device = device_for_preview(graph)
         self.evaluation = Evaluation(samples=min(max(1, samples), self.batch_size), total=self.batch_size)
         self.before = iteration * self.batch_size
         self.in_branches: dict[str, int] = {}
-        self.operators: dict[str, Operator] = {}
-        self.borrowed: set[str] = set()
-        self.abandoned: BatchRun | None = None
-        self.done_steps = 0
-        self.total_steps = 0
+        self.computing = Computing(graph, self.seeds, iteration, self.evaluation, owner.means, token, progress)
 
     def work(self) -> Evaluation:
         try:
@@ -147,18 +130,8 @@ class _Run:
             self._sources()
             self._others()
         finally:
-            if self.abandoned is None or self.abandoned.finished.is_set():
-                self._close_operators()
+            self.computing.close()
         return self.evaluation
-
-    def _run_ended(self, run: BatchRun) -> None:
-        if run is self.abandoned:
-            self._close_operators()
-
-    def _close_operators(self) -> None:
-        for name, operator in self.operators.items():
-            if name not in self.borrowed:
-                operator.close()
 
     def _count_branches(self) -> None:
         """For random nodes in a branch of a conditional: how many samples took it in the batches before this one."""
@@ -202,8 +175,8 @@ class _Run:
             except Exception as error:  # whatever a reader meets belongs to its node
                 results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
                 continue
-            self.operators[name] = operator
-            self.borrowed.add(name)
+            self.computing.operators[name] = operator
+            self.computing.borrowed.add(name)
             self.before = self.owner._sources.samples_before(base, self.iteration, self.batch_size) or 0
             unknown[name] = key
         if not unknown:
@@ -211,8 +184,8 @@ class _Run:
         counts = [draw.count for draw in draws.values()]
         self.size = min([self.size, *counts])
         self.evaluation.total = min([self.batch_size, *counts])
-        self.total_steps = len(unknown) * self.size
-        self._compute(list(unknown), unknown, draws)
+        self.computing.steps = len(unknown) * self.size
+        self._compute(unknown, draws)
         for name in unknown:
             result = results[name]
             result.key = digest(result.key, result.files)
@@ -255,12 +228,12 @@ class _Run:
                 results[name] = known
                 continue
             try:
-                self.operators[name] = make_operator(node)
+                self.computing.operators[name] = make_operator(node)
             except Exception as error:  # a contradiction between arguments belongs to its node
                 results[name] = NodeResult(key, failures=[Failure(error)])
                 continue
             unknown[name] = key
-        self.total_steps += len(unknown) * self.size
+        self.computing.steps += len(unknown) * self.size
         for wave in self._waves(unknown):
             if self.finished is not None:
                 self.finished(self.evaluation)
@@ -268,7 +241,7 @@ class _Run:
                 cause = self._lacking(name, wave)
                 if cause is not None:
                     waiting[name] = waiting.get(cause, cause)
-            self._compute([name for name in wave if name not in waiting], unknown, {})
+            self._compute({name: unknown[name] for name in wave if name not in waiting}, {})
             self._find_waiting(wave)
         if self.finished is not None:
             self.finished(self.evaluation)
@@ -281,7 +254,7 @@ class _Run:
         waves: list[list[str]] = []
         open_wave = False
         for name in names:
-            used = self.owner.pace.knows([self.graph.nodes[name].op])
+            used = self.owner.means.pace.knows([self.graph.nodes[name].op])
             if used and open_wave:
                 waves[-1].append(name)
             else:
@@ -317,118 +290,17 @@ class _Run:
             return None
         return found
 
-    def _compute(self, names: list[str], keys: Mapping[str, str], draws: Mapping[str, Draw]) -> None:
-        """Run these nodes on the batch, everything else being known."""
-        results = self.evaluation.results
-        while names:
-            outputs = {name: self.operators[name].output_count(self.operators[name].values) for name in names}
-            wanted = [Edge(name, index) for name in names for index in range(outputs[name])]
-            known, missing = self.evaluation.known(), self.evaluation.missing()
-            try:
-                plan = make_plan(self.graph, wanted, known, self.operators)
-                device_plan = self._device_plan(wanted, known, missing)
-                break
-            except DaliLabError as error:
-                culprit = error.node if error.node in names else names[0]
-                results[culprit] = NodeResult(keys[culprit], failures=[Failure(error)])
-                behind = self.graph.descendants(culprit)
-                for name in names:
-                    if name in behind:
-                        self.evaluation.waiting[name] = culprit
-                names = [name for name in names if name != culprit and name not in behind]
-        if not names:
-            return
-        self.token.check()
-        following = dict(zip(names, [*names[1:], names[-1]], strict=True))
-
-        def report(_: BatchRun, node: str, count: int) -> None:
-            if self.progress is not None:
-                self.done_steps += count
-                self.progress(self.done_steps, self.total_steps, following.get(node, node))
-
-        def attempt(chunk: int = 1, plan: Plan = plan) -> BatchRun:
-            # One sample in a chunk: what fails takes no other sample along.
-            engine = Engine(
-                plan,
-                self.owner.threads,
-                self.seeds,
-                chunk=chunk,
-                keep_going=True,
-                pool=self.owner._pool,
-                progress=report,
-            )
-            for name in self.order:
-                engine.drawn[name] = self._drawn_before(name)
-            run = engine.submit(self.iteration, self.size, draws, known, self._run_ended, missing)
-            self.token.watch(run)
-            while not run.wait(_POLL):
-                if self.token.reason is not None:
-                    # A kernel that is being compiled cannot be stopped; whoever asks next does not wait for it.
-                    self.abandoned = run
-                    self.token.check()
-            self.token.check()
-            return run
-
-        if self.progress is not None:
-            self.progress(self.done_steps, self.total_steps, names[0])
-        operators = {self.graph.nodes[name].op for name in names}
-        compiled, began = compilations(), time.monotonic()
-        once = any(self.kinds[name].in_order for name in names)
-        chunk = 1 if once else self.owner.pace.chunk(operators, self.size, self.owner.threads)
-        run = attempt(chunk, device_plan or plan)
-        if run.failures and device_plan is not None and not once:
-            # On a GPU a batch fails as a whole.
-            device_plan, run = None, attempt(chunk)
-        if chunk > 1 and run.failures:
-            run = attempt()
-        short = not self.owner.pace.knows(operators) and time.monotonic() - began < _SHORT
-        if (short or compilations() != compiled) and not once:
-            # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
-            told, self.progress = self.progress, None
-            run = attempt(1, device_plan or plan)
-            self.progress = told
-        run.values = {edge: download(batch) for edge, batch in run.values.items()}
-        run.engine.collect_device_times()
-        for name in names:
-            self._keep(name, keys[name], run, outputs[name])
-            # What failed is likely to fail again, and then it is told apart by sample at once.
-            self.owner.pace.note(self.graph.nodes[name].op, None if run.failures else _seconds(run, name) / self.size)
-
-    def _device_plan(
-        self, wanted: list[Edge], known: Mapping[Edge, Batch], missing: Mapping[Edge, Collection[int]]
-    ) -> Plan | None:
-        """The plan with a GPU, if there is one and something runs on it; samples that failed before are for the CPU."""
-        if self.device is None or any(missing.values()):
-            return None
-        plan = make_plan(self.graph, wanted, known, self.operators, device=self.device)
-        return plan if any(stage.gpu for stage in plan.stages) else None
-
-    def _keep(self, name: str, key: str, run: BatchRun, count: int) -> None:
-        result = NodeResult(key, count=self.size, seconds=_seconds(run, name) if name in run.seconds else None)
-        for index in range(count):
-            edge = Edge(name, index)
-            batch = run.values.get(edge)
-            result.outputs.append(batch)
-            result.missing.append(
-                frozenset(range(self.size)) if batch is None else frozenset(run.missing.get(edge, ()))
-            )
-        for node, start, samples, error in run.failures:
-            if node == name:
-                whole = samples != 1 or (self.size > 1 and self.kinds[name].whole_batch)
-                result.failures.append(Failure(error, None if whole else start))
-        result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
-        if self.kinds[name].source:
-            result.files = sample_files_state(
-                self.graph.nodes[name], result.outputs, [failure.error for failure in result.failures]
-            )
-        self.evaluation.results[name] = result
-        self.evaluation.computed.add(name)
-        self.owner.cache.put(key, result, result.size(), name)
-
-
-def _seconds(run: BatchRun, name: str) -> float:
-    """Time that a node took: on a GPU between its events, else on the CPU."""
-    return run.engine.device_seconds.get(name, run.seconds.get(name, 0.0))
+    def _compute(self, keys: Mapping[str, str], draws: Mapping[str, Draw]) -> None:
+        """Run these nodes on the batch, everything else being known, and remember what they give."""
+        drawn = {name: self._drawn_before(name) for name in self.order}
+        for name, result in self.computing.compute(keys, self.size, drawn, draws).items():
+            if self.kinds[name].source:
+                result.files = sample_files_state(
+                    self.graph.nodes[name], result.outputs, [failure.error for failure in result.failures]
+                )
+            self.evaluation.results[name] = result
+            self.evaluation.computed.add(name)
+            self.owner.cache.put(result.key, result, result.size(), name)
 
 
 def _ended(error: BaseException, iteration: int) -> BaseException:
@@ -438,4 +310,4 @@ def _ended(error: BaseException, iteration: int) -> BaseException:
     return error
 
 
-__all__ = ["Evaluation", "Evaluator", "Failure", "NodeResult", "Progress", "Token", "compilations"]
+__all__ = ["Evaluation", "Evaluator", "Token"]
