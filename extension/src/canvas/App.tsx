@@ -78,7 +78,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const theme = useValue(editor.theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const pending = useValue(editor.sync.pending);
-  const settled = useValue(editor.settled);
+  const settled = useValue(editor.opening.settled);
   const connection = useValue(editor.connection.state, ({ status }) => status);
   const height = useValue(trayHeight);
   const empty = useValue(

@@ -84,7 +84,7 @@ export function Canvas() {
   useKeptFocus(frame, nodes);
 
   // A document that was opened is shown whole, once its nodes have been measured and have their pictures.
-  const opened = useValue(editor.opened);
+  const opened = useValue(editor.opening.count);
   const initialized = useNodesInitialized();
   const fitted = useRef(0);
   useEffect(() => {
@@ -92,7 +92,7 @@ export function Canvas() {
     const show = (): void => {
       fitted.current = opened;
       if (!touched.current) editor.canvas?.fit();
-      editor.shown();
+      editor.opening.shown();
     };
     const timer = setTimeout(show, 0);
     return () => clearTimeout(timer);

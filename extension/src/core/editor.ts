@@ -7,11 +7,10 @@ import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type Outpu
 import { takeEvent } from './events';
 import { focusTaps, previewRequest } from './focus';
 import { History } from './history';
-import { autoLayout, missingPositions, NODE_SIZE } from './layout';
-import { moveNodes } from './edits';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
 import { Observable } from './observable';
 import { oneAtATime } from './oneAtATime';
+import { Opening } from './opening';
 import { browserPictures, type Pictures } from './pictures';
 import { Previews } from './previews';
 import {
@@ -50,6 +49,7 @@ const NO_SELECTION: Selection = { nodes: new Set(), links: new Set(), item: null
 export class Editor {
   readonly connection: Connection;
   readonly history: History;
+  readonly opening: Opening;
   readonly previews: Previews;
   readonly sync: Sync;
   readonly catalogue = new Observable<Catalogue | null>(null);
@@ -87,10 +87,6 @@ export class Editor {
   /** The sample under the pointer, marked at every node. */
   readonly hoverSample = new Observable<number | null>(null);
   readonly theme = new Observable<'light' | 'dark'>('light');
-  /** Rises with every document that was opened: the canvas then shows it whole. */
-  readonly opened = new Observable(0);
-  /** The document that was opened is laid out and shown whole: the view stays where it is now. */
-  readonly settled = new Observable(false);
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   readonly far = new Observable(false);
   /** What is being given a name: a node, or a group by its `groupKey`. */
@@ -123,6 +119,7 @@ export class Editor {
   constructor(transport: Transport, pictures: Pictures = browserPictures) {
     this.history = new History(emptyDocument());
     this.document = new Observable(this.history.document);
+    this.opening = new Opening(this.history, () => this.canvas);
     this.connection = new Connection(transport);
     this.previews = new Previews(this.connection, () => previewRequest(this), pictures);
     this.sync = new Sync(this.connection, this.history, {
@@ -242,14 +239,7 @@ export class Editor {
 
   /** Shows a document before there is a session: it can be looked at, and not be edited yet. */
   show(document: GraphDocument): void {
-    if (this.info.get().session !== null) return;
-    this.history.reset(
-      moveNodes(
-        document,
-        missingPositions(document, () => NODE_SIZE),
-      ),
-    );
-    this.opened.update((count) => count + 1);
+    if (this.info.get().session === null) this.opening.show(document);
   }
 
   /** Takes a document that the session opened. */
@@ -277,48 +267,8 @@ export class Editor {
     }));
     this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
-    const places = missingPositions(document, () => NODE_SIZE);
-    const empty = Object.keys(document.nodes).length === 0;
-    this.unsettled = empty ? null : { automatic: Object.keys(places).length > 0 };
-    this.settled.set(empty);
-    if (this.unsettled?.automatic) {
-      // Positions that a file lacks are no change that anybody made: not a step, and sent with the first edit only.
-      this.history.reset(moveNodes(document, places));
-    }
+    this.opening.begin();
     this.previews.ask();
-    this.opened.update((count) => count + 1);
-  }
-
-  /** Set while a document has just been opened: its nodes get their size only with the first pictures. */
-  private unsettled: { automatic: boolean } | null = null;
-
-  /** The canvas shows the document that was opened as far as it knows the sizes. */
-  shown(): void {
-    if (!this.unsettled) this.settled.set(true);
-  }
-
-  /** Waits until cards have stopped growing, as pictures come into them. */
-  private settleWhenStill(before: string, tries = 0): void {
-    const sizes = Object.keys(this.history.document.nodes).map((id) => this.canvas?.sizeOf(id).height ?? 0);
-    const now = sizes.join();
-    if (now === before || tries > 20) this.settle();
-    else setTimeout(() => this.settleWhenStill(now, tries + 1), 60);
-  }
-
-  /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
-  private settle(): void {
-    const state = this.unsettled;
-    this.unsettled = null;
-    if (!state || !this.canvas || this.history.state.get().steps.length > 0) {
-      this.shown();
-      return;
-    }
-    if (state.automatic) {
-      const canvas = this.canvas;
-      const places = autoLayout(this.history.document, (id) => canvas.sizeOf(id));
-      this.history.reset(moveNodes(this.history.document, places));
-    }
-    this.opened.update((count) => count + 1);
   }
 
   private async greet(): Promise<void> {
@@ -375,7 +325,7 @@ export class Editor {
 
   private receive({ event, params }: SessionEvent, buffers: Bytes[]): void {
     if (this.previews.receive(event, params, buffers)) {
-      if (event === 'preview.done' && this.unsettled) this.settleWhenStill('');
+      if (event === 'preview.done') this.opening.pictured();
       return;
     }
     takeEvent(this, { kind: 'event', event, params });

@@ -1,0 +1,95 @@
+/** How a document that was opened comes onto the canvas: placed at once, and anew when its nodes have their size. */
+import type { GraphDocument } from './document';
+import { moveNodes } from './edits';
+import type { History } from './history';
+import { autoLayout, missingPositions, NODE_SIZE } from './layout';
+import { Observable } from './observable';
+import type { CanvasPort } from './state';
+
+/** How often sizes are looked at, and how many times at the most. */
+const LOOK_MS = 60;
+const LOOKS = 20;
+
+export class Opening {
+  /** Rises when there is another document, or it is placed anew: the canvas then shows it whole. */
+  readonly count = new Observable(0);
+  /** The document is laid out and shown whole: the view stays where it is now. */
+  readonly settled = new Observable(false);
+  /** Set until the first pictures are there, and nodes have their size; `automatic` where nobody has placed all nodes. */
+  private waiting: { automatic: boolean } | null = null;
+
+  constructor(
+    private history: History,
+    private canvas: () => CanvasPort | null,
+  ) {}
+
+  /** Begins with a document that is only looked at so far. */
+  show(document: GraphDocument): void {
+    this.history.reset(document);
+    this.place();
+    this.showWhole();
+  }
+
+  /** Begins with the document that the history was given. */
+  begin(): void {
+    const empty = Object.keys(this.history.document.nodes).length === 0;
+    const automatic = this.place();
+    this.waiting = empty ? null : { automatic };
+    this.settled.set(empty);
+    this.showWhole();
+  }
+
+  /** The canvas shows the document as far as it knows the sizes. */
+  shown(): void {
+    if (!this.waiting) this.settled.set(true);
+  }
+
+  /** Pictures have come: waits until cards have stopped growing. */
+  pictured(): void {
+    if (this.waiting) this.settleWhenStill('');
+  }
+
+  /**
+   * Gives a place to nodes that have none, and says whether there were any.
+   * Nobody made this change: it is no step of undo, and is sent with the first edit only.
+   */
+  private place(): boolean {
+    const { document } = this.history;
+    const places = missingPositions(document, () => NODE_SIZE);
+    if (Object.keys(places).length === 0) return false;
+    this.history.reset(moveNodes(document, places));
+    return true;
+  }
+
+  private showWhole(): void {
+    this.count.update((count) => count + 1);
+  }
+
+  private settleWhenStill(before: string, looks = 0): void {
+    const sizes = Object.keys(this.history.document.nodes).map((id) => this.canvas()?.sizeOf(id).height ?? 0);
+    const now = sizes.join();
+    if (now === before || looks > LOOKS) this.settle();
+    else setTimeout(() => this.settleWhenStill(now, looks + 1), LOOK_MS);
+  }
+
+  /** Lays out anew what nobody has placed, and shows the whole, now that sizes are known. */
+  private settle(): void {
+    const state = this.waiting;
+    this.waiting = null;
+    const canvas = this.canvas();
+    if (!state || !canvas || this.history.state.get().steps.length > 0) {
+      this.shown();
+      return;
+    }
+    if (state.automatic) {
+      const { document } = this.history;
+      this.history.reset(
+        moveNodes(
+          document,
+          autoLayout(document, (id) => canvas.sizeOf(id)),
+        ),
+      );
+    }
+    this.showWhole();
+  }
+}
