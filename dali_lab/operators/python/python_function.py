@@ -29,7 +29,9 @@ class FunctionOperator(Operator):
             False,
             "Call the function once with the whole batch, a list of samples for each input.",
         ),
-        Arg("output_layouts", "layout", None, "Layouts of the outputs.", vector=True),
+        Arg(
+            "output_layouts", "layout", None, "The layout of all outputs, or a list of those of the first.", vector=True
+        ),
         Arg(
             "synchronize_stream",
             "bool",
@@ -56,6 +58,8 @@ class FunctionOperator(Operator):
         given = {"preserve": True, **kwargs}
         if cls.batches_by_default:
             given.setdefault("batch_processing", True)
+        if isinstance(given.get("output_layouts"), str):  # a single text is for all outputs, a list for the first ones
+            given["output_layouts"] = [given["output_layouts"]] * cls.output_count(given)
         return call_operator(cls.name, inputs, given)
 
     @classmethod

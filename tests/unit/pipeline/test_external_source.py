@@ -100,6 +100,11 @@ MODES: dict[str, Callable[[Any], dict[str, Any]]] = {
         "num_outputs": 2,
         "layout": ["W", "C"],
     },
+    "outputs-layout-of-one": lambda e: {
+        "source": lambda i: (np.zeros((2, 3)), np.full((2, 1), i)),
+        "num_outputs": 2,
+        "layout": ["W"],
+    },
     "outputs-of-an-array": lambda e: {"source": lambda i: np.arange(12).reshape(2, 2, 3) + i, "num_outputs": 2},
     "one-output": lambda e: {"source": lambda i: (np.full((2, 1), i),), "num_outputs": 1},
     "samples-no-argument": lambda e: {"source": lambda: np.float32(3), "batch": False},

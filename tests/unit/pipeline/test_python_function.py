@@ -47,6 +47,12 @@ CASES: dict[str, Any] = {
     ),
     "batch": lambda e, x: e.fn.python_function(x, function=lambda a: [v[::-1] for v in a], batch_processing=True),
     "layout": lambda e, x: e.fn.python_function(x, function=lambda a: a[..., None].copy(), output_layouts="HWC"),
+    "one layout for all": lambda e, x: e.fn.python_function(
+        x, function=lambda a: (a, a + 1), num_outputs=2, output_layouts="AB"
+    ),
+    "one layout of two": lambda e, x: e.fn.python_function(
+        x, function=lambda a: (a, a + 1), num_outputs=2, output_layouts=["AB"]
+    ),
     "no input": lambda e, x: [x, e.fn.python_function(function=lambda: np.float64([1.5, 2]))],
     "object": lambda e, x: e.ops.PythonFunction(function=lambda a: a + 1, num_outputs=1)(x),
     "dlpack": lambda e, x: e.fn.dl_tensor_python_function(x, function=list),
