@@ -114,11 +114,10 @@ def _decode_one(
         resamples = target > 0 and np.float32(target) != np.float32(rate)
         mixes = downmix and channels > 1
         try:
-            sound = file.read(dtype="float32" if resamples or mixes else wanted.name, always_2d=True)
+            # Said how many, it reads those files as well in which it can't seek (GSM).
+            sound = file.read(file.frames, "float32" if resamples or mixes else wanted.name, always_2d=True)
         except RuntimeError as error:
             raise CodecError(f"damaged {file.format} file: {error}") from None
-    if len(sound) == 0:
-        raise CodecError("it holds no samples")
     if mixes:
         sound = _mix(sound)
     elif downmix:

@@ -45,7 +45,7 @@ __device__ void resample_sound(const ResampleSoundSample* table, const ResampleS
             float position = (float)(exact - (double)base);
             for (int k = (int)(at.quotient - start); k > 0; --k) position += step;
             const int first = (int)larger((i64)ceilf(position) - param.lobes, -base);
-            const int last = (int)smaller((i64)floorf(position) + param.lobes + 1, sample.length - base);
+            const int last = (int)smaller((i64)ceilf(position) + param.lobes, sample.length - base);
             const float* sound = (const float*)sample.data + base * channels + at.rest;
             float total = 0.0f;
             int n = first;
