@@ -39,6 +39,7 @@ _SHARED_PARTS = (
     "philox.py",
     "pixel_vectors.py",
     "plane_vectors.py",
+    "reciprocal_root.py",
     "remap_rows.py",
     "remap_vectors.py",
     "resample_filters.py",
@@ -47,6 +48,7 @@ _SHARED_PARTS = (
     "resample_rows.py",
     "resample_volume.py",
     "standard_random.py",
+    "totals.py",
     "warp.py",
 )
 """Files with parts that kernels of other files compile in: Numba looks for changes in a kernel's own file only."""

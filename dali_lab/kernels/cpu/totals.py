@@ -1,8 +1,11 @@
-"""Sums, extremes and deviations along axes, and their use to standardise samples.
+"""Sums along axes: of elements, squares, and squared distances from means.
 
-Axes come folded to four levels, reduced and kept in turn: the element ``[p, o, r, k]`` of a sample belongs to the
-result ``o * K + k`` (:func:`levels`). Numbers add up in as many lanes as a short row has elements, so the order of a
-sum, and its last bit, depends on nothing but the shape.
+Axes come folded into groups, reduced and kept in turn: ``[R0, K0, R1, K1, ...]`` (:func:`levels`). A result belongs to
+an index of the kept groups, and rows of the last of them lie together.
+
+Floats add up in the type of the total and in NVIDIA DALI's order: what is reduced is halved, the slowest axis first,
+down to :data:`FEW` elements that are added one after the other. Where every order gives the same bits (integers whose
+sum fits the type), numbers add up in as many lanes as a short row has elements.
 """
 
 from __future__ import annotations
@@ -16,16 +19,23 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
-SUM, SQUARES, SPREAD, LEAST, LARGEST = range(5)
+SUM, SQUARES, SPREAD = range(3)
 """What :func:`accumulate` gathers; `SPREAD` is squares of distances, in float32, from a given mean."""
-_ROW = 512
-"""The largest number of lanes (:func:`_lanes`) that are more than the results."""
-_SHORT = 512
+FEW = 32
+"""Elements that are added one after the other."""
+LANES = 512
+"""The largest number of lanes (:func:`lanes_of`) that are more than the results."""
+SHORT = 512
 """Elements of a block below which rows of lanes cost more than they save."""
+_TILE = 256
+"""Results that are found together."""
+_NARROW = 8
+"""Results up to which each is summed on its own, without vectors."""
+_DEEP = 64
 
 
-def levels(shapes: Array, axes: tuple[int, ...]) -> Array | None:
-    """Extents ``int64[N, 4]`` of samples whose axes are folded to reduced, kept, reduced, kept; `None` if they do not.
+def levels(shapes: Array, axes: tuple[int, ...]) -> Array:
+    """Extents ``int64[N, 2 * M]`` of samples whose neighbouring axes are folded to reduced and kept ones, in turn.
 
     Parameters
     ----------
@@ -34,24 +44,35 @@ def levels(shapes: Array, axes: tuple[int, ...]) -> Array | None:
     axes
         Those that are reduced.
     """
-    groups: list[tuple[bool, Array]] = []
+    groups: list[Array] = []
     for axis in range(shapes.shape[1]):
-        extents = shapes[:, axis]
-        if (extents == 1).all():
-            continue
         reduced = axis in axes
-        if groups and groups[-1][0] == reduced:
-            groups[-1] = (reduced, groups[-1][1] * extents)
-        else:
-            groups.append((reduced, extents))
-    if groups and groups[-1][0]:
-        groups.append((False, np.ones(len(shapes), np.int64)))
-    if len(groups) > 4:
-        return None
-    result = np.ones((len(shapes), 4), np.int64)
-    for column, (_, extents) in zip(range(4 - len(groups), 4), groups, strict=True):
-        result[:, column] = extents
-    return result
+        if groups and len(groups) % 2 == reduced:
+            groups[-1] = groups[-1] * shapes[:, axis]
+            continue
+        if not groups and not reduced:
+            groups.append(np.ones(len(shapes), np.int64))
+        groups.append(shapes[:, axis])
+    groups += [np.ones(len(shapes), np.int64)] * (len(groups) % 2 if groups else 2)
+    return np.ascontiguousarray(np.stack(groups, axis=1))
+
+
+def exact(kind: int, dtype: Any, total: Any) -> int:
+    """How many elements of a type may be added in any order, as their sum fits a type of totals; at least a few.
+
+    Parameters
+    ----------
+    kind
+        `SUM`, `SQUARES` or `SPREAD`.
+    """
+    element, into = np.dtype(dtype), np.dtype(total)
+    if into.kind != "f":
+        return 1 << 62
+    if element.kind not in "ui" or kind == SPREAD:
+        return FEW
+    largest = max(-int(np.iinfo(element).min), int(np.iinfo(element).max))
+    whole = 1 << int(np.finfo(into).nmant + 1)
+    return max(FEW, whole // (largest * largest if kind == SQUARES else largest))
 
 
 @part
@@ -59,7 +80,7 @@ def _add(kind: int, row: Array, about: Array, total: Array, like_src: Array) -> 
     """Take one row into the totals, element by element."""
     if kind == SUM:
         for k in range(row.shape[0]):
-            total[k] += widen(row[k], like_src)
+            total[k] += total.dtype.type(widen(row[k], like_src))
     elif kind == SQUARES:
         for k in range(row.shape[0]):
             value = total.dtype.type(widen(row[k], like_src))
@@ -71,33 +92,22 @@ def _add(kind: int, row: Array, about: Array, total: Array, like_src: Array) -> 
 
 
 @part
-def _lanes(kept: int) -> int:
+def lanes_of(kept: int) -> int:
     """Elements of a row: `kept` results, as many times as gives whole vectors."""
     return kept * (128 if kept <= 4 else 32 if kept <= 16 else 8 if kept <= 64 else 1)
 
 
 @part
-def _repeated(values: Array, row: Array) -> None:
-    """Fill a row with results over and over."""
-    for start in range(0, row.shape[0], values.shape[0]):
-        row[start : start + values.shape[0]] = values
-
-
-@part
-def _add_block(
-    kind: int, block: Array, about: Array, total: Array, lanes: Array, likes: Array, like_src: Array
-) -> None:
-    """Take a block of rows of as many elements as there are totals into them."""
+def _add_block(kind: int, block: Array, about: Array, total: Array, lanes: Array, like_src: Array) -> None:
+    """Take a block of rows of as many elements as there are totals into them, in any order."""
     kept = total.shape[0]
-    wide = _lanes(kept)
+    wide = lanes_of(kept)
     rows = block.shape[0] // wide if wide > kept else 0
     if rows > 1:
         sums = lanes[:wide]
         sums[:] = 0
-        if kind == SPREAD:
-            _repeated(about, likes[:wide])
         for row in range(rows):
-            _add(kind, block[row * wide : (row + 1) * wide], likes[:wide], sums, like_src)
+            _add(kind, block[row * wide : (row + 1) * wide], about, sums, like_src)
         for start in range(0, wide, kept):
             for k in range(kept):
                 total[k] += sums[start + k]
@@ -132,29 +142,188 @@ def _run(kind: int, x: Array, start: int, size: int, about: float, zero: Any, li
 
 
 @part
-def _add_sample(
-    kind: int, x: Array, extents: Array, about: Array, totals: Array, lanes: Array, likes: Array, like_src: Array
-) -> None:
-    kept = extents[3]
-    size = extents[2] * kept
-    zero = totals.dtype.type(0)
-    for p in range(extents[0]):
-        for o in range(extents[1]):
-            start = (p * extents[1] + o) * size
-            if size >= _SHORT:
-                result = slice(o * kept, (o + 1) * kept)
-                _add_block(kind, x[start : start + size], about[result], totals[result], lanes, likes, like_src)
-            elif kept == 1:
-                totals[o] += _run(kind, x, start, size, about[o], zero, like_src)
-            else:
-                for r in range(extents[2]):
-                    for k in range(kept):
-                        element = widen(x[start + r * kept + k], like_src)
-                        totals[o * kept + k] += _term(kind, element, about[o * kept + k], zero)
+def _chain(kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Any, like_src: Array) -> Any:
+    """The total of elements, one after the other."""
+    total = zero
+    for k in range(start, start + size * step, step):
+        total += _term(kind, widen(x[k], like_src), about, zero)
+    return total
 
 
 @part
-def _given(addresses: Array, steps: Array, sample: int, values: Array) -> None:
+def _four_chains(
+    kind: int, x: Array, start: int, step: int, size: int, about: float, zero: Any, like_src: Array
+) -> Any:
+    """The total of elements that are halved twice; the quarters are walked side by side."""
+    half = size >> 1
+    a, b, c = half >> 1, half, half + ((size - half) >> 1)
+    two, three, four = start + a * step, start + b * step, start + c * step
+    first, second, third, fourth = zero, zero, zero, zero
+    for k in range(0, a * step, step):  # the first quarter is the shortest, by one at most
+        first += _term(kind, widen(x[start + k], like_src), about, zero)
+        second += _term(kind, widen(x[two + k], like_src), about, zero)
+        third += _term(kind, widen(x[three + k], like_src), about, zero)
+        fourth += _term(kind, widen(x[four + k], like_src), about, zero)
+    if b - a > a:
+        second += _term(kind, widen(x[two + a * step], like_src), about, zero)
+    if c - b > a:
+        third += _term(kind, widen(x[three + a * step], like_src), about, zero)
+    if size - c > a:
+        fourth += _term(kind, widen(x[four + a * step], like_src), about, zero)
+    return (first + second) + (third + fourth)
+
+
+@part
+def _add_rows(
+    kind: int, x: Array, start: int, size: int, step: int, few: int, about: Array, sums: Array, work: Any,
+    like_src: Array,
+) -> None:  # fmt: skip
+    """Totals of `size` rows with `step` elements from one to the next."""
+    count = sums.shape[0]
+    if few > FEW and step == count and size * step >= SHORT:
+        sums[:] = 0
+        _add_block(kind, x[start : start + size * step], about, sums, work[4], like_src)
+    elif few > FEW and step == 1:
+        sums[0] = _run(kind, x, start, size, about[0], sums.dtype.type(0), like_src)
+    elif count < _NARROW:
+        zero = sums.dtype.type(0)
+        for k in range(count):
+            if size > FEW and few == FEW:
+                sums[k] = _four_chains(kind, x, start + k, step, size, about[k], zero, like_src)
+            else:
+                sums[k] = _chain(kind, x, start + k, step, size, about[k], zero, like_src)
+    else:
+        sums[:] = 0
+        for row in range(start, start + size * step, step):
+            _add(kind, x[row : row + count], about, sums, like_src)
+
+
+@part
+def _add_nested(
+    kind: int, x: Array, plan: Array, level: int, start: int, size: int, few: int, about: Array, sums: Array, work: Any,
+    like_src: Array,
+) -> None:  # fmt: skip
+    """Totals over `size` indices of a level and all of the levels below: each level's sum is of sums of the next."""
+    nested, counts = work[2], work[3]
+    last, width = plan.shape[1] - 1, sums.shape[0]
+    for each in range(level, last):
+        nested[each, :width] = 0
+        counts[each] = 0
+    at = start
+    left = size * plan[2, level]
+    while left:
+        left -= plan[0, last]
+        row = nested[last, :width]
+        _add_rows(kind, x, at, plan[0, last], plan[1, last], few, about, row, work, like_src)
+        each = last
+        while each > level:
+            each -= 1
+            for k in range(width):
+                nested[each, k] += nested[each + 1, k]
+                nested[each + 1, k] = 0
+            counts[each] += 1
+            at += plan[1, each]
+            if each == level or counts[each] < plan[0, each]:
+                break
+            at -= counts[each] * plan[1, each]
+            counts[each] = 0
+    sums[:] = nested[level, :width]
+
+
+@part
+def _add_tree(
+    kind: int, x: Array, plan: Array, start: int, few: int, about: Array, total: Array, work: Any, like_src: Array
+) -> None:
+    """Totals of neighbouring results: halves of what is reduced are summed apart, if they are more than `few`.
+
+    Parameters
+    ----------
+    plan
+        ``int64[3, M]``: the extent of each level, the step along it, and the elements of the levels below.
+    few
+        More than :data:`FEW` where the order makes no difference.
+    work
+        See :func:`workplace`.
+    """
+    nodes, pending = work[0], work[1]
+    last, width = plan.shape[1] - 1, total.shape[0]
+    nodes[0, 0], nodes[0, 1], nodes[0, 2], nodes[0, 3] = 0, start, plan[0, 0], 0
+    top, waiting = 1, 0
+    while top:
+        top -= 1
+        level, at, size, depth = nodes[top, 0], nodes[top, 1], nodes[top, 2], nodes[top, 3]
+        while level < last and size == 1:
+            level += 1
+            size = plan[0, level]
+        quarters = few == FEW and level == last and width < _NARROW and 2 * FEW + 1 < size <= 4 * FEW
+        if size * plan[2, level] > few and not quarters:
+            half = size >> 1
+            nodes[top, 0], nodes[top, 1] = level, at + half * plan[1, level]
+            nodes[top, 2], nodes[top, 3] = size - half, depth + 1
+            top += 1
+            nodes[top, 0], nodes[top, 1], nodes[top, 2], nodes[top, 3] = level, at, half, depth + 1
+            top += 1
+            continue
+        sums = pending[waiting, :width]
+        if level == last:
+            _add_rows(kind, x, at, size, plan[1, last], few, about, sums, work, like_src)
+        else:
+            _add_nested(kind, x, plan, level, at, size, few, about, sums, work, like_src)
+        nodes[waiting, 4] = depth
+        waiting += 1
+        while waiting > 1 and nodes[waiting - 1, 4] == nodes[waiting - 2, 4]:  # both halves are there
+            waiting -= 1
+            nodes[waiting - 1, 4] -= 1
+            for k in range(width):
+                pending[waiting - 1, k] += pending[waiting, k]
+    total[:] = pending[0, :width]
+
+
+@part
+def workplace(levels: int, like_total: Array) -> Any:
+    """Memory to work in: nodes, sums that wait for another half, those of levels, counters, and a row of lanes."""
+    return (
+        np.empty((2 * _DEEP, 5), np.int64),
+        np.empty((_DEEP, _TILE), like_total.dtype),
+        np.empty((levels, _TILE), like_total.dtype),
+        np.empty(levels, np.int64),
+        np.empty(LANES, like_total.dtype),
+    )
+
+
+@part
+def results_of(extents: Array) -> int:
+    """The number of results of a sample."""
+    count = 1
+    for group in range(1, extents.shape[0], 2):
+        count *= extents[group]
+    return count
+
+
+@part
+def add_sample(
+    kind: int, x: Array, extents: Array, few: int, about: Array, totals: Array, plan: Array, work: Any, like_src: Array
+) -> None:
+    """Totals of one sample; `plan` is memory for :func:`_add_tree`."""
+    step, below = 1, 1
+    for level in range(plan.shape[1] - 1, -1, -1):
+        step *= extents[2 * level + 1]
+        plan[0, level], plan[1, level], plan[2, level] = extents[2 * level], step, below
+        step *= extents[2 * level]
+        below *= extents[2 * level]
+    kept = extents[extents.shape[0] - 1]
+    for first in range(0, totals.shape[0], kept):
+        start, rest = 0, first // kept
+        for level in range(plan.shape[1] - 2, -1, -1):
+            start += rest % extents[2 * level + 1] * (plan[1, level + 1] * plan[0, level + 1])
+            rest //= extents[2 * level + 1]
+        for k in range(0, kept, _TILE):
+            tile = slice(first + k, first + min(k + _TILE, kept))
+            _add_tree(kind, x, plan, start + k, few, about[tile], totals[tile], work, like_src)
+
+
+@part
+def read_given(addresses: Array, steps: Array, sample: int, values: Array) -> None:
     """Fill `values` with what lies at an address, one number for all (step 0) or one for each."""
     if addresses.shape[0]:
         source = array_at(addresses[sample], (1 + (values.shape[0] - 1) * steps[sample],), values)
@@ -164,9 +333,9 @@ def _given(addresses: Array, steps: Array, sample: int, values: Array) -> None:
 
 @kernel
 def accumulate(
-    kind: int, src: Array, extents: Array, starts: Array, about: Array, steps: Array, totals: Array, like_src: Array
+    kind: int, src: Array, extents: Array, few: int, about: Array, steps: Array, totals: Array, like_src: Array
 ) -> None:
-    """Add what `kind` says of each sample's elements to ``totals[starts[i]:]``.
+    """Find what `kind` says of each sample's elements, in one row of totals.
 
     Parameters
     ----------
@@ -175,183 +344,35 @@ def accumulate(
     src
         ``int64[N]`` addresses.
     extents
-        ``int64[N, 4]``, see :func:`levels`.
-    starts
-        ``int64[N]``: where each sample's results begin; samples may share theirs.
+        ``int64[N, 2 * M]``, see :func:`levels`.
+    few
+        Elements that may be added in any order: :func:`exact`.
     about, steps
         For `SPREAD`: ``int64[N]`` addresses of float32 means, and 0 where one serves all results of a sample, else 1.
     totals
-        float64 or int64, in one row.
+        float32, float64 or int64, in one row.
     """
-    lanes = np.empty(_ROW, totals.dtype)
-    likes = np.empty(_ROW, np.float32)
+    plan = np.empty((3, extents.shape[1] // 2), np.int64)
+    work = workplace(plan.shape[1], totals)
+    first = 0
     for i in range(src.shape[0]):
-        count = extents[i, 1] * extents[i, 3]
+        count = results_of(extents[i])
         if count == 0:
             continue
-        x = array_at(src[i], (extents[i, 0] * extents[i, 2] * count,), like_src)
+        x = array_at(src[i], (extents[i].prod(),), like_src)
         middle = np.zeros(count, np.float32)
-        _given(about, steps, i, middle)
-        total = totals[starts[i] : starts[i] + count]
-        _add_sample(kind, x, extents[i], middle, total, lanes, likes, like_src)
+        read_given(about, steps, i, middle)
+        add_sample(kind, x, extents[i], few, middle, totals[first : first + count], plan, work, like_src)
+        first += count
 
 
 @part
-def _keep_extremes(kind: int, row: Array, result: Array) -> None:
-    if kind == LEAST:
-        for k in range(row.shape[0]):
-            result[k] = row[k] if row[k] < result[k] else result[k]
-    else:
-        for k in range(row.shape[0]):
-            result[k] = row[k] if row[k] > result[k] else result[k]
-
-
-@part
-def _extremes_of_block(kind: int, block: Array, result: Array, lanes: Array, limit: Any) -> None:
-    """Take a block of rows of as many elements as there are results into them."""
-    kept = result.shape[0]
-    wide = _lanes(kept)
-    rows = block.shape[0] // wide if wide > kept else 0
-    if rows > 1:
-        best = lanes[:wide]
-        best[:] = limit
-        for row in range(rows):
-            _keep_extremes(kind, block[row * wide : (row + 1) * wide], best)
-        for start in range(0, wide, kept):
-            _keep_extremes(kind, best[start : start + kept], result)
-        block = block[rows * wide :]
-    for start in range(0, block.shape[0], kept):
-        _keep_extremes(kind, block[start : start + kept], result)
-
-
-@kernel
-def extremes(kind: int, src: Array, dst: Array, extents: Array, limit: Any, like_src: Array) -> None:
-    """The least or the largest number for each result, not beyond `limit`; NaN is passed over."""
-    lanes = np.empty(_ROW, like_src.dtype)
-    for i in range(src.shape[0]):
-        kept = extents[i, 3]
-        size = extents[i, 2] * kept
-        count = extents[i, 1] * kept
-        if count == 0:
-            continue
-        x = array_at(src[i], (extents[i, 0] * extents[i, 1] * size,), like_src)
-        y = array_at(dst[i], (count,), like_src)
-        y[:] = limit
-        for p in range(extents[i, 0]):
-            for o in range(extents[i, 1]):
-                start = (p * extents[i, 1] + o) * size
-                if size >= _SHORT:
-                    _extremes_of_block(kind, x[start : start + size], y[o * kept : (o + 1) * kept], lanes, limit)
-                    continue
-                for k in range(kept):
-                    best = y[o * kept + k]
-                    for r in range(extents[i, 2]):
-                        element = x[start + r * kept + k]
-                        if (element < best) if kind == LEAST else (element > best):
-                            best = element
-                    y[o * kept + k] = best
-
-
-@part
-def _apply(row: Array, out: Array, mean: Array, factor: Array, shift: Any, like_src: Array) -> None:
-    for k in range(row.shape[0]):
-        out[k] = (np.float32(widen(row[k], like_src)) - mean[k]) * factor[k] + shift
-
-
-@part
-def _apply_one(row: Array, out: Array, mean: Any, factor: Any, shift: Any, like_src: Array) -> None:
-    for k in range(row.shape[0]):
-        out[k] = (np.float32(widen(row[k], like_src)) - mean) * factor + shift
-
-
-@part
-def _apply_block(
-    block: Array, out: Array, mean: Array, factor: Array, shift: Any, row_mean: Array, row_factor: Array,
-    like_src: Array,
-) -> None:  # fmt: skip
-    """Standardise a block of rows of as many elements as there are means."""
-    kept = mean.shape[0]
-    wide = _lanes(kept)
-    rows = block.shape[0] // wide if wide > kept else 0
-    if rows > 1:
-        _repeated(mean, row_mean[:wide])
-        _repeated(factor, row_factor[:wide])
-        for row in range(rows):
-            at = slice(row * wide, (row + 1) * wide)
-            _apply(block[at], out[at], row_mean[:wide], row_factor[:wide], shift, like_src)
-        block, out = block[rows * wide :], out[rows * wide :]
-    for start in range(0, block.shape[0], kept):
-        _apply(block[start : start + kept], out[start : start + kept], mean, factor, shift, like_src)
-
-
-@kernel
-def standardize(
-    src: Array, dst: Array, extents: Array, means: Array, mean_steps: Array, inverses: Array, inverse_steps: Array,
-    ddof: int, epsilon: float, scale: float, shift: float, like_src: Array, like_dst: Array,
-) -> None:  # fmt: skip
-    """``(x - mean) * (inverse * scale) + shift`` in float32, with what is not given found in each sample.
-
-    Parameters
-    ----------
-    src, dst
-        ``int64[N]`` addresses; the results are float32.
-    extents
-        ``int64[N, 4]``, see :func:`levels`.
-    means, mean_steps
-        ``int64[N]`` addresses of float32 means, and 0 where one serves the sample, else 1; empty to find them.
-    inverses, inverse_steps
-        The same for reciprocals of the deviation. One that is found is 0 where the variance is.
-    ddof, epsilon
-        Subtracted from the number of elements, and added to the variance, where deviations are found.
-    """
-    lanes = np.empty(_ROW, np.float64)
-    row_mean, row_factor = np.empty(_ROW, np.float32), np.empty(_ROW, np.float32)
-    offset = np.float32(shift)
-    for i in range(src.shape[0]):
-        kept, size = extents[i, 3], extents[i, 2] * extents[i, 3]
-        count = extents[i, 1] * kept
-        blocks = extents[i, 0] * extents[i, 1]
-        if blocks * size == 0:
-            continue
-        x = array_at(src[i], (blocks * size,), like_src)
-        y = array_at(dst[i], (blocks * size,), like_dst)
-        elements = extents[i, 0] * extents[i, 2]
-        mean, factor = np.empty(count, np.float32), np.empty(count, np.float32)
-        _given(means, mean_steps, i, mean)
-        if not means.shape[0]:
-            totals = np.zeros(count, np.float64)
-            _add_sample(SUM, x, extents[i], mean, totals, lanes, row_mean, like_src)
-            for k in range(count):
-                mean[k] = np.float32(totals[k] / elements)
-        _given(inverses, inverse_steps, i, factor)
-        if not inverses.shape[0]:
-            totals = np.zeros(count, np.float64)
-            _add_sample(SPREAD, x, extents[i], mean, totals, lanes, row_mean, like_src)
-            for k in range(count):
-                variance = (totals[k] / (elements - ddof) if elements > ddof else 0.0) + epsilon
-                factor[k] = np.float32(1 / np.sqrt(variance)) if variance > 0 else np.float32(0)
-        for k in range(count):
-            factor[k] *= np.float32(scale)
-        for p in range(extents[i, 0]):
-            for o in range(extents[i, 1]):
-                start = (p * extents[i, 1] + o) * size
-                if size >= _SHORT:
-                    group, block = slice(o * kept, (o + 1) * kept), slice(start, start + size)
-                    _apply_block(
-                        x[block],
-                        y[block],
-                        mean[group],
-                        factor[group],
-                        np.float32(shift),
-                        row_mean,
-                        row_factor,
-                        like_src,
-                    )
-                elif kept == 1:
-                    _apply_one(x[start : start + size], y[start : start + size], mean[o], factor[o], offset, like_src)
-                else:
-                    for r in range(extents[i, 2]):
-                        for k in range(kept):
-                            at, which = start + r * kept + k, o * kept + k
-                            apart = np.float32(widen(x[at], like_src)) - mean[which]
-                            y[at] = apart * factor[which] + offset
+def group_of(extents: Array, block: int) -> int:
+    """Which of the outer kept indices a block of the last two groups belongs to."""
+    result, weight = 0, 1
+    for group in range(extents.shape[0] - 3, -1, -1):
+        if group % 2:
+            result += block % extents[group] * weight
+            weight *= extents[group]
+        block //= extents[group]
+    return int(result)

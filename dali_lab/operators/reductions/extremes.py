@@ -39,16 +39,17 @@ class _Extreme(Reduction):
         return self.reduced(call, data, self.axes_of(call, data), data.dtype, start=start)
 
     def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
-        from dali_lab.kernels.cpu import totals
+        from dali_lab.kernels.cpu import extremes
         from dali_lab.kernels.cpu.memory import like, rows
+        from dali_lab.kernels.cpu.totals import levels
 
         kind = numpy_dtype(data.dtype)
-        extents = totals.levels(data.shapes, axes)
-        if extents is None or data.dtype not in _COMPILED:
+        if data.dtype not in _COMPILED:
             return False
         start = kind.type(limit(kind, lowest=self.of_nothing_is_lowest))
-        which = totals.LARGEST if self.of_nothing_is_lowest else totals.LEAST
-        totals.extremes(which, rows(data.addresses), rows(out.addresses), extents, start, like(kind))
+        which = extremes.LARGEST if self.of_nothing_is_lowest else extremes.LEAST
+        extents = levels(data.shapes, axes)
+        extremes.extremes(which, rows(data.addresses), rows(out.addresses), extents, start, like(kind))
         return True
 
     def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:

@@ -11,7 +11,22 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import flat, is_contiguous, over_elements
 from dali_lab.batch.promotion import is_float, is_integer
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import BOOL, FLOAT, FLOAT16, INT8, INT16, INT32, UINT8, UINT16, DALIDataType, numpy_dtype
+from dali_lab.types import (
+    BOOL,
+    FLOAT,
+    FLOAT16,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+    DALIDataType,
+    numpy_dtype,
+)
 
 Array = npt.NDArray[Any]
 _SUMMED = {
@@ -25,6 +40,8 @@ _SUMMED = {
     FLOAT: FLOAT,
 }
 """Types of which a kernel forms sums, and the types that it takes in place of them."""
+_LARGE = (UINT16, INT32, UINT32, INT64, UINT64)
+"""Types of which, or of the squares of which, FLOAT does not hold all numbers."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
     Arg(
@@ -54,7 +71,7 @@ class Reduction(Operator):
     )
     devices = ("cpu", "gpu")
     on_gpu = True
-    gpu_tolerance = (4e-3, "numbers add up in float64 on both, in another order; a sum of 2**15 has steps of 0.004")
+    gpu_tolerance = (4e-3, "numbers add up in float64; a sum of 2**15 in float32, as on the CPU, has steps of 0.004")
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):
@@ -129,7 +146,10 @@ class Reduction(Operator):
 
 
 class Summing(Reduction):
-    """Base of the reductions that add something up: numbers, squares, or squares of distances from a mean."""
+    """Base of the reductions that add something up: numbers, squares, or squares of distances from a mean.
+
+    FLOAT adds up in FLOAT and in NVIDIA DALI's order (:mod:`dali_lab.kernels.cpu.totals`), FLOAT64 as NumPy does it.
+    """
 
     summand: ClassVar[str] = "SUM"
 
@@ -138,26 +158,29 @@ class Summing(Reduction):
         from dali_lab.kernels.cpu.memory import like, rows
 
         whole = is_integer(out.dtype)
-        extents = totals.levels(data.shapes, axes)
-        summed = _SUMMED.get(data.dtype)
-        if extents is None or summed is None or not is_contiguous(out) or out.dtype == BOOL:
+        if not is_contiguous(out) or out.dtype in (BOOL, FLOAT64) or data.dtype == FLOAT64:
             return False
-        if whole and is_float(data.dtype):
+        if whole and (is_float(data.dtype) or data.dtype not in _SUMMED):
             return False
+        kind = getattr(totals, self.summand)
+        total = np.empty(int(out.sizes.sum()), np.int64 if whole else np.float32)
+        few = totals.exact(kind, np.uint8 if data.dtype == BOOL else numpy_dtype(data.dtype), total.dtype)
+        if not whole and kind == totals.SQUARES and data.dtype in _LARGE:
+            data = over_elements(lambda values: self.summands(values, total.dtype), data, FLOAT)
+            kind, few = totals.SUM, totals.FEW
+        summed = FLOAT if not whole and data.dtype in _LARGE else _SUMMED[data.dtype]
         if data.dtype == BOOL:
             data = data.replaced(dtype=UINT8)
         elif data.dtype != summed:
             data = over_elements(lambda values: values, data, summed)
-        sizes = out.sizes
-        about = steps = sizes[:0]
+        about = steps = out.sizes[:0]
         if others:
             about, steps = others[0].addresses, np.asarray(others[0].sizes != 1, np.int64)
-        total = np.zeros(int(sizes.sum()), np.int64 if whole else np.float64)
+        extents = totals.levels(data.shapes, axes)
         totals.accumulate(
-            getattr(totals, self.summand), rows(data.addresses), extents, np.cumsum(sizes) - sizes,
-            rows(about), steps, total, like(numpy_dtype(data.dtype)),
-        )  # fmt: skip
-        count = np.repeat(data.shapes[:, list(axes)].prod(axis=1), sizes)
+            kind, rows(data.addresses), extents, few, rows(about), steps, total, like(numpy_dtype(data.dtype))
+        )
+        count = np.repeat(data.shapes[:, list(axes)].prod(axis=1), out.sizes)
         self.finish(flat(out), total.astype(accumulator(numpy_dtype(out.dtype)), copy=False), count)
         return True
 
@@ -176,6 +199,6 @@ class Summing(Reduction):
 
 
 def accumulator(dtype: npt.DTypeLike) -> np.dtype[Any]:
-    """The type in which numbers are added up for a result: float64 for floats; integers wrap in their own."""
+    """The type in which numbers are added up, one sample at a time: floats in float64; integers wrap in their own."""
     kind = np.dtype(dtype)
     return np.dtype(np.float64) if kind.kind == "f" else kind
