@@ -1,7 +1,8 @@
 """Arithmetic over arrays with NVIDIA DALI's rules: C's wrap-around, truncation, remainders and comparisons.
 
 Each function takes the array to fill and the operands, of any dtypes, already of shapes that numpy stretches over
-each other. NumPy's loops convert as they go and run without the GIL, so there is nothing to compile.
+each other. NumPy's loops convert as they go and run without the GIL; only the functions of the C library are called
+from compiled code, as their last bits are not NumPy's.
 
 What DALI does (measured on 2.4): operands are first converted to the type of the result; small integers wrap; ``//``
 and ``%`` of integers are C's, of floats a plain quotient and ``fmod``; an integer to a negative power is 0; shift
@@ -30,6 +31,24 @@ def _ufunc(function: np.ufunc) -> Function:
 
     def apply(out: Array, *operands: Array) -> None:
         function(*operands, out=out, dtype=out.dtype, casting="unsafe")
+
+    return apply
+
+
+def _library(name: str, function: np.ufunc) -> Function:
+    """A function of the C library; of float16, or where there is no such library, NumPy's."""
+
+    def apply(out: Array, *operands: Array) -> None:
+        from dali_lab.kernels.cpu import libm
+
+        kind = out.dtype
+        values = [np.ascontiguousarray(np.broadcast_to(each, out.shape), kind).reshape(-1) for each in operands[1:]]
+        target = out if out.flags.c_contiguous else np.empty(out.shape, kind)
+        np.copyto(target, operands[0], casting="unsafe")
+        if kind not in (np.float32, np.float64) or not libm.apply(name, target.reshape(-1), *values):
+            function(*operands, out=out, dtype=kind, casting="unsafe")
+        elif target is not out:
+            np.copyto(out, target)
 
     return apply
 
@@ -85,7 +104,7 @@ def _nonzero(divisor: Array, dtype: np.dtype[Any]) -> Array:
 def power(out: Array, base: Array, exponent: Array) -> None:
     """``**``; an integer to a negative power is 0."""
     if out.dtype.kind == "f":
-        float_power(out, base, exponent)
+        FUNCTIONS["fpow"](out, base, exponent)
         return
     if out.dtype.kind == "u":
         np.power(base, exponent, out=out, dtype=out.dtype, casting="unsafe")
@@ -94,12 +113,6 @@ def power(out: Array, base: Array, exponent: Array) -> None:
     negative = exponents < 0
     np.power(base, np.where(negative, 0, exponents), out=out, dtype=out.dtype, casting="unsafe")
     np.copyto(out, 0, where=negative)
-
-
-def float_power(out: Array, base: Array, exponent: Array) -> None:
-    """Power of floats; found in float64 and rounded once, as C libraries do."""
-    first, second = (np.asarray(each).astype(out.dtype, copy=False) for each in (base, exponent))
-    np.power(first, second, out=out, dtype=np.float64, casting="unsafe")
 
 
 def _bitwise(function: np.ufunc) -> Function:
@@ -181,10 +194,15 @@ def absolute(out: Array, value: Array) -> None:
 
 def reciprocal_root(out: Array, value: Array) -> None:
     """One over the square root; NaN for a float32 that is 0 or infinite, which DALI's refinement step makes of them."""
-    np.sqrt(value, out=out, dtype=out.dtype, casting="unsafe")
-    np.divide(out.dtype.type(1), out, out=out)
     if out.dtype == np.float32:
-        np.copyto(out, np.float32(np.nan), where=np.isinf(out) | (out == 0))
+        from dali_lab.kernels.cpu.reciprocal_root import reciprocal_roots
+
+        values = np.array(value, np.float32)
+        reciprocal_roots(values.reshape(-1))
+        np.copyto(out, values)
+    else:
+        np.sqrt(value, out=out, dtype=out.dtype, casting="unsafe")
+        np.divide(out.dtype.type(1), out, out=out)
 
 
 def convert(out: Array, value: Array) -> None:
@@ -202,11 +220,12 @@ FUNCTIONS: dict[str, Function] = {
     "ceil": _ufunc(np.ceil),
     "rsqrt": reciprocal_root,
     **{
-        name: _ufunc(getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
-                                  "acosh": "arccosh", "atanh": "arctanh"}.get(name, name)))
-        for name in ("sqrt", "cbrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-                     "cosh", "tanh", "asinh", "acosh", "atanh")
+        name: _library(name, getattr(np, {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh",
+                                          "acosh": "arccosh", "atanh": "arctanh"}.get(name, name)))
+        for name in ("cbrt", "exp", "log", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+                     "tanh", "asinh", "acosh", "atanh")
     },
+    "sqrt": _ufunc(np.sqrt),
     "add": _ufunc(np.add),
     "sub": _ufunc(np.subtract),
     "mul": multiply,
@@ -214,8 +233,8 @@ FUNCTIONS: dict[str, Function] = {
     "fdiv": _ufunc(np.true_divide),
     "mod": remainder,
     "pow": power,
-    "fpow": float_power,
-    "atan2": _ufunc(np.arctan2),
+    "fpow": _library("pow", np.power),
+    "atan2": _library("atan2", np.arctan2),
     "min": _extreme(np.less, np.minimum),
     "max": _extreme(np.greater, np.maximum),
     "bitand": _bitwise(np.bitwise_and),
