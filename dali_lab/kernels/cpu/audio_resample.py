@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -87,12 +88,23 @@ def resample_to(
     return out[:, 0] if sound.ndim == 1 else out
 
 
-def unit_scale(dtype: np.dtype[Any]) -> tuple[float, float]:
-    """Slope and offset that bring elements of a type to the range from -1 to 1."""
-    if dtype.kind == "f":
-        return 1.0, 0.0
-    limit = float(np.iinfo(dtype).max)
-    return (1.0 / limit, 0.0) if dtype.kind == "i" else (2.0 / limit, -1.0)
+def unit_scale(source: np.dtype[Any], target: np.dtype[Any]) -> tuple[float, float, bool]:
+    """How elements of a type are brought to the range from -1 to 1, or from 0 to 1 for an unsigned `target`.
+
+    Returns
+    -------
+    slope, offset : float
+        What they are multiplied by, and what is added then.
+    halve : bool
+        Whether that gives -1 to 1 where 0 to 1 is asked for.
+    """
+    unsigned = target.kind == "u"
+    if source.kind == "f":
+        return 1.0, 0.0, unsigned
+    limit = float(np.iinfo(source).max)
+    if source.kind == "i":
+        return 1.0 / limit, 0.0, unsigned
+    return (1.0 / limit, 0.0, False) if unsigned else (2.0 / limit, -1.0, False)
 
 
 @lru_cache(maxsize=16)
@@ -203,7 +215,7 @@ def _to_unit(src: Any, dst: Any, sizes: Any, slope: Any, offset: Any, halve: Any
         raw = array_at(src[i], (sizes[i],), like_src)
         target = array_at(dst[i], (sizes[i],), item)
         for j in range(sizes[i]):
-            value = np.float32(np.float64(raw[j]) * slope + offset)
+            value = np.float32(raw[j]) * np.float32(slope) + np.float32(offset)
             target[j] = (value + one) * half if halve else value
 
 
@@ -213,7 +225,8 @@ def _from_unit(src: Any, dst: Any, sizes: Any, full: Any, item: Any, like_dst: A
         values = array_at(src[i], (sizes[i],), item)
         target = array_at(dst[i], (sizes[i],), like_dst)
         for j in range(sizes[i]):
-            target[j] = saturate(np.floor(np.float64(values[j]) * full + 0.5), like_dst)
+            value = np.float64(values[j] * np.float32(full))
+            target[j] = saturate(np.trunc(value + math.copysign(0.5, value)), like_dst)
 
 
 def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float64], quality: float = 50.0) -> None:
@@ -239,11 +252,10 @@ def resample_samples(sounds: Batch, results: Batch, steps: npt.NDArray[np.float6
     shapes = np.stack([sounds.shapes[:, 0], sounds.shapes[:, 1:].prod(axis=1), results.shapes[:, 0]], axis=1)
     work, made = sounds, results
     if source.kind != "f" or target.kind == "u":
-        slope, offset = unit_scale(source)
+        slope, offset, halve = unit_scale(source, target)
         work = Batch.allocate(sounds.shapes, FLOAT)
         _to_unit(
-            rows(sounds.addresses), work.addresses, rows(sounds.sizes), slope, offset, target.kind == "u", item,
-            like(source),
+            rows(sounds.addresses), work.addresses, rows(sounds.sizes), slope, offset, halve, item, like(source),
         )  # fmt: skip
     if target.kind != "f":
         made = Batch.allocate(results.shapes, FLOAT)

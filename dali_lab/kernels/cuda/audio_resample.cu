@@ -5,7 +5,7 @@ template <class T> __device__ void to_unit(const ToUnitSample* table, const ToUn
         const T* data = (const T*)table[s].data;
         float* out = (float*)table[s].out;
         FOR_ELEMENTS(i, table[s].total) {
-            const float value = (float)((double)data[i] * param.slope + param.offset);
+            const float value = (float)data[i] * param.slope + param.offset;
             out[i] = param.halve ? (value + 1.0f) * 0.5f : value;
         }
     }
@@ -15,7 +15,10 @@ template <class T> __device__ void from_unit(const FromUnitSample* table, const 
     FOR_SAMPLES(s) {
         const float* data = (const float*)table[s].data;
         T* out = (T*)table[s].out;
-        FOR_ELEMENTS(i, table[s].total) out[i] = saturate<T>(floor((double)data[i] * param.full + 0.5));
+        FOR_ELEMENTS(i, table[s].total) {
+            const double value = data[i] * param.full;
+            out[i] = saturate<T>(trunc(value + (value < 0 ? -0.5 : 0.5)));
+        }
     }
 }
 

@@ -21,14 +21,14 @@ TO_UNIT = Kernel(
     "audio_resample.cu",
     "to_unit",
     sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("slope", "f8"), ("offset", "f8"), ("halve", "i4")),
+    param=(("slope", "f4"), ("offset", "f4"), ("halve", "i4")),
     types=(_TYPES,),
 )
 FROM_UNIT = Kernel(
     "audio_resample.cu",
     "from_unit",
     sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("full", "f8"),),
+    param=(("full", "f4"),),
     types=(_TYPES,),
 )
 RESAMPLE_SOUND = Kernel(
@@ -47,10 +47,10 @@ def resample_samples(
     source, target = numpy_dtype(sounds.dtype), numpy_dtype(results.dtype)
     work, made = sounds, results
     if source.kind != "f" or target.kind == "u":
-        slope, offset = unit_scale(source)
+        slope, offset, halve = unit_scale(source, target)
         work = gpu.batch(sounds.shapes, FLOAT)
         sample: dict[str, Any] = {"data": sounds.addresses, "out": work.addresses, "total": sounds.sizes}
-        param = {"slope": slope, "offset": offset, "halve": target.kind == "u"}
+        param = {"slope": slope, "offset": offset, "halve": halve}
         TO_UNIT.launch(gpu, (source,), sounds.sizes, sample, param)
     if target.kind != "f":
         made = gpu.batch(results.shapes, FLOAT)
