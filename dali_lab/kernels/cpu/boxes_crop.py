@@ -191,7 +191,8 @@ def windows(
                         window[ndim + d] = fixed[i, d] / sizes[i, d] + window[d]
                 else:
                     for d in range(ndim):
-                        lengths[d] = _uniform(state, scaling[0], scaling[1]) * sizes[i, d]
+                        extent[d] = _uniform(state, scaling[0], scaling[1])
+                        lengths[d] = extent[d] * sizes[i, d]
                     if ratio_fixed:
                         _fix_aspect(state, lengths, ndim, ratios, order)
                     # Lengths whose ratio is rounded to another number than the one allowed do not fit, either.
@@ -199,7 +200,8 @@ def windows(
                         continue
                     # A ratio may ask for more than the sample has; the window then leaves it, as in NVIDIA DALI.
                     for d in range(ndim):
-                        extent[d] = lengths[d] / sizes[i, d]
+                        if ratio_fixed:
+                            extent[d] = lengths[d] / sizes[i, d]
                         window[d] = _uniform(state, np.float32(0), np.float32(1) - extent[d])
                         window[ndim + d] = window[d] + extent[d]
                 count = 0
