@@ -34,9 +34,10 @@ def read(addresses: Table, lengths: Table) -> Table:
     from dali_lab.kernels.cpu.memory import rows
 
     found = np.zeros((len(addresses), COLUMNS), np.int64)
-    if len(addresses) and _ready():
+    if len(addresses):
         arguments = (rows(addresses), rows(lengths), found)
-        if background.ready(rasters.read, *arguments):
+        ready = _ready(), background.ready(rasters.read, *arguments)  # both are asked for at once
+        if all(ready):
             rasters.read(*arguments)
         if _functions() is None:
             found[found[:, rasters.KIND] == rasters.PNG] = 0

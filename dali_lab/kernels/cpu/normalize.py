@@ -313,6 +313,8 @@ def _resize_pixels(*arguments: Any) -> None:
     if done.any():
         by_planes: Any = resample_planes.resize_crop_mirror_normalize
         if not background.ready(by_planes, *arguments, done):
+            if not done.all():  # the others will need theirs
+                background.ready(_resize_crop_mirror_normalize_pixels, *arguments)
             resample_plain.resize_crop_mirror_normalize_pixels(*arguments)
             return
         by_planes(*arguments, done)
@@ -378,8 +380,12 @@ def resize_crop_mirror_normalize(
             rows(mag_filter), antialias, rows(mirror), _lanes(mean), _lanes(inverse),
         )  # fmt: skip
         return
-    _resize_crop_mirror_normalize(
+    general = (
         rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
         rows(mag_filter), antialias, rounded, rows(mirror), _matrix(mean), _matrix(inverse), out_channels, planar_dst,
         like(src_dtype), like(dst_dtype),
     )  # fmt: skip
+    if np.dtype(src_dtype) == np.float16 or np.dtype(dst_dtype) != np.float32:
+        _resize_crop_mirror_normalize(*general)
+    else:
+        background.call(_resize_crop_mirror_normalize, *general, meanwhile=resample_plain.resize_crop_mirror_normalize)

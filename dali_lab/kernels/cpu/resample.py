@@ -138,10 +138,14 @@ def resize(
             rows(min_filter), rows(mag_filter), antialias, meanwhile=resample_plain.resize_pixels,
         )  # fmt: skip
         return
-    _resize(
+    arguments = (
         rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(roi, np.float32), rows(min_filter),
         rows(mag_filter), antialias, like(src_dtype), like(dst_dtype),
     )  # fmt: skip
+    if np.dtype(np.float16) in (np.dtype(src_dtype), np.dtype(dst_dtype)):
+        _resize(*arguments)
+    else:
+        background.call(_resize, *arguments, meanwhile=resample_plain.resize)
 
 
 __all__ = ["CUBIC", "GAUSSIAN", "LANCZOS3", "LINEAR", "NN", "TRIANGULAR", "resize"]

@@ -1,4 +1,4 @@
-"""Resizing pixels in NumPy: bit for bit what the kernels give, for the batches that come before these are compiled.
+"""Resizing in NumPy: bit for bit what the kernels give, for the batches that come before these are compiled.
 
 Some milliseconds a picture. Order and rounding are those of :mod:`~dali_lab.kernels.cpu.resample_rows`.
 """
@@ -46,34 +46,100 @@ _plan_taps = as_python(plan_taps, filter_taps=_filter_taps)
 def _sum(source: Array, first: Array, weights: Array, axis: int) -> Array:
     """Weighted sums along an axis, taps in order; those outside repeat the edge."""
     n = len(weights) // len(first)
-    total: Any = np.float32(0)
+    total: Any = None
     for k in range(n):
         values = source.take(np.clip(first + k, 0, source.shape[axis] - 1), axis)
         factor = weights[k::n].reshape([-1 if a == axis else 1 for a in range(3)])
-        total = total + factor * values.astype(np.float32, copy=False)
+        product = factor * values.astype(np.float32, copy=False)
+        # Sums along rows begin with a zero, which shows in the sign of a result of 0.
+        total = total + product if k else product + np.float32(0) if axis else product
     return np.asarray(total)
 
 
 def _windows(
-    address: int, shape: tuple[int, int, int], size: list[int], window: tuple[int, ...], roi: Array, minify: int,
-    magnify: int, antialias: bool,
-) -> Iterator[Array]:  # fmt: skip
-    """A window of each frame of a sample resized to `size`: whole levels in ``float32[rows, columns, 3]``."""
-    _, height, width = shape
+    address: int, shape: tuple[int, ...], like_src: Array, size: list[int], window: tuple[int, ...], roi: Array,
+    minify: int, magnify: int, antialias: bool, lanes: int = 16,
+) -> Iterator[tuple[Array, Array]]:  # fmt: skip
+    """A window of each frame of a sample resized to `size`, ``float32[rows, columns, channels]``, and how to round it.
+
+    Yields
+    ------
+    tuple of arrays
+        The window, and ``bool[columns, channels]``: where halves are rounded away from zero, not to even numbers.
+    """
+    _, height, width, channels = shape
     with np.errstate(all="ignore"):
         _, _, y_first, y_weights, x_first, x_weights, _, _, _, vertical_first, turns = _plan_taps(
-            height, width, *size, window, roi, minify, magnify, antialias, 3, 16
+            height, width, *size, window, roi, minify, magnify, antialias, channels, lanes
         )
-    away = np.repeat(np.arange(6) % 2 == 1, np.diff(turns)).reshape(window[3], 3)
+    away = np.repeat(np.arange(6) % 2 == 1, np.diff(turns)).reshape(window[3], channels)
     top, bottom = max(int(y_first.min()), 0), min(int(y_first.max()) + len(y_weights) // window[2], height)
-    for picture in array_in_memory(address, (*shape, 3), like(np.uint8)):
+    for picture in array_in_memory(address, shape, like_src):
         if vertical_first or bottom <= top:
             image = _sum(_sum(picture, y_first, y_weights, 0), x_first, x_weights, 1)
         else:
             image = _sum(_sum(picture[top:bottom], x_first, x_weights, 1), y_first - top, y_weights, 0)
-        image = np.minimum(np.maximum(image, np.float32(0)), np.float32(255))
-        whole = np.rint(image)
-        yield whole + (away & (image - whole == np.float32(0.5)))
+        yield image, away
+
+
+def _rounded(image: Array, away: Array, dtype: Any) -> Array:
+    """Levels of a type, still in float32."""
+    if dtype.kind == "f":
+        return image
+    limits = np.iinfo(dtype)
+    image = np.minimum(np.maximum(image, np.float32(limits.min)), np.float32(limits.max))
+    even = np.rint(image)
+    if dtype == np.int16:
+        even -= (image < 0) & (image >= np.float32(-0.5))  # as NVIDIA DALI does
+    whole = np.trunc(image)
+    return np.where(away, whole + np.trunc((image - whole) * 2), even)
+
+
+def resize(
+    src: Array, dst: Array, src_shapes: Array, dst_shapes: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool, like_src: Array, like_dst: Array,
+) -> None:  # fmt: skip
+    """Do what :func:`~dali_lab.kernels.cpu.resample.resize` asks of its kernel; not for float16."""
+    for i, shape in enumerate(src_shapes.tolist()):
+        size = dst_shapes[i, 1:3].tolist()
+        if min(*shape, *size) == 0:
+            continue
+        results = array_in_memory(dst[i], (shape[0], *size, shape[3]), like_dst)
+        images = _windows(
+            src[i], tuple(shape), like_src, size, (0, 0, *size), roi[i], int(minify[i]), int(magnify[i]), antialias,
+            16 // like_dst.itemsize,
+        )  # fmt: skip
+        for (image, away), result in zip(images, results, strict=True):
+            result[:] = _rounded(image, away, like_dst.dtype)
+
+
+def resize_crop_mirror_normalize(
+    src: Array, dst: Array, src_shapes: Array, sizes: Array, windows: Array, roi: Array, minify: Array, magnify: Array,
+    antialias: bool, rounded: bool, mirror: Array, mean: Array, inverse: Array, out_channels: int, planar_dst: bool,
+    like_src: Array, like_dst: Array,
+) -> None:  # fmt: skip
+    """Do what :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` asks of its kernel.
+
+    Results are float32.
+    """
+    for i, shape in enumerate(src_shapes.tolist()):
+        window, channels = tuple(windows[i].tolist()), shape[3]
+        if min(*shape, *window[2:]) == 0:
+            continue
+        sides = (out_channels, *window[2:]) if planar_dst else (*window[2:], out_channels)
+        results = array_in_memory(dst[i], (shape[0], *sides), like_dst)
+        centre, factor = mean[min(i, len(mean) - 1)], inverse[min(i, len(inverse) - 1)]
+        kept = [np.minimum(np.arange(channels), len(values) - 1) for values in (centre, factor)]
+        images = _windows(
+            src[i], tuple(shape), like_src, sizes[i].tolist(), window, roi[i], int(minify[i]), int(magnify[i]),
+            antialias,
+        )  # fmt: skip
+        for (image, away), result in zip(images, results, strict=True):
+            levels = _rounded(image, away, np.dtype(np.uint8)) if rounded else image
+            levels = (levels - centre[kept[0]]) * factor[kept[1]]
+            goal = result.transpose(1, 2, 0) if planar_dst else result
+            goal[..., :channels] = levels[:, ::-1] if mirror[i] else levels
+            goal[..., channels:] = 0
 
 
 def resize_pixels(
@@ -81,16 +147,8 @@ def resize_pixels(
     antialias: bool,
 ) -> None:  # fmt: skip
     """Do what :func:`~dali_lab.kernels.cpu.resample.resize` asks of its kernel for pixels."""
-    for i, (frames, height, width) in enumerate(src_shapes[:, :3].tolist()):
-        size = dst_shapes[i, 1:3].tolist()
-        if frames * height == 0 or size[0] == 0:
-            continue
-        results = array_in_memory(dst[i], (frames, *size, 3), like(np.uint8))
-        images = _windows(
-            src[i], (frames, height, width), size, (0, 0, *size), roi[i], int(minify[i]), int(magnify[i]), antialias
-        )
-        for image, result in zip(images, results, strict=True):
-            result[:] = image
+    stand = like(np.uint8)
+    resize(src, dst, src_shapes, dst_shapes, roi, minify, magnify, antialias, stand, stand)
 
 
 def resize_crop_mirror_normalize_pixels(
@@ -98,17 +156,7 @@ def resize_crop_mirror_normalize_pixels(
     antialias: bool, mirror: Array, mean: Array, inverse: Array,
 ) -> None:  # fmt: skip
     """Do what :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize` asks of its kernel for pixels."""
-    for i, (frames, height, width) in enumerate(src_shapes[:, :3].tolist()):
-        window = tuple(windows[i].tolist())
-        if frames * height == 0 or window[2] == 0:
-            continue
-        results = array_in_memory(dst[i], (frames, 3, *window[2:]), like(np.float32))
-        centre = mean[min(i, len(mean) - 1), :3]
-        factor = inverse[min(i, len(inverse) - 1), :3]
-        images = _windows(
-            src[i], (frames, height, width), sizes[i].tolist(), window, roi[i], int(minify[i]), int(magnify[i]),
-            antialias,
-        )  # fmt: skip
-        for whole, result in zip(images, results, strict=True):
-            image = (whole - centre) * factor
-            result[:] = (image[:, ::-1] if mirror[i] else image).transpose(2, 0, 1)
+    resize_crop_mirror_normalize(
+        src, dst, src_shapes, sizes, windows, roi, minify, magnify, antialias, True, mirror, mean[:, :3],
+        inverse[:, :3], 3, True, like(np.uint8), like(np.float32),
+    )  # fmt: skip

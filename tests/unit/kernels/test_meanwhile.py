@@ -77,6 +77,48 @@ def test_resize(case: int) -> None:
     )  # fmt: skip
 
 
+_TYPES = [(np.uint8, np.uint8), (np.uint8, np.float32), (np.int16, np.int16), (np.uint16, np.uint16), (np.float32,) * 2]
+
+
+def _any_kind(rng: np.random.Generator, case: int, dtype: Any) -> tuple[Array, Array]:
+    """A sample of a type, and a region of it."""
+    height, width = int(rng.integers(1, 60)), int(rng.integers(1, 60))
+    sample = rng.integers(0 if np.dtype(dtype).kind == "u" else -200, 255, (case % 2 + 1, height, width, case % 5 + 1))
+    low, high = (rng.uniform(-0.3, 0.4, 2), rng.uniform(0.6, 1.3, 2)) if case % 2 else (np.zeros(2), np.ones(2))
+    region = [low[0] * height, low[1] * width, high[0] * height, high[1] * width]
+    return sample.astype(dtype), rows([region[2:] + region[:2] if case % 3 == 0 else region], np.float32)
+
+
+@pytest.mark.parametrize("types", _TYPES)
+@pytest.mark.parametrize("case", range(10))
+def test_resize_of_any_kind(case: int, types: Any) -> None:
+    rng = np.random.default_rng(case)
+    sample, region = _any_kind(rng, case, types[0])
+    out = np.empty((len(sample), *rng.integers(1, 60, 2).tolist(), sample.shape[3]), types[1])
+    _compare(
+        resample._resize, resample_plain.resize, [sample], [out], rows([sample.shape]), rows([out.shape]), region,
+        rows(rng.integers(0, 6, 1)), rows(rng.integers(0, 6, 1)), case % 4 > 0, like(types[0]), like(types[1]),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+@pytest.mark.parametrize("case", range(10))
+def test_resize_and_normalize_of_any_kind(case: int, kind: Any) -> None:
+    rng = np.random.default_rng(case)
+    sample, region = _any_kind(rng, case, kind)
+    size = rng.integers(3, 60, 2)
+    window = [1, 2, *(rng.integers(1, size - 1)).tolist()]
+    channels, all_channels, planar = sample.shape[3], sample.shape[3] + case % 3, case % 2 == 0
+    sides = (all_channels, *window[2:]) if planar else (*window[2:], all_channels)
+    mean, inverse = (rows(rng.uniform(0.01, 9, (1, channels if case % 3 else 1)), np.float32) for _ in range(2))
+    _compare(
+        normalize._resize_crop_mirror_normalize, resample_plain.resize_crop_mirror_normalize, [sample],
+        [np.empty((len(sample), *sides), np.float32)], rows([sample.shape]), rows([size]), rows([window]), region,
+        rows(rng.integers(0, 6, 1)), rows(rng.integers(0, 6, 1)), case % 4 > 0, kind is np.uint8,
+        rows([case // 2 % 2]), mean, inverse, all_channels, planar, like(kind), like(np.float32),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("case", range(40))
 def test_warp(case: int) -> None:
     rng = np.random.default_rng(case)
