@@ -13,6 +13,8 @@ from dali_lab.errors import FormatError
 from dali_lab.formats import dali_arguments, values
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import is_reserved
+from dali_lab.schema.aliases import BY_SCHEMA_NAME
+from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator, has_operator
 
 _PIPELINED, _ASYNC, _SEPARATED, _DYNAMIC = 1, 2, 4, 8
@@ -136,7 +138,8 @@ class Reader:
         if operator.name == "_ArithmeticGenericOp":
             text = next((_text(item) for item in operator.args if item.name == "expression_desc"), "")
             return text.partition("(")[0] or "expression"
-        op = find_operator(operator.name).name if has_schema(operator.name) else operator.name
+        kind, _ = _known(operator.name)
+        op = kind.name if kind else operator.name
         plain = re.split(r"\.|__", op)[-1].strip("_")
         plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", plain).lower()
         return f"{plain}_node" if is_reserved(plain) else plain or "node"
@@ -164,9 +167,8 @@ class Reader:
             except FormatError:
                 self._add(Node(name, operator.name, device, inputs, arguments, connections, origin))
             return
-        known = has_schema(operator.name)
-        kind = find_operator(operator.name) if known else None
-        arguments = self._arguments(operator, kind.argument_table if kind else {})
+        kind, defaults = _known(operator.name)
+        arguments = {**defaults, **self._arguments(operator, kind.argument_table if kind else {})}
         kept = self.rest.get("arguments")
         extra = kept.get(name) if isinstance(kept, dict) else None
         for key, value in extra.items() if isinstance(extra, dict) else ():
@@ -303,12 +305,16 @@ class Reader:
         return graph.replaced(nodes=nodes, outputs=tuple(map(there, graph.outputs)))
 
 
-def has_schema(name: str) -> bool:
-    """Whether there is an operator of this serialized name."""
+def _known(name: str) -> tuple[type[Operator] | None, Mapping[str, Any]]:
+    """The operator of a serialized name, if there is one, and its other defaults under a name of older releases."""
+    alias = BY_SCHEMA_NAME.get(name)
     try:
-        return find_operator(name).schema_name == name
+        kind = find_operator(alias.successor if alias else name)
     except ValueError:
-        return False
+        return None, {}
+    if alias:
+        return kind, alias.defaults
+    return (kind if kind.schema_name == name else None), {}
 
 
 def _text(argument: Any) -> str:

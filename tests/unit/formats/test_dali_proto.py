@@ -151,19 +151,12 @@ def test_we_run_what_nvidia_dali_writes(folder: Path) -> None:
     with pipeline:
         encoded, labels = fn.readers.file(file_root=str(folder), random_shuffle=True, name="Reader")
         images = fn.decoders.image(encoded, output_type=types.GRAY)
-        sized = fn.resize(
-            images, size=[9, fn.random.uniform(range=[6, 12])] if False else [9, 11], interp_type=types.INTERP_LINEAR
-        )
+        sized = fn.resize(images, size=[9, 11], interp_type=types.INTERP_LINEAR)
         mirrored = fn.flip(sized, horizontal=fn.random.coin_flip())
         expression = math.clamp(mirrored * 2, 30, 200.0) - labels[0]
         pipeline.set_outputs(
             expression,
-            mirrored[
-                1:3,
-                ...,
-            ]
-            if False
-            else mirrored[1:3],
+            mirrored[1:3],
             types.Constant([1.5, 2.5]),
             -labels,
         )
@@ -178,6 +171,26 @@ def test_we_run_what_nvidia_dali_writes(folder: Path) -> None:
     assert "coin_flip" in dali_proto.loads(data, friendly=True).nodes
     assert "Reader" in dali_proto.loads(data, friendly=True).nodes
     assert dali_proto.loads(data)["Reader"].origin.startswith(__file__)
+
+
+def test_names_of_older_releases_are_read_as_their_successors(folder: Path) -> None:
+    from nvidia.dali import fn, pipeline_def
+
+    def old() -> Any:
+        encoded, _ = fn.file_reader(file_root=str(folder))
+        images = fn.image_decoder(encoded)
+        smaller = fn.fast_resize_crop_mirror(images, resize_shorter=12, crop=(9, 9), mirror=fn.coin_flip())
+        return smaller, fn.experimental.equalize(images), fn.uniform(range=[3.0, 9.0])
+
+    with pytest.warns(DeprecationWarning, match="is now deprecated"):
+        pipeline = pipeline_def(old)(batch_size=3, num_threads=2, device_id=None, seed=5)
+    data = pipeline.serialize()
+    graph = dali_proto.loads(data)
+    assert [node.op for node in graph.nodes.values()] == [
+        "readers.file", "decoders.image", "random.coin_flip", "resize_crop_mirror", "equalize", "random.uniform",
+    ]  # fmt: skip
+    assert graph == dali_proto.loads(dali_proto.dumps(graph))
+    assert_same(batches(dali_lab.Pipeline.deserialize(data)), batches(pipeline))
 
 
 def test_names_that_are_no_text_are_refused() -> None:
