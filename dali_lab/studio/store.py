@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dali_lab.formats import json_file
-from dali_lab.graph.graph import Graph
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.changes import applied, changes_meaning
 from dali_lab.studio.documents import DocumentError, checked, empty_document
@@ -145,10 +143,6 @@ class Store:
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
         self.keep()
-
-    def replace_graph(self, graph: Graph) -> None:
-        """Take the document of a graph."""
-        self.replace(json_file.to_document(graph), title=self.title, file=self.file, dirty=self.dirty)
 
     def open_path(self, path: str, pipeline: str | None = None) -> list[str]:
         """Open a file; what people should know about it.
