@@ -88,11 +88,17 @@ class Policy:
         return {augmentation.name: augmentation for augmentation in sorted(every, key=lambda one: one.name)}
 
     def __repr__(self) -> str:
-        steps = [[(augmentation.name, p, bin_) for augmentation, p, bin_ in sub] for sub in self.sub_policies]
+        steps = [repr([(augmentation.name, p, bin_) for augmentation, p, bin_ in sub]) for sub in self.sub_policies]
+        augmentations = [f"{name!r}: {augmentation!r}" for name, augmentation in self.augmentations.items()]
         return (
-            f"Policy(name={self.name!r}, num_magnitude_bins={self.num_magnitude_bins}, sub_policies={steps!r},"
-            f" augmentations={self.augmentations!r})"
+            f"Policy(name={self.name!r}, num_magnitude_bins={self.num_magnitude_bins!r},"
+            f" sub_policies=[{_lines(steps)}], augmentations={{{_lines(augmentations)}}})"
         )
+
+
+def _lines(entries: Sequence[str]) -> str:
+    """Entries one below the other, as NVIDIA DALI prints them."""
+    return "\n\t" + ",\n\t".join(entries) if entries else ""
 
 
 def _with_names_of_their_own(sub_policies: Sequence[Sequence[Step]]) -> tuple[SubPolicy, ...]:

@@ -48,8 +48,8 @@ class Augmentation:
         self._op = op
         self._settings: dict[str, Any] = {
             "mag_range": mag_range,
-            "randomly_negate": randomly_negate,
             "mag_to_param": mag_to_param,
+            "randomly_negate": randomly_negate,
             "param_device": param_device,
             "name": name,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import warnings
 from types import ModuleType
 from typing import Any
@@ -188,3 +189,15 @@ def test_arguments_that_nothing_takes_or_that_lack() -> None:
 
 def test_the_package_says_what_it_is() -> None:
     assert "TrivialAugment" in (auto_aug.__doc__ or "")
+
+
+def printed(engine: str, policy: str) -> str:
+    """A policy as `engine` prints it, without the addresses of its functions."""
+    module = importlib.import_module(f"{engine}.auto_aug.auto_augment")
+    return re.sub("0x[0-9a-f]+", "", repr(getattr(module, f"get_{policy}_policy")()))
+
+
+@pytest.mark.parametrize("policy", ["image_net", "reduced_image_net", "reduced_cifar10", "svhn"])
+def test_policies_are_printed_as_in_nvidia_dali(policy: str) -> None:
+    pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of this test")
+    assert printed("dali_lab", policy) == printed("nvidia.dali", policy)
