@@ -250,3 +250,10 @@ FUNCTIONS: dict[str, Function] = {
     "geq": _comparison(np.greater_equal),
     "clamp": clamp,
 }  # fmt: skip
+
+
+def function(name: str, values: Array) -> Array:
+    """One of the functions of one operand, of floats."""
+    result = np.empty(values.shape, values.dtype)
+    FUNCTIONS[name](result, values)
+    return result

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from dali_lab.operators.transforms.simple import MATRIX, per_sample
-from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, about, identities
+from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
 
-_CLOSE: dict[str, Any] = {
-    "tolerance": 2e-6,
-    "reason": "sine, cosine and tangent of float32 differ in the last place between libraries",
-}
-_WIDER: dict[str, Any] = {"tolerance": 1e-5, "reason": "the same, multiplied by numbers up to 6"}
+_DEGREE = np.float32(np.pi / 180)
 
 
 @register
@@ -27,7 +22,6 @@ class Rotation(Transforming):
 
     name = "transforms.rotation"
     title = "Rotation"
-    differs = "Elements agree to within 2e-6 of their size: sine and cosine differ in the last place between libraries."
     arguments = (
         Arg(
             "angle",
@@ -71,24 +65,13 @@ class Rotation(Transforming):
         return 3 if self.has("axis") else 2
 
     def matrices(self, call: Call, ndim: int) -> Matrices:
-        angle = np.deg2rad(self.vector(call, "angle", 1)[:, 0]).astype(np.float32)
-        cosine, sine = np.cos(angle), np.sin(angle)
-        if ndim == 2:
-            linear = np.stack([np.stack([cosine, -sine], -1), np.stack([sine, cosine], -1)], 1)
-        else:
-            linear = self._in_space(call, cosine, sine)
-        return about(linear, self.vector(call, "center", ndim) if self.has("center") else None)
+        from dali_lab.kernels.cpu.arithmetic import function
+        from dali_lab.kernels.cpu.transforms import rotations
 
-    def _in_space(self, call: Call, cosine: Matrices, sine: Matrices) -> Matrices:
-        axis = self.vector(call, "axis", 3)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            x, y, z = (axis / np.sqrt((axis * axis).sum(axis=1, keepdims=True))).T
-        zero = np.zeros_like(x)
-        cross = np.stack([np.stack([zero, -z, y], -1), np.stack([z, zero, -x], -1), np.stack([-y, x, zero], -1)], 1)
-        unit = np.stack([x, y, z], -1)
-        outer = unit[:, :, None] * unit[:, None, :]
-        c, s = cosine[:, None, None], sine[:, None, None]
-        result: Matrices = c * identities(call.count, 3) + s * cross + (1 - c) * outer
+        angle = self.vector(call, "angle", 1)[:, 0] * _DEGREE
+        axis, result = self.vector(call, "axis", 3), empty(call, ndim)
+        center = self.vector(call, "center", ndim)
+        rotations(angle, function("cos", angle), function("sin", angle), axis, center, result)
         return result
 
     @classmethod
@@ -102,13 +85,13 @@ class Rotation(Transforming):
             {"angle": 200, "axis": [-1, 2, 0.5], "center": [0.5]},
             {"angle": 45, "axis": [0, 0, 0]},
         ):
-            yield Case((), arguments, **_WIDER)
-        yield Case((MATRIX,), {"angle": 90}, **_WIDER)
-        yield Case((MATRIX,), {"angle": 33, "reverse_order": True}, **_WIDER)
-        yield Case((), {"angle": per_sample(90, 45, -10)}, **_CLOSE)
-        yield Case((), {"angle": 20, "axis": per_sample([1, 0, 0], [0, 1, 0], [3, 0, 4])}, **_CLOSE)
-        yield Case((), {"angle": per_sample([90, 45], [30], [0, 1, 2], layout="F")}, **_CLOSE)
-        yield Case((MATRIX,), {"angle": per_sample([90, 45], [30], [0, 1, 2], layout="F"), "center": [1, 1]}, **_WIDER)
+            yield Case((), arguments)
+        yield Case((MATRIX,), {"angle": 90})
+        yield Case((MATRIX,), {"angle": 33, "reverse_order": True})
+        yield Case((), {"angle": per_sample(90, 45, -10)})
+        yield Case((), {"angle": 20, "axis": per_sample([1, 0, 0], [0, 1, 0], [3, 0, 4])})
+        yield Case((), {"angle": per_sample([90, 45], [30], [0, 1, 2], layout="F")})
+        yield Case((MATRIX,), {"angle": per_sample([90, 45], [30], [0, 1, 2], layout="F"), "center": [1, 1]})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -127,7 +110,6 @@ class Shear(Transforming):
 
     name = "transforms.shear"
     title = "Shear"
-    differs = "Elements agree to within 2e-6 of their size: the tangent differs in the last place between libraries."
     arguments = (
         Arg(
             "shear", "float", None, "The factors; excludes `angles`.",
@@ -159,6 +141,9 @@ class Shear(Transforming):
         return 2 if length == 2 else 3
 
     def matrices(self, call: Call, ndim: int) -> Matrices:
+        from dali_lab.kernels.cpu.arithmetic import function
+        from dali_lab.kernels.cpu.transforms import shears
+
         count = ndim * (ndim - 1)
         if self.has("shear"):
             factors = self.vector(call, "shear", count)
@@ -170,12 +155,10 @@ class Shear(Transforming):
                 raise call.problem(
                     f"{angles[sample].tolist()} are not in [-90, 90] deg", argument="angles", sample=sample
                 )
-            factors = np.tan(np.deg2rad(angles)).astype(np.float32)
-        linear = identities(call.count, ndim)
-        places = [(row, column) for row in range(ndim) for column in range(ndim) if row != column]
-        for index, (row, column) in enumerate(places):
-            linear[:, row, column] = factors[:, index]
-        return about(linear, self.vector(call, "center", ndim) if self.has("center") else None)
+            factors = function("tan", angles * _DEGREE)
+        result = empty(call, ndim)
+        shears(factors, self.vector(call, "center", ndim), result)
+        return result
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
@@ -187,11 +170,11 @@ class Shear(Transforming):
             {"angles": [10, 20, 30, 40, 50, 60], "center": [1, 2, 3]},
             {"shear": [0.5, 0], "center": [3]},
         ):
-            yield Case((), arguments, **_WIDER)
-        yield Case((MATRIX,), {"shear": [1, 2]}, **_WIDER)
-        yield Case((MATRIX,), {"shear": [1, 2], "reverse_order": True}, **_WIDER)
-        yield Case((), {"shear": per_sample([1, 2], [3, 4], [-1, 0.5])}, **_CLOSE)
-        yield Case((), {"angles": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*")}, **_CLOSE)
+            yield Case((), arguments)
+        yield Case((MATRIX,), {"shear": [1, 2]})
+        yield Case((MATRIX,), {"shear": [1, 2], "reverse_order": True})
+        yield Case((), {"shear": per_sample([1, 2], [3, 4], [-1, 0.5])})
+        yield Case((), {"angles": per_sample([[1, 2], [3, 4]], [[5, 6]], [[7, 8]], layout="F*")})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -44,11 +44,9 @@ class Combine(Transforming):
                     f"input {index} transforms {batch.shapes[0, 0]} dimensions, input 0 {inputs[0].shapes[0, -2]}"
                 )
             parts.append(stacked(batch))
-        if self.value("reverse_order"):
-            parts.reverse()
         result = parts[0]
         for part in parts[1:]:
-            result = combined(result, part)
+            result = combined(part, result) if self.value("reverse_order") else combined(result, part)
         made = Batch.dense(np.ascontiguousarray(result), LAYOUT)
         return made if frames is None else made.folded(frames, "F")
 

@@ -62,7 +62,7 @@ class Transforming(Operator):
             if earlier.shape[1] != ndim:
                 raise call.problem(f"the input transforms {earlier.shape[1]} dimensions, the arguments {ndim}")
             matrices = combined(earlier, matrices) if not self.value("reverse_order") else combined(matrices, earlier)
-        batch = Batch.dense(np.ascontiguousarray(matrices, np.float32), LAYOUT)
+        batch = Batch.dense(matrices, LAYOUT)
         if frames is not None:
             call.repeat, call.count = None, samples
             batch = batch.folded(frames, "F")
@@ -89,13 +89,16 @@ class Transforming(Operator):
         return int(extents.prod())
 
     def vector(self, call: Call, name: str, length: int, default: Any = None) -> npt.NDArray[np.float32]:
-        """A vector argument as ``float32[N, length]``; a single element stands for all."""
+        """A vector argument as ``float32[N, length]`` of its own; a single element stands for all.
+
+        It is empty where neither the argument nor a default is given.
+        """
         if not self.has(name):
-            return np.broadcast_to(np.float32(default), (call.count, length))
+            return np.full((call.count if default is not None else 0, length), default or 0, np.float32)
         batch = call.batches.get(name)
         if batch is not None and batch.dtype != types.FLOAT:
             raise call.problem(f"takes FLOAT, got {batch.dtype.name}", argument=name)
-        return call.vectors(name, length, np.float32)
+        return np.array(call.vectors(name, length, np.float32))
 
     def _frames(self, call: Call, inputs: tuple[Batch, ...]) -> npt.NDArray[np.int64] | None:
         """Frames in each sample where an input or an argument has them."""
@@ -124,22 +127,13 @@ class Transforming(Operator):
 
 def combined(first: Matrices, second: Matrices) -> Matrices:
     """The transforms that do `first`, and then `second`."""
-    linear = second[:, :, :-1]
-    result: Matrices = np.matmul(linear, first)
-    result[:, :, -1] += second[:, :, -1]
+    from dali_lab.kernels.cpu.transforms import combine
+
+    result: Matrices = np.empty_like(second)
+    combine(np.array(first), np.array(second), result)
     return result
 
 
-def about(linear: Matrices, center: npt.NDArray[np.float32] | None) -> Matrices:
-    """Transforms from their linear parts ``[N, d, d]`` that leave `center` (``[N, d]``) where it is."""
-    count, ndim, _ = linear.shape
-    result = np.zeros((count, ndim, ndim + 1), np.float32)
-    result[:, :, :ndim] = linear
-    if center is not None:
-        result[:, :, ndim] = center - np.matmul(linear, center[:, :, None])[:, :, 0]
-    return result
-
-
-def identities(count: int, ndim: int) -> Matrices:
-    """Unit matrices, ``float32[count, ndim, ndim]``."""
-    return np.tile(np.eye(ndim, dtype=np.float32), (count, 1, 1))
+def empty(call: Call, ndim: int) -> Matrices:
+    """Room for the transforms of a chunk."""
+    return np.empty((call.count, ndim, ndim + 1), np.float32)
