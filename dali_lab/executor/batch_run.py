@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.executor.pace import Effort
 from dali_lab.graph.graph import Edge
 from dali_lab.schema.call import Notes
 from dali_lab.schema.operator import Draw
@@ -56,7 +57,7 @@ class Chunk:
     """Samples ``start … stop - 1`` of a batch on their way through the steps of a stage.
 
     `position` is the step that comes next, `local` what those before it made, `failed` the nodes that have no result,
-    `seconds` the CPU time that it took so far.
+    `effort` the CPU time that it took so far.
     """
 
     index: int
@@ -65,7 +66,7 @@ class Chunk:
     position: int = 0
     local: dict[Edge, Batch] = field(default_factory=dict)
     failed: set[str] = field(default_factory=set)
-    seconds: float = 0.0
+    effort: Effort = field(default_factory=Effort)
 
 
 class BatchRun:

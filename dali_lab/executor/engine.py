@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import time
 from collections import defaultdict, deque
@@ -17,7 +18,7 @@ from dali_lab.executor.batch_run import BatchRun, Cancelled, Chunk, Placement
 from dali_lab.executor.device_memory import MemoryPlan
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
-from dali_lab.executor.pace import Pace
+from dali_lab.executor.pace import Effort, Pace
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
@@ -202,9 +203,9 @@ class Engine:
                 if not run.cancelled:
                     began = time.thread_time()
                     self._run_chunk(run, stage, chunk)
-                    chunk.seconds += time.thread_time() - began
+                    chunk.effort.seconds += time.thread_time() - began
                     if chunk not in run.waiting:
-                        self._pace.note(id(stage), chunk.seconds / (chunk.stop - chunk.start))
+                        self._pace.note(id(stage), chunk.stop - chunk.start, chunk.effort)
             finally:
                 with self._lock:
                     run.pending -= 1
@@ -213,6 +214,18 @@ class Engine:
                         self._advance(run)
 
         return work
+
+    def _share(self, count: int, effort: Effort, work: Callable[[int], bool]) -> None:
+        """Do work on the samples of a chunk together with threads that find nothing else to do."""
+        began = time.thread_time()
+        if self.threads == 1:
+            work(count)
+        else:
+            few = max(1, count // (2 * self.threads))
+            helped = self._pool.share(lambda: work(count), lambda: work(few))
+            effort.seconds += helped
+            effort.shared += helped
+        effort.shared += time.thread_time() - began
 
     def _resume(self, run: BatchRun, stage: Stage) -> bool:
         """Let the chunks go on that wait at the first step at which some do: all have noted there; lock held."""
@@ -283,6 +296,7 @@ class Engine:
             run_device_stage(self, run, stage)
             return
         local, failed, start, stop = chunk.local, chunk.failed, chunk.start, chunk.stop
+        share = functools.partial(self._share, stop - start, chunk.effort)
         for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
             if run.cancelled:
                 return
@@ -298,9 +312,9 @@ class Engine:
                 batches = {
                     name: self._fetch(run, stage, edge, local, start, stop) for name, edge in connections.items()
                 }
-                results = run_step(
-                    step, self.make_call(run, stage, step, batches, inputs, start, stop), inputs, check=not stage.whole
-                )
+                call = self.make_call(run, stage, step, batches, inputs, start, stop)
+                call.sharing = share
+                results = run_step(step, call, inputs, check=not stage.whole)
             except Wait:
                 chunk.position = position
                 run.waiting.append(chunk)

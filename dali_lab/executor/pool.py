@@ -12,20 +12,45 @@ import weakref
 from collections.abc import Callable
 
 Task = Callable[[], None]
+Part = Callable[[], bool]
+"""Does a part of some work that several threads share, and returns whether more is left to be begun."""
 _pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 _interpreter_ends = threading.Event()
 
 
+class _Shared:
+    """Work that one thread has offered to those that find nothing else to do; `seconds` is their CPU time."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.helpers = 0
+        self.seconds = 0.0
+        self.error: BaseException | None = None
+
+    def help(self) -> bool:
+        """Do a part, and return whether more is left."""
+        began = time.thread_time()
+        try:
+            return self.part()
+        except BaseException as error:  # it belongs to whoever has offered the work
+            self.error = error
+            return False
+        finally:
+            self.seconds += time.thread_time() - began
+
+
 class ThreadPool:
-    """Threads that run tasks in order of their urgency.
+    """Threads that run tasks in order of their urgency, and help each other where there is none to begin.
 
     Tasks must not raise: what goes wrong is theirs to keep.
     """
 
     def __init__(self, threads: int, name: str = "dali-lab") -> None:
         self._queue: list[tuple[tuple[int, ...], int, Task]] = []
+        self._offered: list[_Shared] = []
         self._numbers = itertools.count()
-        self._ready = threading.Condition()
+        lock = threading.Lock()
+        self._ready, self._helped = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
         self._threads = [
             threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True) for index in range(threads)
@@ -52,6 +77,34 @@ class ThreadPool:
             heapq.heappush(self._queue, (urgency, next(self._numbers), task))
             self._ready.notify()
 
+    def share(self, work: Callable[[], object], part: Part) -> float:
+        """Run `work`, and `part` as often as other threads find nothing else to do, until nothing is left to begin.
+
+        Returns
+        -------
+        float
+            Seconds of CPU time that the other threads spent on it.
+
+        Raises
+        ------
+        BaseException
+            What `part` raised.
+        """
+        shared = _Shared(part)
+        with self._ready:
+            self._offered.append(shared)
+            self._ready.notify(len(self._threads))
+        try:
+            work()
+        finally:
+            with self._ready:
+                self._withdraw(shared)
+                while shared.helpers:
+                    self._helped.wait()
+        if shared.error is not None:
+            raise shared.error
+        return shared.seconds
+
     def close(self, timeout: float | None = None) -> bool:
         """Drop what has not begun, and wait for what has, for `timeout` seconds if that is given.
 
@@ -76,13 +129,34 @@ class ThreadPool:
     def _work(self) -> None:
         while True:
             with self._ready:
-                while not self._queue and not self._closed:
+                while not self._queue and not self._offered and not self._closed:
                     self._ready.wait()
                 if self._closed:
                     return
-                _, _, task = heapq.heappop(self._queue)
-            task()
-            del task
+                shared = None if self._queue else self._offered[0]
+                if shared is None:
+                    _, _, task = heapq.heappop(self._queue)
+                else:
+                    shared.helpers += 1
+            if shared is None:
+                task()
+                del task
+            else:
+                self._help(shared)
+
+    def _help(self, shared: _Shared) -> None:
+        more = shared.help()
+        with self._ready:
+            shared.helpers -= 1
+            if not more:
+                self._withdraw(shared)
+            if not shared.helpers:
+                self._helped.notify_all()
+
+    def _withdraw(self, shared: _Shared) -> None:
+        """Offer this work no longer; lock held."""
+        if shared in self._offered:
+            self._offered.remove(shared)
 
 
 @atexit.register

@@ -8,6 +8,7 @@ that none is copied. The same bits as :mod:`~dali_lab.kernels.cpu.jpeg` and then
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numba.core import cgutils
 
 from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import background, resample_planes
-from dali_lab.kernels.cpu.foreign import emitted
+from dali_lab.kernels.cpu.foreign import emitted, take
 from dali_lab.kernels.cpu.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
@@ -44,15 +45,19 @@ def _cycles(typingctx: Any) -> Any:
 def _decode_resize(
     functions: Array, structures: Array, addresses: Array, lengths: Array, stored: Array, regions: Array, color: int,
     fast: bool, memory: Array, scratch: Array, dst: Array, sizes: Array, windows: Array, roi: Array, minify: Array,
-    magnify: Array, antialias: bool, mirror: Array, mean: Array, inverse: Array, done: Array,
+    magnify: Array, antialias: bool, mirror: Array, mean: Array, inverse: Array, done: Array, taken: Array, most: int,
 ) -> Any:  # fmt: skip
     """Decode and resize the pictures for which `done` is 1, which is made 0 where that cannot be done here.
 
-    Returns the share of the time that was spent on decoding.
+    Of those that are left, `taken` of which were begun already, `most` are done. Returns the share of the time that was
+    spent on decoding.
     """
     decoding, began = 0, _cycles()
     place = np.empty(2, np.int64)
-    for i in range(addresses.shape[0]):
+    for _ in range(most):
+        i = take(taken.ctypes.data)
+        if i >= addresses.shape[0]:
+            break
         if done[i] == 0 or windows[i, 2] == 0:
             continue
         height, width = regions[i, 2] - regions[i, 0], regions[i, 3] - regions[i, 1]
@@ -79,7 +84,7 @@ def ready() -> bool:
     one, two, reals = np.zeros(0, np.int64), np.zeros((0, 4), np.int64), np.zeros((0, 4), np.float32)
     return resample_planes.AVAILABLE and background.ready(
         _decode_resize, one, one, one, one, two, two, 0, False, one, np.zeros(0, np.uint8), one, two, two, reals, one,
-        one, False, one, reals, reals, one,
+        one, False, one, reals, reals, one, one, 0,
     )  # fmt: skip
 
 
@@ -95,6 +100,7 @@ def decode_resize_normalize(
     mirror: Array,
     mean: Array,
     inverse: Array,
+    share: Callable[[Callable[[int], bool]], None] | None = None,
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Decode, resize, crop, mirror and normalise pictures into float32 planes of three channels.
 
@@ -108,6 +114,8 @@ def decode_resize_normalize(
         ``float32[M, 3]``; M is 1 or N.
     sizes, windows, roi, min_filter, mag_filter, antialias, mirror
         As in :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`.
+    share
+        :meth:`~dali_lab.schema.call.Call.share`, where several threads may work on them.
 
     Returns
     -------
@@ -122,16 +130,33 @@ def decode_resize_normalize(
         return np.zeros(len(pictures), np.bool_)
     widths = pictures.stored[:, 1] * 3
     picture_size = int(((regions[:, 2] - regions[:, 0]) * widths).max())
-    arguments = (
+    count, row_memory, taken = len(pictures), memory_size(int(widths.max())), np.zeros(1, np.int64)
+    pictures_in = (
         *libjpeg.tables(), rows(pictures.addresses), rows(pictures.lengths), rows(pictures.stored), regions,
-        COLORS[pictures.color], pictures.use_fast_idct, np.zeros(memory_size(int(widths.max())), np.int64),
-        np.empty(picture_size + _SLACK, np.uint8), rows(dst), rows(sizes), rows(windows), rows(roi, np.float32),
-        rows(min_filter), rows(mag_filter), antialias, rows(mirror), rows(mean, np.float32), rows(inverse, np.float32),
-        done,
+        COLORS[pictures.color], pictures.use_fast_idct,
     )  # fmt: skip
-    if not background.ready(_decode_resize, *arguments):
-        return np.zeros(len(pictures), np.bool_)
+    planes_out = (
+        rows(dst), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter), rows(mag_filter), antialias,
+        rows(mirror), rows(mean, np.float32), rows(inverse, np.float32), done, taken,
+    )  # fmt: skip
+    parts: list[tuple[float, float]] = []
+
+    def work(most: int) -> bool:
+        began = time.perf_counter()
+        space = np.zeros(row_memory, np.int64), np.empty(picture_size + _SLACK, np.uint8)
+        arguments: Any = (*pictures_in, *space, *planes_out, most)
+        decoding = _decode_resize(*arguments)
+        spent = time.perf_counter() - began
+        parts.append((spent, spent * decoding))
+        return bool(taken[0] < count)
+
+    if not ready():
+        return np.zeros(count, np.bool_)
     began = time.perf_counter()
-    share = _decode_resize(*arguments)
-    pictures.seconds += share * (time.perf_counter() - began)
+    if share is None:
+        work(count)
+    else:
+        share(work)
+    spent, decoding = np.sum(parts, axis=0)
+    pictures.seconds += (time.perf_counter() - began) * decoding / spent
     return done.astype(np.bool_)

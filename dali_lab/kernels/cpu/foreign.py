@@ -24,6 +24,20 @@ def emitted(function: Callable[..., Any]) -> Any:
     return intrinsic(function)
 
 
+@emitted
+def take(typingctx: Any, address: Any) -> Any:
+    """The number at an address, which one is added to: no other thread gets the same.
+
+    Threads that share the samples of a chunk take them so.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        pointer = builder.inttoptr(arguments[0], _i64.as_pointer())
+        return builder.atomic_rmw("add", pointer, _i64(1), "monotonic")
+
+    return nb_types.int64(nb_types.int64), codegen
+
+
 def _calling(count: int) -> Any:
     """The signature of a call with so many arguments, and what writes it."""
 

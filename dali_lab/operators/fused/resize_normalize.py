@@ -95,7 +95,7 @@ class ResizeNormalize(Operator):
             if out.dtype == FLOAT and planar and wide == 3:
                 from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
 
-                done = decode_resize_normalize(data.undecoded, targets, *arguments)
+                done = decode_resize_normalize(data.undecoded, targets, *(*arguments, call.share))
             if done.all():
                 return out
             left = np.flatnonzero(~done)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from dali_lab import Pipeline, fn, types
 from dali_lab.errors import SampleError
 from dali_lab.executor.plan import make_plan
+from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.passes import optimized
 from dali_lab.kernels.cpu import decode_resize, resample_planes
 from dali_lab.schema.samples import picture
@@ -91,8 +93,8 @@ def test_training_goes_through_one_kernel(monkeypatch: pytest.MonkeyPatch) -> No
     done = []
     both = decode_resize.decode_resize_normalize
 
-    def noted(*arguments: Any) -> Any:
-        done.append(both(*arguments))
+    def noted(*arguments: Any, **more: Any) -> Any:
+        done.append(both(*arguments, **more))
         return done[-1]
 
     monkeypatch.setattr(decode_resize, "decode_resize_normalize", noted)
@@ -126,3 +128,28 @@ def test_time_is_the_decoders() -> None:
     table = pipeline.executor_statistics()
     assert table["D"]["seconds"] > 0
     assert table["N"]["seconds"] > 0
+
+
+@pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512 with VBMI")
+def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    helped = threading.Event()
+    share = ThreadPool.share
+
+    def waiting(pool: ThreadPool, work: Callable[[], object], part: Callable[[], bool]) -> float:
+        def noted() -> bool:
+            try:
+                return part()
+            finally:
+                helped.set()
+
+        return share(pool, lambda: (helped.wait(60), work()), noted)
+
+    monkeypatch.setattr(ThreadPool, "share", waiting)
+    pipeline = build(training, JPEG * 6)
+    assert pipeline._runner is not None
+    pipeline._runner.engine.chunk = 30
+    plain = build(training, JPEG * 6, optimize=False)
+    for _ in range(3):
+        helped.clear()
+        np.testing.assert_array_equal(pipeline.run()[0].as_array(), plain.run()[0].as_array())
+    assert helped.is_set()
