@@ -18,6 +18,9 @@ IMAGE_FILTERS = (
 )  # fmt: skip
 """File names that are read where no filters are given."""
 
+_IN_ROOT = f".{os.sep}"
+"""What NVIDIA DALI writes before the names of files in the root folder itself."""
+
 
 class FileList(NamedTuple):
     """Files in the order of the reader's list.
@@ -98,6 +101,9 @@ def find_files(
         match_folder = None if dir_filters is None else _matcher(dir_filters, case_sensitive_filter)
         root = file_root
         names, given = _search(file_root, match_file, match_folder, label_folders)
+        return FileList(
+            [_join(root, name.removeprefix(_IN_ROOT)) for name in names], np.asarray(given, np.int32), names
+        )
     return FileList([_join(root, name) for name in names], np.asarray(given, np.int32), names)
 
 
@@ -186,7 +192,7 @@ def _search(
     names: list[str] = []
     labels: list[int] = []
     if not label_folders:
-        names += _files_in(root, match_file)
+        names += [_IN_ROOT + name for name in _files_in(root, match_file)]
     for label, folder in enumerate(folders):
         found = _files_in(_join(root, folder), match_file)
         names += [f"{folder}{os.sep}{name}" for name in found]

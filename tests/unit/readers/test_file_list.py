@@ -131,7 +131,8 @@ def test_given_files(root: str) -> None:
 
 def test_without_labels_from_folders(root: str) -> None:
     found = find_files(file_root=root, file_filters=["c.jpg", "1.jpg"], label_folders=False)
-    assert found.names == ["c.jpg", "b/1.jpg", "link/1.jpg"]
+    assert found.names == ["./c.jpg", "b/1.jpg", "link/1.jpg"]
+    assert found.paths[0] == f"{root}/c.jpg"
     assert found.labels.tolist() == [0, 0, 0]
 
 

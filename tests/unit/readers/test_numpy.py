@@ -44,6 +44,18 @@ def agree(arguments: dict[str, Any], batches: int = 4, batch_size: int = 3) -> N
     )
 
 
+def test_names_of_files(folder: Path) -> None:
+    names = []
+    for package in (dali_lab, dali):
+        pipeline = package.Pipeline(6, 1, None)
+        with pipeline:
+            arrays = package.fn.readers.numpy(file_root=str(folder))
+            pipeline.set_outputs(package.fn.get_property(arrays, key="source_info"))
+        (found,) = pipeline.run()
+        names.append([bytes(np.array(found.at(index))) for index in range(6)])
+    assert names[0] == names[1]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
