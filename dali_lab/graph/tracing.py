@@ -25,6 +25,7 @@ from dali_lab.errors import (
 from dali_lab.graph.dali_names import made_up_name
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import suggested_name, suggested_names, suggesting
+from dali_lab.schema.arguments import is_array
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 from dali_lab.types import ScalarConstant
@@ -233,8 +234,8 @@ def _sort_arguments(
         if arg.tensor and pipeline is not None and not isinstance(value, DataNode):
             adopted = pipeline._adopted(value)
             value = value if adopted is None else adopted
-        if arg.tensor and hasattr(value, "__array__") and np.ndim(value) > (1 if arg.vector else 0):
-            # An array that is no list of the argument's numbers stands for a node of a constant.
+        if arg.tensor and is_array(value) and np.shape(value) not in ((), (1,)):
+            # An array of more than a number stands for a node of a constant.
             value = implied_constant(value)
         if isinstance(value, DataNode):
             if not arg.tensor:
@@ -250,6 +251,8 @@ def _sort_arguments(
                 argument=key,
             )
         canonical = arg.canonical(value)
+        if canonical is None:
+            continue
         if key == "name":
             name = canonical
         elif key == "preserve":

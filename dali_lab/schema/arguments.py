@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,6 +30,25 @@ _ENUMS: dict[str, type[types._NamedEnum]] = {
     "image_type": types.DALIImageType,
     "interp_type": types.DALIInterpType,
 }
+INTEGERS = (
+    types.UINT8,
+    types.UINT16,
+    types.UINT32,
+    types.UINT64,
+    types.INT8,
+    types.INT16,
+    types.INT32,
+    types.INT64,
+)
+"""What arguments are fed that take integers of any width (`Arg.fed`)."""
+_FED: dict[str, tuple[types.DALIDataType, ...]] = {
+    "float": (types.FLOAT,),
+    "int": (types.INT32,),
+    "bool": (types.BOOL,),
+    "dtype": (types.DATA_TYPE,),
+    "image_type": (types.IMAGE_TYPE,),
+    "interp_type": (types.INTERP_TYPE,),
+}
 
 
 @dataclass(frozen=True)
@@ -54,6 +73,10 @@ class Arg:
         Whether a node may be connected instead of a constant, giving one value for each sample.
     per_frame
         Whether a connected node may give one value for each frame.
+    fed
+        Types that the values of a connected node may have; by default the one that NVIDIA DALI has for `type`.
+    or_no_type
+        For a type of data: ``types.NO_TYPE`` may be given; it stands for the type of the input, or counts as not given.
     minimum, maximum
         Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
     soft_minimum, soft_maximum, step
@@ -84,6 +107,8 @@ class Arg:
     length: int | None = None
     tensor: bool = False
     per_frame: bool = False
+    fed: tuple[types.DALIDataType, ...] | None = None
+    or_no_type: bool = False
     minimum: float | None = None
     maximum: float | None = None
     exclusive_minimum: bool = False
@@ -109,8 +134,18 @@ class Arg:
         """Whether people are told of it: it is neither an old name nor one that graphs alone use (``_group``)."""
         return not (self.renamed_to or self.removed or self.name.startswith("_"))
 
+    def takes(self, dtype: types.DALIDataType) -> bool:
+        """Whether a connected node may give values of this type."""
+        return dtype in (self.fed_types() or (dtype,))
+
+    def fed_types(self) -> tuple[types.DALIDataType, ...]:
+        """The types that values of a connected node may have; empty where it may be any."""
+        return _FED.get(self.type, ()) if self.fed is None else self.fed
+
     def canonical(self, value: Any) -> Any:
         """The one way in which `value` is kept in a graph: plain Python numbers, enums, tuples.
+
+        `None` stands for an argument that is not given.
 
         Raises
         ------
@@ -119,20 +154,31 @@ class Arg:
         """
         if self.type == "object":
             return value
-        if self.vector:
-            if isinstance(value, np.ndarray) or (hasattr(value, "tolist") and not isinstance(value, (list, tuple))):
-                value = value.tolist()
-            items = list(value) if isinstance(value, (list, tuple, range)) else [value]
-            if self.length is not None and len(items) not in (1, self.length):
-                raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
-            return tuple(self._element(item) for item in _flatten(items))
-        return self._element(value)
-
-    def _element(self, value: Any) -> Any:
         if isinstance(value, types.ScalarConstant):
             value = value.value
-        if hasattr(value, "item") and not isinstance(value, (str, bytes)) and getattr(value, "size", 1) == 1:
+        elif is_array(value):
+            if np.shape(value) not in ((), (1,)):
+                raise self._wrong_type(value, f"an array of shape {np.shape(value)}")
             value = value.item()
+        if self.or_no_type and _is_no_type(value):
+            return None if self.default is None else types.NO_TYPE
+        if not self.vector:
+            return self._element(value)
+        items = list(value) if isinstance(value, (list, tuple)) else [value]
+        if self.length is not None and len(items) not in (1, self.length):
+            raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
+        return tuple(self._element(self._item(item)) for item in items)
+
+    def _item(self, value: Any) -> Any:
+        """What an element of a list says, where that is no plain number."""
+        if isinstance(value, types.ScalarConstant):
+            counts_as_float = value.dtype in (types.FLOAT16, types.FLOAT, types.FLOAT64)
+            if self.type in ("int", "float", "bool") and counts_as_float != (self.type == "float"):
+                raise self._wrong_type(value, f"the constant {value}")
+            return value.value
+        return value.item() if is_array(value) and np.ndim(value) == 0 else value
+
+    def _element(self, value: Any) -> Any:
         converted = self._converted(value)
         if isinstance(converted, (int, float)) and not isinstance(converted, bool) and self.type in ("int", "float"):
             self._check_range(converted)
@@ -142,14 +188,18 @@ class Arg:
         """`value` as the declared type, by NVIDIA DALI's rules: what ``int()``, ``float()`` and ``str()`` take.
 
         So a fraction loses its digits where a whole number is wanted, and a string that spells a number counts as one.
-        Only for bools strings are refused, where NVIDIA DALI takes ``"no"`` for true.
+        Only for bools is less taken: NVIDIA DALI takes anything that Python takes for true, ``"no"`` and ``[False]``
+        too. A list counts as true here if all that it holds does.
         """
         try:
             if self.type == "bool" and isinstance(value, (bool, int, float)):
                 return bool(value)
-            if self.type == "int" and isinstance(value, (int, float, str, bytes)):
+            if self.type == "bool" and isinstance(value, (list, tuple)) and value:
+                if all(self._converted(self._item(item)) for item in value):
+                    return True
+            elif self.type == "int" and isinstance(value, (int, float, str, bytes)):
                 return _int64(int(value))
-            if self.type == "float" and isinstance(value, (int, float, str, bytes)):
+            elif self.type == "float" and isinstance(value, (int, float, str, bytes)):
                 return float(value)
         except (ValueError, OverflowError):  # "abc", nan, inf, 2**63; reported below
             pass
@@ -160,9 +210,10 @@ class Arg:
             return self._word(str(value))
         if self.type in _ENUMS:
             return self._element_type(self._enum(value)) if self.type == "dtype" else self._enum(value)
-        raise ArgumentTypeError(
-            f"takes {_article(self.describe_type())}, got {value!r} ({type(value).__name__})", argument=self.name
-        )
+        raise self._wrong_type(value, f"{value!r} ({type(value).__name__})")
+
+    def _wrong_type(self, value: Any, given: str) -> ArgumentTypeError:
+        return ArgumentTypeError(f"takes {_article(self.describe_type())}, got {given}", argument=self.name)
 
     def _word(self, value: str) -> str:
         if self.synonyms:
@@ -179,9 +230,9 @@ class Arg:
         if isinstance(value, kind):
             return value
         try:
-            if isinstance(value, str):
+            if isinstance(value, str) and value in kind.__members__:
                 return kind[value]
-            if isinstance(value, (int, float)) and not isinstance(value, bool):
+            if isinstance(value, (int, float, bytes)) or (isinstance(value, str) and value.strip().isdigit()):
                 return kind(int(value))
             name = getattr(value, "name", None)
             if isinstance(name, str) and name in kind.__members__:
@@ -287,14 +338,17 @@ class Output:
     dtype: types.DALIDataType | None = None
 
 
-def _flatten(items: Sequence[Any]) -> list[Any]:
-    flat: list[Any] = []
-    for item in items:
-        if isinstance(item, (list, tuple)):
-            flat.extend(_flatten(item))
-        else:
-            flat.append(item)
-    return flat
+def is_array(value: Any) -> bool:
+    """Whether this is an array of NumPy or of another library, or a number that one of them holds."""
+    return hasattr(value, "item") and hasattr(value, "shape") and not isinstance(value, (type, types.ScalarConstant))
+
+
+def _is_no_type(value: Any) -> bool:
+    if isinstance(value, str):
+        return value == "NO_TYPE"
+    if getattr(value, "name", "NO_TYPE") != "NO_TYPE":
+        return False
+    return getattr(value, "name", None) == "NO_TYPE" or (isinstance(value, (int, float)) and value == -1)
 
 
 def _int64(value: int) -> int:

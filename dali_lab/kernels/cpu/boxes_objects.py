@@ -158,9 +158,15 @@ def draw(
             if own.shape[0] == 0 or not cumulative[-1] > 0:
                 break
             value = canonical64(state) * cumulative[-1]
-            chosen = 0
-            while chosen < own.shape[0] - 1 and not value < cumulative[chosen]:
-                chosen += 1
+            # Sums over negative weights do not rise all along: what is found then is up to the way of searching.
+            chosen, left = 0, own.shape[0] - 1
+            while left > 0:
+                half = left // 2
+                if cumulative[chosen + half] < value:
+                    chosen += half + 1
+                    left -= half + 1
+                else:
+                    left = half
             found = _objects(mask, shapes[i], steps, seen, waiting, own[chosen], False, least[i])
             if found.shape[0] > 0:
                 labels[i] = own[chosen]

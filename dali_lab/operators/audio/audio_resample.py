@@ -47,7 +47,7 @@ class AudioResample(Operator):
         Arg("scale", "float", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
         Arg("in_rate", "float", None, "Present rate, in the unit of `out_rate`.", tensor=True, unit="Hz"),
         Arg("out_rate", "float", None, "Target rate, in the unit of `in_rate`.", tensor=True, minimum=0.0, unit="Hz"),
-        Arg("out_length", "int", None, "Number of elements of the result.", tensor=True, minimum=0),
+        Arg("out_length", "int", None, "Number of elements of the result.", tensor=True, fed=(INT64,), minimum=0),
         Arg(
             "quality",
             "float",

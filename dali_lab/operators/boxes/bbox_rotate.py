@@ -18,7 +18,9 @@ from dali_lab.operators.boxes.coordinates import (
     sample_boxes_by_size,
     store,
 )
+from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, INT32
 
@@ -59,6 +61,7 @@ class BBoxRotate(Operator):
             "Shape of the image before it is turned, in pixels.",
             vector=True,
             tensor=True,
+            fed=INTEGERS,
         ),
         Arg("shape_layout", "layout", "HW", "What the numbers of `input_shape` are; it holds H and W."),
         Arg(
@@ -77,6 +80,7 @@ class BBoxRotate(Operator):
             "Height and width of the canvas in pixels, as given to `rotate`.",
             vector=True,
             tensor=True,
+            fed=SIZE_TYPES,
         ),
         Arg(
             "mode",

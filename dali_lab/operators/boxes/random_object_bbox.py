@@ -53,10 +53,10 @@ class RandomObjectBBox(Operator):
             "foreground_prob",
             "float",
             1.0,
-            "Chance of drawing an object.",
+            "Chance of drawing an object; from 1 on it is always drawn, up to 0 never.",
             tensor=True,
-            minimum=0.0,
-            maximum=1.0,
+            soft_minimum=0.0,
+            soft_maximum=1.0,
             important=True,
         ),
         Arg("background", "int", 0, "The label that is no object.", tensor=True),
@@ -72,7 +72,8 @@ class RandomObjectBBox(Operator):
             "class_weights",
             "float",
             None,
-            "Weights of the labels in `classes`, or without these of 0, 1, 2, … but the background.",
+            "Weights of the labels in `classes`, or without these of 0, 1, 2, … but the background. Nothing is drawn"
+            " where their sum is not positive.",
             vector=True,
             tensor=True,
         ),
@@ -180,9 +181,6 @@ class RandomObjectBBox(Operator):
             if len(weight) != len(row):
                 message = f"has {len(weight)} weights for {len(row)} classes"
                 raise call.problem(message, argument="class_weights", sample=index)
-            if not (weight >= 0).all():
-                message = f"{weight.tolist()} holds a negative weight"
-                raise call.problem(message, argument="class_weights", sample=index)
             if backgrounds[index] in row:
                 if "background" in self.given:
                     message = f"{backgrounds[index]} is the background"
@@ -203,6 +201,11 @@ class RandomObjectBBox(Operator):
             {"output_class": True, "classes": (1, 9, 2), "class_weights": (1.0, 5.0, 2.0)},
             {"output_class": True, "class_weights": (1.0, 0.0, 3.0, 2.0)},
             {"output_class": True, "class_weights": (0.0, 0.0)},
+            {"output_class": True, "classes": (1, 2, 3), "class_weights": (2.0, -1.0, 1.0)},
+            {"output_class": True, "classes": (1, 2, 3), "class_weights": (-1.0, float("inf"), 1.0)},
+            {"output_class": True, "classes": (1, 2), "class_weights": (-1.0, float("nan"))},
+            {"output_class": True, "foreground_prob": -1.0},
+            {"output_class": True, "foreground_prob": 1.5},
             {"output_class": True, "background": 2},
             {"output_class": True, "background": 2, "class_weights": (1.0, 2.0, 0.5)},
             {"output_class": True, "background": -1, "class_weights": (1.0, 2.0, 0.5)},
@@ -237,7 +240,6 @@ class RandomObjectBBox(Operator):
         yield ErrorCase((masks,), {"format": "xywh"}, words=("format", "xywh", "start_end"))
         yield ErrorCase((masks,), {"k_largest": 0}, words=("k_largest", "0"))
         yield ErrorCase((masks,), {"classes": (1, 2), "class_weights": (1.0,)}, words=("class_weights", "2 classes"))
-        yield ErrorCase((masks,), {"classes": (1, 2), "class_weights": (-1.0, 1.0)}, words=("class_weights", "-1"))
         yield ErrorCase((masks,), {"classes": (1, 2), "background": 1}, words=("classes", "background"))
         yield ErrorCase((masks,), {"ignore_class": True, "output_class": True}, words=("output_class", "ignore_class"))
         yield ErrorCase((masks,), {"ignore_class": True, "classes": (1,)}, words=("classes", "ignore_class"))

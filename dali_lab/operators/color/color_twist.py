@@ -26,7 +26,7 @@ class ColorTwist(Twisting):
         CONTRAST,
         BRIGHTNESS,
         Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
     )
     example = """
     >>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)

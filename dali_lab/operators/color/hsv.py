@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, VALUE, Twisting
 from dali_lab.schema import Arg, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT16, UINT8
+from dali_lab.types import FLOAT, FLOAT16, INT16, NO_TYPE, UINT8
 
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 
@@ -20,7 +20,12 @@ class Hsv(Twisting):
 
     name = "hsv"
     title = "Hue, saturation, value"
-    arguments = (HUE, SATURATION, VALUE, Arg("dtype", "dtype", UINT8, "Type of the result."))
+    arguments = (
+        HUE,
+        SATURATION,
+        VALUE,
+        Arg("dtype", "dtype", UINT8, "Type of the result; NO_TYPE asks for that of the input.", or_no_type=True),
+    )
     example = """
     >>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)
     """
@@ -69,6 +74,9 @@ class Hsv(Twisting):
             reason=LEVEL,
         )
         yield Case((samples.sequences(),), {"hue": 30.0, "saturation": 1.2, "value": 0.9}, tolerance=1, reason=LEVEL)
+        yield Case(
+            (samples.pictures(dtype=np.float32),), {"saturation": 1.2, "dtype": NO_TYPE}, tolerance=1e-5, reason=SUMS
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -22,7 +22,7 @@ class Hue(Twisting):
     title = "Hue"
     arguments = (
         HUE,
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
         Arg("image_type", "image_type", None, "", removed=True),
     )
     example = """

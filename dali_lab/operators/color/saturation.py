@@ -20,7 +20,7 @@ class Saturation(Twisting):
     title = "Saturation"
     arguments = (
         SATURATION,
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
         Arg("image_type", "image_type", None, "", removed=True),
     )
     example = """

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT16, INT32, UINT8, DALIDataType, numpy_dtype
+from dali_lab.types import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"
@@ -62,7 +62,7 @@ CONTRAST = (
         per_frame=True,
     ),
 )
-DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")
+DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True)
 _FULL = {UINT8: 255.0, INT16: 32767.0, INT32: 2147483647.0, FLOAT: 1.0}
 _HALF = {UINT8: 128.0, INT16: 16384.0, INT32: 1073741824.0, FLOAT: 0.5}
 
@@ -128,6 +128,8 @@ def checked_dtype(
     names = ", ".join(dtype.name for dtype in allowed)
     if data.dtype not in allowed:
         raise call.problem(f"takes {names}, got {data.dtype.name}")
-    if wanted is not None and wanted not in allowed:
+    if wanted is None or wanted is NO_TYPE:
+        return data.dtype
+    if wanted not in allowed:
         raise call.problem(f"gives {names}, not {wanted.name}", argument="dtype")
-    return data.dtype if wanted is None else wanted
+    return wanted

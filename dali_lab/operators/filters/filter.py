@@ -85,7 +85,7 @@ class Filter(Operator):
             synonyms=(("same", "same"), ("valid", "valid")),
             important=True,
         ),
-        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
     example = """
     >>> sharpen = types.Constant([[0, -1, 0], [-1, 5, -1], [0, -1, 0]], dtype=types.FLOAT)

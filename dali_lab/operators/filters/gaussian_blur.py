@@ -72,7 +72,7 @@ class GaussianBlur(Operator):
             soft_maximum=31,
             important=True,
         ),
-        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
     example = """
     >>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))

@@ -97,7 +97,7 @@ class Laplacian(Operator):
             "Scale each derivative by ``2^(n + 2 − s)``, n the number of axes and s the sum of its windows' lengths."
             " It excludes `scale`.",
         ),
-        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+        Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
     example = """
     >>> fn.laplacian(images, window_size=5, normalized_kernel=True, dtype=types.FLOAT)

@@ -26,7 +26,7 @@ from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register,
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT, FLOAT16, UINT8, DALIDataType, numpy_dtype
 
-DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.")
+DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True)
 OLD = (
     Arg("image_type", "image_type", None, "", removed=True),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),

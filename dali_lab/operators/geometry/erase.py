@@ -149,7 +149,9 @@ class Erase(Operator):
     def _values(self, call: Call, data: Batch) -> tuple[npt.NDArray[np.float32], int]:
         rows = self._rows(call, "fill_value")
         most = max(row.size for row in rows) if rows else 1
-        if most <= 1:
+        if most == 0:
+            return np.zeros((len(rows), 1), np.float32), -1
+        if most == 1:
             return np.array([row[:1] for row in rows], np.float32).reshape(len(rows), -1), -1
         axis = data.layout.find("C") if data.layout else data.ndim - 1
         if axis < 0:
@@ -173,6 +175,7 @@ class Erase(Operator):
             {"anchor": (0.25, 0.35), "shape": (4, 5), "normalized_anchor": True},
             {"anchor": (8, 6), "shape": (3, 4), "centered_anchor": True},
             {"anchor": (-2, 9), "shape": (4, 90), "fill_value": (1, 2, 3)},
+            {"anchor": (2, 3), "shape": (4, 5), "fill_value": ()},
             {"anchor": (2.6, 3.4), "shape": (4.6, 5.4)},
             {"anchor": (3,), "shape": (2,), "axis_names": "W"},
             {"shape": (4, 5)},

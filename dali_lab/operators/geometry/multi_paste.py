@@ -74,7 +74,7 @@ class MultiPaste(Operator):
         _regions("shapes_rel", "The same, relative to the image.", relative=True),
         _regions("out_anchors", "Corner of the region in the result; that of the result if not given."),
         _regions("out_anchors_rel", "The same, relative to the result.", relative=True),
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
+        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
     )
     example = """
     >>> corners = fn.constant(idata=[0, 0, 0, 224], shape=(2, 2))

@@ -34,7 +34,7 @@ FILTERS = (
     Arg("mag_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis grows.", tensor=True),
     Arg("min_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis shrinks.", tensor=True),
     Arg("antialias", "bool", True, "Widen the filter where an axis shrinks, so that nothing aliases."),
-    Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT."),
+    Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     *_HINTS,
 )
 

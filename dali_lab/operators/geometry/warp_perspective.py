@@ -57,7 +57,16 @@ class WarpPerspective(Operator):
     )
     gpu_share = 1e-3
     arguments = (
-        Arg("matrix", "float", (), "The matrix, row by row.", vector=True, tensor=True, per_frame=True, important=True),
+        Arg(
+            "matrix",
+            "float",
+            (),
+            "The matrix, row by row; a single number stands for all nine.",
+            vector=True,
+            tensor=True,
+            per_frame=True,
+            important=True,
+        ),
         Arg("inverse_map", "bool", True, "The matrix takes positions of the result to the source."),
         Arg(
             "size",
@@ -152,8 +161,6 @@ class WarpPerspective(Operator):
                 table = np.repeat(table, call.repeat, axis=0)
         else:
             table = call.vectors("matrix", 9)
-            if "matrix" not in self.connected and len(self.values["matrix"]) != 9:
-                raise call.problem("needs 9 numbers, got 1", argument="matrix")
         bad = ~np.isfinite(table).all(axis=1)
         if bad.any():
             raise call.problem("is not finite", argument="matrix", sample=int(bad.argmax()))
@@ -198,6 +205,7 @@ class WarpPerspective(Operator):
         for arguments in options:
             yield Case((pictures,), {"matrix": some, **arguments})
         yield Case((pictures,), {"matrix": PerSample(matrices)})
+        yield Case((pictures,), {"matrix": 0.25})
         yield Case((pictures, matrices), {"border_mode": "wrap"})
         for dtype in (np.float32, np.int16, np.uint16):
             yield Case((samples.pictures(dtype=dtype),), {"matrix": some, "fill_value": (0.5,)})

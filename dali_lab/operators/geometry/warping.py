@@ -10,9 +10,11 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.geometry.windows import half_away
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
+from dali_lab.schema.arguments import INTEGERS
+from dali_lab.types import FLOAT, INT8, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
+SIZE_TYPES = (FLOAT, *(dtype for dtype in INTEGERS if dtype not in (INT8, UINT8)))
 IMAGES = Input(
     "data",
     layouts=("HWC", "DHWC"),
@@ -40,6 +42,7 @@ WARPING = (
         "dtype",
         None,
         "Type of the result: that of the input, UINT8 or FLOAT; of FLOAT images any that is taken.",
+        or_no_type=True,
     ),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
@@ -51,6 +54,7 @@ SIZE = Arg(
     " Constants are rounded to whole pixels; what nodes give loses its fraction.",
     vector=True,
     tensor=True,
+    fed=SIZE_TYPES,
     unit="px",
 )
 

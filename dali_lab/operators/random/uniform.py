@@ -26,7 +26,7 @@ class Uniform(Drawing):
             "range",
             "float",
             (-1.0, 1.0),
-            "Lower and upper bound; the upper one is left out.",
+            "Lower and upper bound; the upper one is left out. It has no effect where there are `values`.",
             vector=True,
             length=2,
             tensor=True,
@@ -44,11 +44,9 @@ class Uniform(Drawing):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         connected = set(connected)
-        given = {name for name in ("range", "values") if name in connected or values.get(name) is not None}
-        if len(given) == 2:
-            raise ArgumentError("given together with 'values'; give one or the other", argument="range")
+        picks = "values" in connected or values.get("values") is not None
         bounds = values.get("range")
-        if bounds is not None and "range" not in connected and not bounds[0] < bounds[-1]:
+        if not picks and bounds is not None and not bounds[0] < bounds[-1]:
             raise ArgumentError(
                 f"the lower bound {bounds[0]:g} is not below the upper one {bounds[-1]:g}", argument="range"
             )
@@ -84,6 +82,7 @@ class Uniform(Drawing):
         yield Case((), {"range": (3, 7.5), "shape": (4, 5)}, batches=3)
         yield Case((), {"range": ranges}, batches=2)
         yield Case((), {"values": (1, 2.5, 7)}, batches=3)
+        yield Case((), {"values": (1, 2.5, 7), "range": (3, 1)}, batches=2)
         yield Case((), {"range": (0, 100), "dtype": INT32, "shape": (7,)}, batches=2)
         yield Case((), {"dtype": FLOAT64, "shape": (7,)}, batches=2)
         yield Case((), {"seed": 17, "shape": (3,)}, batches=2)

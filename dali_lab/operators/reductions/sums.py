@@ -38,7 +38,7 @@ def over_count(total: Array, count: Array, kind: np.dtype[Any]) -> Array:
 class _Sums(Summing):
     arguments: ClassVar[tuple[Arg, ...]] = (
         *AXES,
-        Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap."),
+        Arg("dtype", "dtype", None, "Type of the result, in which integers are added up, and wrap.", or_no_type=True),
     )
     differs = (
         "All pairs of types are taken, float16 and FLOAT64 among them. Real numbers as whole ones must fit these: what"

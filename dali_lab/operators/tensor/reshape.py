@@ -15,6 +15,7 @@ from dali_lab.batch.promotion import is_integer
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
@@ -31,7 +32,7 @@ _ARGUMENTS = (
     Arg(
         "shape", "int", None,
         "Wanted shape; one extent may be negative and takes what is left of the elements.",
-        vector=True, tensor=True, important=True,
+        vector=True, tensor=True, fed=INTEGERS, important=True,
     ),
     Arg(
         "rel_shape", "float", None,
@@ -240,7 +241,12 @@ class Reinterpret(_Reshaping):
     outputs = (Output("output", doc="The same bytes in the new type and shape."),)
     arguments = (
         Arg(
-            "dtype", "dtype", None, "Type of the output; the last axis adapts where no shape is given.", important=True
+            "dtype",
+            "dtype",
+            None,
+            "Type of the output; the last axis adapts where no shape is given.",
+            important=True,
+            or_no_type=True,
         ),
         *_ARGUMENTS,
     )

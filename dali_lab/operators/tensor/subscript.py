@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,17 +14,19 @@ from dali_lab.batch.promotion import is_integer
 from dali_lab.graph.expressions import MAX_SUBSCRIPTS
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.cases import PerSample
 
 
 def _arguments() -> tuple[Arg, ...]:
     rows = []
     for axis in range(MAX_SUBSCRIPTS):
+        fed: dict[str, Any] = {"tensor": True, "fed": INTEGERS, "advanced": axis > 3}
         rows += [
-            Arg(f"at_{axis}", "int", None, f"Index in axis {axis}, which is removed.", tensor=True, advanced=axis > 3),
-            Arg(f"lo_{axis}", "int", None, f"First element in axis {axis}.", tensor=True, advanced=axis > 3),
-            Arg(f"hi_{axis}", "int", None, f"End in axis {axis}, not included.", tensor=True, advanced=axis > 3),
-            Arg(f"step_{axis}", "int", None, f"Step in axis {axis}.", tensor=True, advanced=axis > 3),
+            Arg(f"at_{axis}", "int", None, f"Index in axis {axis}, which is removed.", **fed),
+            Arg(f"lo_{axis}", "int", None, f"First element in axis {axis}.", **fed),
+            Arg(f"hi_{axis}", "int", None, f"End in axis {axis}, not included.", **fed),
+            Arg(f"step_{axis}", "int", None, f"Step in axis {axis}.", **fed),
         ]
     return (*rows, Arg("num_subscripts", "int", None, "Number of indices, full ranges counted.", minimum=0))
 
