@@ -72,6 +72,8 @@ class Call:
         The only user of the output takes pictures that are not decoded yet.
     notes
         Where chunks of the batch tell each other what they hold; `None` where this is all of it.
+    sharing
+        How :meth:`share` finds other threads.
     """
 
     operator: Operator
@@ -90,6 +92,7 @@ class Call:
     gpu: Launcher | None = None
     defer: bool = False
     notes: Notes | None = None
+    sharing: Callable[[Callable[[int], bool]], None] | None = None
 
     def __post_init__(self) -> None:
         for name, batch in self.batches.items():
@@ -99,6 +102,21 @@ class Call:
                 raise self.problem(
                     f"takes {wanted} from a node, got {batch.dtype.name}; fn.cast changes the type", argument=name
                 )
+
+    def share(self, work: Callable[[int], bool]) -> None:
+        """Have work on the samples done here and on other threads, as far as these have nothing else to do.
+
+        Parameters
+        ----------
+        work
+            Does as many of the samples that are left as it is told at most, and returns whether more are left. It
+            takes them from a counter (:func:`~dali_lab.kernels.cpu.foreign.take`), so that several threads can run it
+            at the same time.
+        """
+        if self.sharing is None:
+            work(self.count)
+        else:
+            self.sharing(work)
 
     def note(self, fact: Any) -> list[Any]:
         """Tell the other chunks of the batch a fact about this one; what has been told so far, this fact included.
