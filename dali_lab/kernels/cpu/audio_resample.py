@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.extending import intrinsic
 
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.emission import emitted, load, loop, shuffle, splat
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, part, rows
-from dali_lab.kernels.cpu.pixel_vectors import _load, _loop, _shuffle, _splat
 from dali_lab.types import FLOAT, numpy_dtype
 
 _STEPS_PER_LOBE = 64
@@ -162,7 +161,7 @@ def _sum_in_fours(
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         sound, turns, table, *rest = arguments
-        first, position, steps, center = (_splat(builder, value, 4) for value in rest)
+        first, position, steps, center = (splat(builder, value, 4) for value in rest)
         places = builder.fadd(first, ir.Constant(_FLOATS, [0.0, 1.0, 2.0, 3.0]))
 
         def turn(index: Any, totals: list[Any]) -> list[Any]:
@@ -173,15 +172,15 @@ def _sum_in_fours(
             pairs = []
             for lane in range(4):
                 entry = builder.zext(builder.extract_element(entries, _I32(lane)), _I64)
-                pairs.append(_load(builder, builder.add(table, builder.shl(entry, _I64(3))), _PAIR, 4))
-            halves = [_shuffle(builder, pairs[k], pairs[k + 1], [0, 1, 2, 3]) for k in (0, 2)]
-            low, slope = (_shuffle(builder, halves[0], halves[1], [k, k + 2, k + 4, k + 6]) for k in (0, 1))
+                pairs.append(load(builder, builder.add(table, builder.shl(entry, _I64(3))), _PAIR, 4))
+            halves = [shuffle(builder, pairs[k], pairs[k + 1], [0, 1, 2, 3]) for k in (0, 2)]
+            low, slope = (shuffle(builder, halves[0], halves[1], [k, k + 2, k + 4, k + 6]) for k in (0, 1))
             weights = builder.fadd(low, builder.fmul(rest, slope))
-            elements = _load(builder, builder.add(sound, builder.shl(index, _I64(4))), _FLOATS, 4)
+            elements = load(builder, builder.add(sound, builder.shl(index, _I64(4))), _FLOATS, 4)
             after = builder.fadd(place, ir.Constant(_FLOATS, [4.0] * 4))
             return [builder.fadd(total, builder.fmul(elements, weights)), after]
 
-        total, _ = _loop(builder, turns, [ir.Constant(_FLOATS, [0.0] * 4), builder.fsub(places, position)], turn)
+        total, _ = loop(builder, turns, [ir.Constant(_FLOATS, [0.0] * 4), builder.fsub(places, position)], turn)
         t0, t1, t2, t3 = (builder.extract_element(total, _I32(lane)) for lane in range(4))
         return builder.fadd(builder.fadd(t0, t2), builder.fadd(t1, t3))
 
@@ -189,7 +188,7 @@ def _sum_in_fours(
     return real(nb_types.int64, nb_types.int64, nb_types.int64, real, real, real, real), codegen
 
 
-sum_in_fours: Any = intrinsic(_sum_in_fours)
+sum_in_fours = emitted(_sum_in_fours)
 
 
 @kernel

@@ -22,9 +22,10 @@ import numba
 import numpy as np
 from numba import types as nb_types
 from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba.extending import overload
 
 from dali_lab.cache_folder import cache_folder
+from dali_lab.kernels.cpu.emission import emitted
 from dali_lab.kernels.cpu.loading import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -34,6 +35,7 @@ _SHARED_PARTS = (
     "memory.py",
     "borders.py",
     "convert.py",
+    "emission.py",
     "foreign.py",
     "jpeg.py",
     "philox.py",
@@ -91,13 +93,12 @@ def _own_folders() -> Iterator[Path]:
 
 CACHE_FOLDER = _cache_folder()
 """Where compiled kernels are kept; ``NUMBA_CACHE_DIR`` names the folder above it."""
-_emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
 # Entries for callers that are not there: they would be compiled with each function.
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
 
 
-@_emitted
+@emitted
 def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     """A C-contiguous array over memory that somebody else owns.
 
@@ -138,7 +139,7 @@ def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
     return signature, codegen
 
 
-@_emitted
+@emitted
 def borrowed(typingctx: Any, array: Any) -> Any:
     """An array without a count of its references; it must be a kernel's argument, which the caller keeps.
 

@@ -15,17 +15,8 @@ from typing import Any
 from llvmlite import binding, ir  # type: ignore[import-untyped]
 from numba.core import cgutils
 
-from dali_lab.kernels.cpu.pixel_vectors import (
-    _add,
-    _emitted,
-    _load,
-    _loop,
-    _round,
-    _splat,
-    _steps,
-    _store,
-    _void,
-)
+from dali_lab.kernels.cpu.emission import add, emitted, load, loop, splat, steps, store, void
+from dali_lab.kernels.cpu.pixel_vectors import rounded
 
 LANES = 16
 """Columns in a vector."""
@@ -78,13 +69,13 @@ def _plus(builder: Any, total: Any, factor: Any, offset: Any, large: Any) -> Any
 
 def _channel(builder: Any, levels: Any, channel: int) -> Any:
     """Where the lanes of a channel begin in what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made."""
-    return builder.mul(_load(builder, _add(builder, levels, 16), _i64, 8), _i64(channel))
+    return builder.mul(load(builder, add(builder, levels, 16), _i64, 8), _i64(channel))
 
 
 def _of_channels(builder: Any, address: Any) -> list[Any]:
     """Three float32 numbers, each in all lanes of a vector."""
     kind = ir.FloatType()
-    return [_splat(builder, _load(builder, _add(builder, address, 4 * c), kind, 4), LANES) for c in range(CHANNELS)]
+    return [splat(builder, load(builder, add(builder, address, 4 * c), kind, 4), LANES) for c in range(CHANNELS)]
 
 
 def _ask_for(builder: Any, address: Any) -> None:
@@ -100,7 +91,7 @@ def _tap(builder: Any, address: Any, tap: Any) -> Any:
     return builder.add(address, builder.shl(tap, _i64(6)))
 
 
-@_emitted
+@emitted
 def split_bytes(typingctx: Any, row: Any, out: Any, pitch: Any, pixels: Any) -> Any:
     """Take the channels of a row of uint8 pixels apart: three rows of bytes, `pitch` apart."""
 
@@ -109,25 +100,25 @@ def split_bytes(typingctx: Any, row: Any, out: Any, pitch: Any, pixels: Any) -> 
 
         def body(place: Any) -> None:
             start = builder.add(row, builder.mul(place, _i64(CHANNELS)))
-            left = _load(builder, start, _bytes)
-            right = _load(builder, _add(builder, start, CHANNELS * STEP - REACH), _bytes)
+            left = load(builder, start, _bytes)
+            right = load(builder, add(builder, start, CHANNELS * STEP - REACH), _bytes)
             for line in range(2):
-                _ask_for(builder, _add(builder, start, _AHEAD + 64 * line))
+                _ask_for(builder, add(builder, start, _AHEAD + 64 * line))
             goal = builder.add(out, place)
             for channel in range(CHANNELS):
                 taken = [CHANNELS * pixel + channel for pixel in range(STEP)]
                 lanes = [at if at < REACH else at + 2 * REACH - CHANNELS * STEP for at in taken]
                 mask = ir.Constant(ir.VectorType(_i32, STEP), lanes)
-                _store(builder, builder.shuffle_vector(left, right, mask), goal)
+                store(builder, builder.shuffle_vector(left, right, mask), goal)
                 goal = builder.add(goal, pitch)
 
-        _steps(builder, pixels, STEP, body)
+        steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(4), codegen
+    return void(4), codegen
 
 
-@_emitted
+@emitted
 def across_bytes(
     typingctx: Any, lines: Any, line_pitch: Any, tables: Any, places: Any, weights: Any, count: Any, out: Any,
     row_pitch: Any, plane_pitch: Any, vectors: Any,
@@ -151,41 +142,41 @@ def across_bytes(
 
         def vector(index: Any, totals: list[Any]) -> list[Any]:
             table = builder.add(tables, builder.shl(index, _i64(3)))
-            line = builder.add(lines, _load(builder, table, _i64, 8))
+            line = builder.add(lines, load(builder, table, _i64, 8))
             sources = []
             for _ in range(ROWS * CHANNELS):
-                sources.append(_load(builder, line, _bytes))
+                sources.append(load(builder, line, _bytes))
                 line = builder.add(line, line_pitch)
             first = builder.mul(index, count)
 
             def tap(k: Any, totals: list[Any]) -> list[Any]:
                 at = builder.add(first, k)
-                factor = _load(builder, _tap(builder, weights, at), _floats, 64)
+                factor = load(builder, _tap(builder, weights, at), _floats, 64)
                 offset = builder.fmul(factor, _constant(-_LARGE))
-                picked = _load(builder, _tap(builder, places, at), _words, 64)
+                picked = load(builder, _tap(builder, places, at), _words, 64)
                 return [
                     _plus(builder, total, factor, offset, _large(builder, source, picked))
                     for total, source in zip(totals, sources, strict=True)
                 ]
 
-            results = _loop(builder, count, [_constant(0.0)] * len(sources), tap)
-            column = _load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
+            results = loop(builder, count, [_constant(0.0)] * len(sources), tap)
+            column = load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
             goal = builder.add(out, builder.shl(column, _i64(2)))
             for row in range(ROWS):
                 plane = goal
                 for channel in range(CHANNELS):
-                    _store(builder, results[CHANNELS * row + channel], plane, 4)
+                    store(builder, results[CHANNELS * row + channel], plane, 4)
                     plane = builder.add(plane, plane_pitch)
                 goal = builder.add(goal, row_pitch)
             return totals
 
-        _loop(builder, vectors, [], vector)
+        loop(builder, vectors, [], vector)
         return context.get_dummy_value()
 
-    return _void(10), codegen
+    return void(10), codegen
 
 
-@_emitted
+@emitted
 def sum_planes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pitch: Any, pixels: Any) -> Any:
     """A weighted sum of rows of uint8 pixels: three float32 rows, `pitch` apart.
 
@@ -208,37 +199,37 @@ def sum_planes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pi
             offset = builder.mul(place, _i64(CHANNELS))
 
             def tap(k: Any, totals: list[Any]) -> list[Any]:
-                row = builder.add(_load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
-                weight = _load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
-                factor = _splat(builder, weight, LANES)
+                row = builder.add(load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
+                weight = load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
+                factor = splat(builder, weight, LANES)
                 minus = builder.fmul(factor, _constant(-_LARGE))
                 results = []
                 for half in range(2):
-                    source = _load(builder, _add(builder, row, shift * half), _bytes)
-                    _ask_for(builder, _add(builder, row, shift * half + _AHEAD))
+                    source = load(builder, add(builder, row, shift * half), _bytes)
+                    _ask_for(builder, add(builder, row, shift * half + _AHEAD))
                     for channel in range(CHANNELS):
                         total = totals[CHANNELS * half + channel]
                         large = _large(builder, source, places[half][channel])
                         results.append(_plus(builder, total, factor, minus, large))
                 return results
 
-            results = _loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
+            results = loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
             goal = builder.add(out, builder.shl(place, _i64(2)))
             for channel in range(CHANNELS):
                 for half in range(2):
-                    _store(builder, results[CHANNELS * half + channel], _add(builder, goal, 64 * half), 4)
+                    store(builder, results[CHANNELS * half + channel], add(builder, goal, 64 * half), 4)
                 goal = builder.add(goal, pitch)
 
-        _steps(builder, pixels, STEP, body)
+        steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(6), codegen
+    return void(6), codegen
 
 
 def _across_planes(registers: int) -> Any:
     """Make the function for taps that lie in so many vectors of neighbouring columns, 2 or 4."""
 
-    @_emitted
+    @emitted
     def across_planes(
         typingctx: Any, lines: Any, line_pitch: Any, tables: Any, places: Any, weights: Any, count: Any, mean: Any,
         inverse: Any, out: Any, plane_pitch: Any, vectors: Any, levels: Any,
@@ -264,37 +255,37 @@ def _across_planes(registers: int) -> Any:
 
             def vector(index: Any, totals: list[Any]) -> list[Any]:
                 table = builder.add(tables, builder.shl(index, _i64(3)))
-                line = builder.add(lines, builder.shl(_load(builder, table, _i64, 8), _i64(2)))
+                line = builder.add(lines, builder.shl(load(builder, table, _i64, 8), _i64(2)))
                 windows = []
                 for _ in range(CHANNELS):
-                    windows.append([_load(builder, _add(builder, line, 64 * i), _floats, 4) for i in range(registers)])
+                    windows.append([load(builder, add(builder, line, 64 * i), _floats, 4) for i in range(registers)])
                     line = builder.add(line, line_pitch)
                 first = builder.mul(index, count)
 
                 def tap(k: Any, totals: list[Any]) -> list[Any]:
                     at = builder.add(first, k)
-                    factor = _load(builder, _tap(builder, weights, at), _floats, 64)
-                    place = _load(builder, _tap(builder, places, at), _words, 64)
+                    factor = load(builder, _tap(builder, weights, at), _floats, 64)
+                    place = load(builder, _tap(builder, places, at), _words, 64)
                     return [
                         builder.fadd(total, builder.fmul(factor, picked(window, place)))
                         for total, window in zip(totals, windows, strict=True)
                     ]
 
-                results = _loop(builder, count, [_constant(0.0)] * CHANNELS, tap)
-                column = _load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
+                results = loop(builder, count, [_constant(0.0)] * CHANNELS, tap)
+                column = load(builder, builder.add(table, builder.shl(vectors, _i64(3))), _i64, 8)
                 goal = builder.add(out, builder.shl(column, _i64(2)))
-                results = _round(
+                results = rounded(
                     builder, results, column, LANES, levels, lambda c: builder.add(column, _channel(builder, levels, c))
                 )
                 for value, centre, factor in zip(results, centres, factors, strict=True):
-                    _store(builder, builder.fmul(builder.fsub(value, centre), factor), goal, 4)
+                    store(builder, builder.fmul(builder.fsub(value, centre), factor), goal, 4)
                     goal = builder.add(goal, plane_pitch)
                 return totals
 
-            _loop(builder, vectors, [], vector)
+            loop(builder, vectors, [], vector)
             return context.get_dummy_value()
 
-        return _void(12), codegen
+        return void(12), codegen
 
     return across_planes
 
@@ -303,7 +294,7 @@ across_near_planes = _across_planes(2)
 across_far_planes = _across_planes(4)
 
 
-@_emitted
+@emitted
 def finish_planes(
     typingctx: Any, rows: Any, line_pitch: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any,
     plane_pitch: Any, pixels: Any, levels: Any,
@@ -330,33 +321,33 @@ def finish_planes(
             offset = builder.shl(place, _i64(2))
 
             def tap(k: Any, totals: list[Any]) -> list[Any]:
-                line = builder.add(_load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
-                weight = _load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
-                factor = _splat(builder, weight, LANES)
+                line = builder.add(load(builder, builder.add(rows, builder.shl(k, _i64(3))), _i64, 8), offset)
+                weight = load(builder, builder.add(weights, builder.shl(k, _i64(2))), ir.FloatType(), 4)
+                factor = splat(builder, weight, LANES)
                 results = []
                 for channel in range(CHANNELS):
                     for half in range(2):
-                        value = _load(builder, _add(builder, line, 64 * half), _floats, 4)
+                        value = load(builder, add(builder, line, 64 * half), _floats, 4)
                         results.append(builder.fadd(totals[2 * channel + half], builder.fmul(factor, value)))
                     line = builder.add(line, line_pitch)
                 return results
 
-            results = _loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
+            results = loop(builder, count, [_constant(0.0)] * 2 * CHANNELS, tap)
             goal = builder.add(out, offset)
-            results = _round(
+            results = rounded(
                 builder, results, place, STEP, levels,
-                lambda i: builder.add(_add(builder, place, LANES * (i % 2)), _channel(builder, levels, i // 2)),
+                lambda i: builder.add(add(builder, place, LANES * (i % 2)), _channel(builder, levels, i // 2)),
             )  # fmt: skip
             for channel in range(CHANNELS):
                 for half in range(2):
                     value = builder.fsub(results[2 * channel + half], centres[channel])
-                    _store(builder, builder.fmul(value, factors[channel]), _add(builder, goal, 64 * half), 4)
+                    store(builder, builder.fmul(value, factors[channel]), add(builder, goal, 64 * half), 4)
                 goal = builder.add(goal, plane_pitch)
 
-        _steps(builder, pixels, STEP, body)
+        steps(builder, pixels, STEP, body)
         return context.get_dummy_value()
 
-    return _void(10), codegen
+    return void(10), codegen
 
 
 __all__ = [

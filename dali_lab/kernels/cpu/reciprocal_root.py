@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
+from dali_lab.kernels.cpu.emission import emitted
 from dali_lab.kernels.cpu.memory import inner_part, kernel
 
 Array = np.ndarray[Any, Any]
 
 
-_emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
-
-
-@_emitted
+@emitted
 def roughly(typingctx: Any, value: Any) -> Any:
     """About ``1 / sqrt(value)`` of a float32, to 12 bits where the processor is an x86-64; makes of these differ."""
 

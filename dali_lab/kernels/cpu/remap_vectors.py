@@ -6,35 +6,16 @@ must be something after the last one that counts, and pixels are written in asce
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.core import cgutils
-from numba.extending import intrinsic
+
+from dali_lab.kernels.cpu.emission import applied, emitted, splat
 
 _float, _i32, _i64 = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _LANES = 4
 _floats = ir.VectorType(_float, _LANES)
-
-
-def _emitted(function: Callable[..., Any]) -> Any:
-    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
-    return intrinsic(function)
-
-
-def _call(builder: Any, name: str, *values: Any) -> Any:
-    """One of LLVM's functions of float32 vectors."""
-    kind = ir.FunctionType(_floats, [_floats] * len(values))
-    function = cast(Any, cgutils).get_or_insert_function(builder.module, kind, f"llvm.{name}.v{_LANES}f32")
-    return builder.call(function, values)
-
-
-def _splat(builder: Any, value: Any) -> Any:
-    undefined = ir.Constant(_floats, ir.Undefined)
-    one = builder.insert_element(undefined, value, _i32(0))
-    return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(_i32, _LANES), [0] * _LANES))
 
 
 def _read(builder: Any, address: Any, item: Any) -> Any:
@@ -52,9 +33,9 @@ def _write(builder: Any, value: Any, address: Any, item: Any) -> None:
     if isinstance(item, nb_types.Float):
         builder.store(value, builder.inttoptr(address, _floats.as_pointer()), align=4)
         return
-    value = _call(builder, "rint", value)
-    value = _call(builder, "maxnum", value, ir.Constant(_floats, [float(item.minval)] * _LANES))
-    value = _call(builder, "minnum", value, ir.Constant(_floats, [float(item.maxval)] * _LANES))
+    value = applied(builder, "rint", value)
+    value = applied(builder, "maxnum", value, ir.Constant(_floats, [float(item.minval)] * _LANES))
+    value = applied(builder, "minnum", value, ir.Constant(_floats, [float(item.maxval)] * _LANES))
     kind = ir.VectorType(ir.IntType(item.bitwidth), _LANES)
     pixel = builder.trunc(builder.fptosi(value, ir.VectorType(_i32, _LANES)), kind)
     builder.store(pixel, builder.inttoptr(address, kind.as_pointer()), align=1)
@@ -64,7 +45,7 @@ def _size(item: Any) -> int:
     return int(item.bitwidth) // 8
 
 
-@_emitted
+@emitted
 def linear_pixel(typingctx: Any, at: Any, line: Any, x: Any, y: Any, out: Any, like: Any) -> Any:
     """Write the blend of four pixels.
 
@@ -85,22 +66,22 @@ def linear_pixel(typingctx: Any, at: Any, line: Any, x: Any, y: Any, out: Any, l
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         at, line, x, y, out, _ = arguments
-        x, y = _splat(builder, x), _splat(builder, y)
+        x, y = splat(builder, x, _LANES), splat(builder, y, _LANES)
 
         def across(address: Any) -> Any:
             left = _read(builder, address, item)
             right = _read(builder, builder.add(address, _i64(3 * _size(item))), item)
-            return _call(builder, "fma", x, builder.fsub(right, left), left)
+            return applied(builder, "fma", x, builder.fsub(right, left), left)
 
         upper, lower = across(at), across(builder.add(at, line))
-        _write(builder, _call(builder, "fma", y, builder.fsub(lower, upper), upper), out, item)
+        _write(builder, applied(builder, "fma", y, builder.fsub(lower, upper), upper), out, item)
         return context.get_dummy_value()
 
     whole, real = nb_types.int64, nb_types.float32
     return nb_types.void(whole, whole, real, real, whole, like), codegen
 
 
-@_emitted
+@emitted
 def cubic_pixel(typingctx: Any, at: Any, line: Any, across: Any, down: Any, out: Any, like: Any) -> Any:
     """Write the weighted sum of four times four pixels.
 
@@ -124,15 +105,15 @@ def cubic_pixel(typingctx: Any, at: Any, line: Any, across: Any, down: Any, out:
 
         def weights(address: Any) -> list[Any]:
             four = builder.load(builder.inttoptr(address, _floats.as_pointer()), align=4)
-            return [_splat(builder, builder.extract_element(four, _i32(k))) for k in range(_LANES)]
+            return [splat(builder, builder.extract_element(four, _i32(k)), _LANES) for k in range(_LANES)]
 
         columns, total = weights(across), ir.Constant(_floats, [0.0] * _LANES)
         for row in weights(down):
             pixels = [_read(builder, builder.add(at, _i64(3 * k * _size(item))), item) for k in range(_LANES)]
             value = builder.fmul(columns[0], pixels[0])
             for weight, pixel in zip(columns[1:], pixels[1:], strict=True):
-                value = _call(builder, "fma", weight, pixel, value)
-            total = _call(builder, "fma", row, value, total)
+                value = applied(builder, "fma", weight, pixel, value)
+            total = applied(builder, "fma", row, value, total)
             at = builder.add(at, line)
         _write(builder, total, out, item)
         return context.get_dummy_value()
