@@ -44,7 +44,8 @@ def _bench(options: argparse.Namespace) -> int:
     if len(rounds[0]) > 1:
         first, second = rounds[0]
         ratios = sorted(turn[first]["rate"] / turn[second]["rate"] for turn in rounds)
-        print(f"{median(ratios):.2f} times NVIDIA DALI (from {ratios[0]:.2f} to {ratios[-1]:.2f})")
+        spread = f" (from {ratios[0]:.2f} to {ratios[-1]:.2f})" if len(ratios) > 1 else ""
+        print(f"{median(ratios):.2f} times NVIDIA DALI{spread}")
     if agreement is not None:
         print(agreement[1])
     _print_nodes(rounds[-1][OURS]["nodes"])
@@ -60,12 +61,16 @@ def _agreement(benchmark: Benchmark, alone: bool) -> tuple[bool, str] | None:
         return None
     if not benchmark.has_dali():
         return False, "NVIDIA DALI is not installed, so there is nothing to compare with."
+    bar = Bar()
+    bar.show(0.0, "the first batch of both engines")
     try:
         found = benchmark.compare()
     except BenchmarkError as error:
         return False, f"Not compared with NVIDIA DALI: {error}"
     except DaliLabError as error:
         return False, f"NVIDIA DALI has no such graph: {error}"
+    finally:
+        bar.clear()
     return True, "first batch: " + ", ".join(f"output {index} {text}" for index, text in enumerate(found))
 
 

@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
+    from dali_lab.graph.graph import Graph
     from dali_lab.pipeline import Pipeline
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -46,4 +47,14 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         settings["num_threads"] = options.threads
     if options.seed is not None:
         settings["seed"] = options.seed
-    return Pipeline.from_graph(load(options.graph), **settings)
+    return Pipeline.from_graph(_with_samples(load(options.graph)), **settings)
+
+
+def _with_samples(graph: Graph) -> Graph:
+    """A graph of the gallery reads the pictures and sounds that come with it; others stay as they are."""
+    values = (value for node in graph.nodes.values() for value in node.arguments.values())
+    if not any(isinstance(value, str) and value.startswith("$") for value in values):
+        return graph
+    from dali_lab.gallery.places import with_pictures
+
+    return with_pictures(graph)

@@ -18,6 +18,7 @@ import pytest
 
 from dali_lab import cli
 from dali_lab.cli.progress import summary_line
+from dali_lab.gallery.places import built_in_folder
 from dali_lab.schema.samples import picture
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +108,19 @@ def test_bench_stands_beside_dali(graph: Path, capsys: pytest.CaptureFixture[str
     graph.write_text(json.dumps(document))
     assert cli.main(["bench", str(graph), "--seconds", "0.1", "--rounds", "1"]) == 0
     assert "NVIDIA DALI has no such graph: " in capsys.readouterr().out
+
+
+def test_bench_names_the_file(graph: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damaged = graph.parent / "pictures" / "cats" / "2.jpg"
+    damaged.write_bytes(b"no picture")
+    assert cli.main(["bench", str(graph), "--seconds", "0.1", "--alone"]) == 2
+    assert "file: cats/2.jpg" in capsys.readouterr().err
+
+
+def test_graphs_of_the_gallery_run_over_its_samples(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = built_in_folder() / "flip-horizontal" / "graph.dali.json"
+    assert cli.main(["run", str(entry), "--batches", "1"]) == 0
+    assert "output 0: " in capsys.readouterr().out
 
 
 def test_export_python_runs(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
