@@ -5,42 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types as nb_types
 
 from dali_lab.kernels.cpu import background, resample_plain
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows, variants
+from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
 from dali_lab.kernels.cpu.pixel_vectors import finish_bytes
 from dali_lab.kernels.cpu.resample_filters import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
-from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
+from dali_lab.kernels.cpu.resample_rows import ROWS, finish, plan_rows, resample_four_rows, start_frame
 
 Array = np.ndarray[Any, Any]
-
-
-def _finish(value: Any, like: Any) -> Any:
-    """A finished float32 sum as an element of the output, halves to the even neighbour."""
-    raise NotImplementedError
-
-
-@variants(_finish)
-def _finish_typed(value: Any, like: Any) -> Any:
-    if not isinstance(like.dtype, nb_types.Integer) or like.ndim == 2:
-
-        def convert(value: Any, like: Any) -> Any:
-            return saturate(value, like)
-
-        return convert
-    low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
-
-    def round_even(value: Any, like: Any) -> Any:
-        return np.int32(min(max(np.rint(value), low), high))
-
-    def round_even_signed(value: Any, like: Any) -> Any:
-        # NVIDIA DALI makes -1 of all that lies between -1 and 0.
-        return np.int32(min(max(np.rint(value), low), high)) - (value < 0 and value >= np.float32(-0.5))
-
-    return round_even_signed if like.dtype == nb_types.int16 else round_even
 
 
 @kernel
@@ -73,7 +47,7 @@ def _resize(
                     goal = target[start : start + count]
                     for k in range(0, 6, 2):
                         for j in range(turns[k], turns[k + 1]):
-                            goal[j] = _finish(row[j], like_dst)
+                            goal[j] = finish(row[j], like_dst)
                         for j in range(turns[k + 1], turns[k + 2]):
                             goal[j] = saturate(row[j], like_dst)
 

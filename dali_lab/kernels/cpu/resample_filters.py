@@ -24,6 +24,9 @@ NN, LINEAR, CUBIC, LANCZOS3, TRIANGULAR, GAUSSIAN = range(6)
 _f32 = np.float32
 
 
+_MOST_TAPS = 8192
+"""Filters are not stretched further than this."""
+
 _UNEVEN_SINES = (0.2945243, 0.32724923, 0.5563237, 3.436117)
 """Angles whose ``sinf`` in glibc is the second nearest float32 to the sine."""
 
@@ -99,8 +102,20 @@ def _window(ftype: int, antialias: bool, in_size: Any, out_size: int) -> Any:
         return 0, 0, np.float32(0), np.float32(0), 0
     scale = np.float32(count - 1) / width
     anchor = anchor * old_scale / scale
-    support = int(np.ceil(np.float32(count - 1) / scale))
+    reach = np.ceil(np.float32(count - 1) / scale)
+    if reach > np.float32(_MOST_TAPS):
+        old_scale = scale
+        scale = np.float32(count - 1) / np.float32(_MOST_TAPS)
+        anchor = anchor * old_scale / scale
+        reach = np.ceil(np.float32(count - 1) / scale)
+    support = int(reach)
     return base, count, scale, anchor, support
+
+
+@part
+def _element(position: Any) -> Any:
+    """A whole position as an integer, safe for positions beyond all samples."""
+    return np.int64(min(max(position, np.float32(-1e9)), np.float32(1e9)))
 
 
 @part
@@ -113,7 +128,7 @@ def _triangle_taps(first: Array, weights: Array, begin: int, origin: Any, step: 
     for x in range(count):
         start = np.float32(begin + x) * step + origin
         tap = np.ceil(start)
-        first[x] = np.int64(tap)
+        first[x] = _element(tap)
         offsets[x] = tap - start
     for k in range(n):
         row = values[k * count : (k + 1) * count]
@@ -156,7 +171,7 @@ def filter_taps(
     for x in range(first.shape[0]):
         start = np.float32(begin + x) * step + origin
         tap = np.ceil(start)
-        first[x] = np.int64(tap)
+        first[x] = _element(tap)
         offset = tap - start
         total = np.float32(0)
         for k in range(n):
@@ -184,7 +199,7 @@ def nearest_taps(first: Array, weights: Array, begin: int, origin: Any, step: An
     for x in range(first.shape[0]):
         if not accumulate:
             position = origin + (np.float32(begin + x) + np.float32(0.5)) * step
-        first[x] = min(max(np.int64(np.floor(position)), 0), size - 1)
+        first[x] = min(max(_element(np.floor(position)), 0), size - 1)
         weights[x] = 1
         position += step
 
@@ -224,10 +239,17 @@ def inner_columns(out_width: int, extent: int, origin: Any, step: Any, anchor: A
     As NVIDIA DALI finds them: searched for from both ends, so that they can also be the wrong way round.
     """
     start = origin + (np.float32(0.5) * step - np.float32(0.5) - anchor)
+    flipped = np.ceil(np.float32(out_width - 1) * step + start) < np.ceil(start)
     first, after = 0, out_width
-    while first < out_width and np.ceil(np.float32(first) * step + start) < np.float32(0):
+    while first < out_width:
+        tap = np.ceil(np.float32(first) * step + start)
+        if not (tap + np.float32(n) > np.float32(extent) if flipped else tap < np.float32(0)):
+            break
         first += 1
-    while after > 0 and np.ceil(np.float32(after - 1) * step + start) + np.float32(n) > np.float32(extent):
+    while after > 0:
+        tap = np.ceil(np.float32(after - 1) * step + start)
+        if not (tap < np.float32(0) if flipped else tap + np.float32(n) > np.float32(extent)):
+            break
         after -= 1
     return first, after
 

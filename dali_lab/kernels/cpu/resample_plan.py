@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.memory import kernel
 from dali_lab.kernels.cpu.resample_filters import NN, inner_columns, plan_axis, vertical_pass_first
+from dali_lab.kernels.cpu.resample_volume import inner_columns_of_volume, plan_volume
 
 Array = np.ndarray[Any, Any]
 
@@ -87,3 +88,61 @@ def plan(
         np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, vertical_first, halves,
     )  # fmt: skip
     return whole, real, vertical_first, halves
+
+
+@kernel
+def _plan_volumes(
+    sizes: Array, out_sizes: Array, roi: Array, minify: Array, magnify: Array, antialias: bool, whole: Array,
+    real: Array, order: Array, halves: Array,
+) -> None:  # fmt: skip
+    for i in range(sizes.shape[0]):
+        wide, deep, passes = plan_volume(sizes[i], out_sizes[i], roi[i], minify[i], magnify[i], antialias)
+        for axis in range(3):
+            whole[i, axis, 0] = 1 if wide[axis, 0] == NN else 0
+            for k in range(1, 4):
+                whole[i, axis, k] = wide[axis, k]
+            whole[i, axis, 4] = sizes[i, axis]
+            whole[i, axis, 5] = wide[axis, 6]
+            for k in range(4):
+                real[i, axis, k] = deep[axis, k]
+            order[i, axis] = passes[axis]
+        last = passes[2]
+        halves[i, 0] = 0 if wide[last, 0] == NN else 2 if last == 2 else 1
+        halves[i, 3] = out_sizes[i, 2] if last == 2 else 1
+        first, after = inner_columns_of_volume(wide, deep, out_sizes[i, 2])
+        halves[i, 1], halves[i, 2] = min(first, after), max(first, after)
+
+
+def plan_volumes(
+    sizes: Array, out_sizes: Array, roi: Array, min_filter: Array, mag_filter: Array, antialias: bool
+) -> tuple[Array, Array, Array, Array]:
+    """The axes of each volume, as :func:`~dali_lab.kernels.cpu.resample_volume.plan_volume` has them.
+
+    Parameters
+    ----------
+    sizes, out_sizes
+        ``int64[N, 3]``: depth, height and width, at least 1.
+    roi, min_filter, mag_filter, antialias
+        As in :func:`~dali_lab.kernels.cpu.resample_volume.resize_volumes`.
+
+    Returns
+    -------
+    whole, real
+        ``int32[N, 3, 6]`` and ``float32[N, 3, 4]``: as in :func:`plan`.
+    order
+        ``int64[N, 3]``: the axes in the order of passes.
+    halves
+        ``int32[N, 4]``: as in :func:`plan`, and how many columns there are; where the last pass is not along the width,
+        all that it works on at once counts as one column.
+    """
+    count = len(sizes)
+    whole = np.zeros((count, 3, 6), np.int32)
+    real = np.zeros((count, 3, 4), np.float32)
+    order = np.zeros((count, 3), np.int64)
+    halves = np.zeros((count, 4), np.int32)
+    _plan_volumes(
+        np.ascontiguousarray(sizes, np.int64), np.ascontiguousarray(out_sizes, np.int64),
+        np.ascontiguousarray(roi, np.float32), np.ascontiguousarray(min_filter, np.int64),
+        np.ascontiguousarray(mag_filter, np.int64), antialias, whole, real, order, halves,
+    )  # fmt: skip
+    return whole, real, order, halves

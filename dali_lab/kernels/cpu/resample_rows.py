@@ -25,8 +25,8 @@ from numba import types as nb_types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from dali_lab.kernels.cpu.convert import widen
-from dali_lab.kernels.cpu.memory import part
+from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu.memory import part, variants
 from dali_lab.kernels.cpu.resample_filters import (
     NN,
     filter_taps,
@@ -106,11 +106,14 @@ ROWS = 4
 
 
 @part
-def _across(
+def across(
     lines: Array, pitch: int, rows: int, low: int, width: int, channels: int, first: Array, weights: Array, n: int,
     out: Array, out_base: int, out_pitch: int,
 ) -> None:  # fmt: skip
-    """Resample `rows` (1 or 4) float32 lines along x; element 0 of a line is column `low` of `width` columns."""
+    """Resample `rows` (1 or 4) float32 lines along x; element 0 of a line is column `low` of `width` columns.
+
+    Four floats after each row of `out` are written to as well.
+    """
     base = lines.ctypes.data
     taps = weights.ctypes.data
     target = out.ctypes.data + 4 * out_base
@@ -199,6 +202,31 @@ def widen_row(source: Array, like: Array, offset: int, target: Array, base: int,
     out = target[base : base + count]
     for j in range(count):
         out[j] = np.float32(widen(row[j], like))
+
+
+def finish(value: Any, like: Any) -> Any:
+    """A finished float32 sum as an element of the output, halves to the even neighbour."""
+    raise NotImplementedError
+
+
+@variants(finish)
+def _finish_typed(value: Any, like: Any) -> Any:
+    if not isinstance(like.dtype, nb_types.Integer) or like.ndim == 2:
+
+        def convert(value: Any, like: Any) -> Any:
+            return saturate(value, like)
+
+        return convert
+    low, high = np.float32(like.dtype.minval), np.float32(like.dtype.maxval)
+
+    def round_even(value: Any, like: Any) -> Any:
+        return np.int32(min(max(np.rint(value), low), high))
+
+    def round_even_signed(value: Any, like: Any) -> Any:
+        # NVIDIA DALI makes -1 of all that lies between -1 and 0.
+        return np.int32(min(max(np.rint(value), low), high)) - (value < 0 and value >= np.float32(-0.5))
+
+    return round_even_signed if like.dtype == nb_types.int16 else round_even
 
 
 @part
@@ -352,13 +380,13 @@ def resample_four_rows(source: Array, like: Array, base: int, y: int, plan: Any,
                     for g in range(min(group, height - number * group)):
                         at = base + ((number * group + g) * width + low) * channels
                         widen_row(source, like, at, lines, g * line_pitch, count)
-                    _across(
+                    across(
                         lines, line_pitch, group, low, width, channels, x_first, x_weights, x_n,
                         ring, slot * group * row_pitch, row_pitch,
                     )  # fmt: skip
             sum_rows(ring, ring, offsets, y_weights, (y + r) * y_n, y_n, out, r * row_pitch, row_pitch - 4)
     if vertical_first:
-        _across(
+        across(
             lines, line_pitch, ROWS, low, width, channels, x_first, x_weights, x_n, out, 0, row_pitch
         )  # fmt: skip
     return rows

@@ -140,6 +140,29 @@ template <class In, class Out> __device__ void resize(const ResizeSample* table,
     }
 }
 
+// One of three passes over volumes: along an axis with `inner` elements from one place on it to the next.
+template <class In, class Out> __device__ void resample_pass(const ResamplePassSample* table, const ResamplePassParam& param) {
+    const float* tables = (const float*)param.tables;
+    FOR_SAMPLES(s) {
+        const ResamplePassSample& sample = table[s];
+        const ResampleAxis& axis = sample.axis;
+        FOR_ELEMENTS(i, sample.total) {
+            Divided at = divide(i, sample.inner);
+            const int rest = at.rest;
+            at = divide(at.quotient, sample.out_size);
+            const Taps taps = find_taps(tables, axis, at.rest, sample.accumulate);
+            const In* data = (const In*)sample.data + at.quotient * axis.size * sample.inner + rest;
+            float sum = 0.0f;
+            for (int k = 0; k < axis.taps; ++k) {
+                const i64 element = clamp(taps.first + k, 0, axis.size - 1);
+                sum += weight_of(tables, axis, taps, k) * (float)widen(data[element * sample.inner]);
+            }
+            const int x = sample.halves.kind == 2 ? at.rest : 0;
+            ((Out*)sample.out)[i] = finish<Out>(sum, sample.halves, sample.inner, x, rest);
+        }
+    }
+}
+
 // Resize, crop, mirror and normalise; the resized image is never stored.
 template <class In, class Out>
 __device__ void resize_crop_mirror_normalize(

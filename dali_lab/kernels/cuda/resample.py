@@ -93,16 +93,22 @@ def _axes(
     halves["width"] = np.asarray(out_sizes)[:, 1]
     columns: dict[str, Array] = {"vertical_first": vertical_first, "halves": halves}
     for index, name in enumerate(("down", "across")):
-        axis = np.zeros(len(whole), AXIS.dtype)
-        for place, field in enumerate(("nearest", "base", "entries", "taps", "size", "first")):
-            axis[field] = whole[:, index, place]
-        for place, field in enumerate(("scale", "anchor", "origin", "step")):
-            axis[field] = real[:, index, place]
-        columns[name] = axis
+        columns[name] = axis_column(whole[:, index], real[:, index])
     return columns
 
 
-def _tables(gpu: Launcher) -> int:
+def axis_column(whole: Array, real: Array) -> Array:
+    """One axis of each sample as kernels take it, from what the plan has for it."""
+    axis = np.zeros(len(whole), AXIS.dtype)
+    for place, field in enumerate(("nearest", "base", "entries", "taps", "size", "first")):
+        axis[field] = whole[:, place]
+    for place, field in enumerate(("scale", "anchor", "origin", "step")):
+        axis[field] = real[:, place]
+    return axis
+
+
+def filter_tables(gpu: Launcher) -> int:
+    """The address of the sampled filters."""
     from dali_lab.kernels.cpu import resample_filters
 
     return gpu.constant(resample_filters.TABLES)
@@ -155,7 +161,7 @@ def resize(
             "channels": channels,
             **_axes(src_shapes, dst_shapes[:, 1:3], roi, min_filter, mag_filter, antialias),
         },
-        {"tables": _tables(gpu)},
+        {"tables": filter_tables(gpu)},
     )
 
 
@@ -208,6 +214,6 @@ def resize_crop_mirror_normalize(
             "factors": factors,
             "rounded": rounded,
             "planar_out": planar_dst,
-            "tables": _tables(gpu),
+            "tables": filter_tables(gpu),
         },
     )

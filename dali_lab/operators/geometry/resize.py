@@ -30,10 +30,6 @@ from dali_lab.types import (
     INTERP_TRIANGULAR,
 )
 
-LEVEL = (
-    "volumes are resized along the axes in another order, so a value half-way between two levels may round to either"
-)
-
 
 @register
 class Resize(Resizing):
@@ -119,10 +115,8 @@ class Resize(Resizing):
             yield Case((pictures,), {"size": (35, 44), **shares, **exact})
         yield Case((samples.planar(),), {"size": (25, 30)})
         yield Case((samples.sequences(),), {"size": (25, 30)})
-        yield Case((samples.volumes(),), {"size": (6, 10, 7)}, tolerance=1, reason=LEVEL)
-        yield Case(
-            (samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"}, tolerance=1, reason=LEVEL
-        )
+        yield Case((samples.volumes(),), {"size": (6, 10, 7)})
+        yield Case((samples.volumes(),), {"resize_z": 4.0, "resize_x": 20.0, "mode": "stretch"})
         sizes = PerSample([np.array(row, np.float32) for row in ((10, 20), (33, 12), (17.4, 60))])
         yield Case((pictures,), {"size": sizes})
         widths = PerSample([np.float32(v) for v in (10, 20.5, 33)])
@@ -135,7 +129,26 @@ class Resize(Resizing):
         yield Case(((planes, "CFHW"),), {"size": (25, 30)})
         yield Case((samples.sequences()[0],), {"size": (25, 30), "save_attrs": True})
         yield Case((pictures,), {"resize_x": 9.0, "roi_start": (15, 3), "roi_end": (5, 14)})
-        yield Case((samples.volumes(),), {"size": (9, 8, 7), "interp_type": INTERP_GAUSSIAN}, tolerance=1, reason=LEVEL)
+        volumes = samples.volumes(dtype=np.float32)
+        yield Case((samples.volumes(),), {"size": (9, 8, 7), "interp_type": INTERP_GAUSSIAN})
+        for size in ((9, 8, 7), (2, 20, 11), (12, 5, -16), (-7, 19, 4)):
+            yield Case((volumes,), {"size": size, "min_filter": INTERP_CUBIC, "mag_filter": INTERP_LANCZOS3})
+        part = {"roi_start": (0.1, 0.8, 0.2), "roi_end": (0.7, 0.15, 0.9), "roi_relative": True}
+        yield Case((samples.volumes(),), {"size": (6, 10, 7), **part})
+        yield Case((volumes,), {"size": (6, 10, 7), "interp_type": INTERP_NN, **part})
+        yield Case(((volumes[0], "CDHW"),), {"size": (6, 10, 7), "dtype": FLOAT})
+        yield Case((([np.stack([array] * 2) for array in volumes[0]], "FDHWC"),), {"resize_shorter": 8.0})
+        # A flipped size turns the order of columns that are rounded one by one.
+        yield Case((samples.volumes(dtype=np.uint16),), {"size": (9, -21, -14), "interp_type": INTERP_CUBIC})
+        yield Case((samples.pictures(dtype=np.uint16),), {"size": (50, -37), "interp_type": INTERP_LINEAR})
+        flipped = {"roi_start": (0.67, 0.33), "roi_end": (0.4, 0.07), "roi_relative": True}
+        for mode in ("not_larger", "not_smaller", "stretch"):
+            yield Case((pictures,), {"resize_x": 9.0, "mode": mode, **flipped})
+            yield Case((pictures,), {"resize_y": -9.0, "mode": mode, **flipped})
+        yield Case((pictures,), {"size": (0.04, 5.0)})
+        # Filters are stretched to 8,192 elements and no further.
+        long = samples.pictures(((1, 9001), (3, 17000), (2, 30)), channels=1)
+        yield Case((long,), {"size": (2, 2), "dtype": FLOAT})
         # Sizes that lie about half-way between two whole ones.
         halves = samples.pictures(((22, 55), (6, 27), (22, 11)))
         for length in (3.0, 7.0, 13.0, 15.0):

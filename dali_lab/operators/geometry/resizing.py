@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -174,7 +174,8 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
 def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | None) -> Table:
     """Sizes that were left out, and those that a mode changes; nothing is rounded to whole pixels yet.
 
-    Signs are kept. A size that was left out has the sign of its region, so that it undoes a flip by the region.
+    Signs are kept. A size that was left out has the sign of its region, so that it undoes a flip by the region, but
+    not where all sizes follow from one of them ('not_larger' and 'not_smaller').
     Scales and sizes are rounded to float32 as in NVIDIA DALI, which decides where a size lies half-way.
     """
     wanted, regions = _float32(wanted), _float32(regions)
@@ -185,10 +186,8 @@ def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | Non
     result = np.abs(wanted)
     count = given.sum(axis=1)
     if mode == "default":
-        logs = np.where(given, np.log(np.maximum(scale, 1e-300)), 0.0).sum(axis=1)
-        mean = np.exp(logs / np.maximum(count, 1))
-        one = count == 1
-        mean[one] = np.where(given, scale, 0.0).sum(axis=1)[one]
+        product = np.where(given, scale, 1.0).prod(axis=1)
+        mean = np.where(count > 1, np.power(product, 1.0 / np.maximum(count, 1)), product)
         result = np.where(given, result, extents * mean[:, None])
         if limits is not None:
             result = np.minimum(result, limits)
@@ -207,7 +206,8 @@ def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | Non
         result = np.where(keeps, result, extents * final[:, None])
     # Where nothing is asked for, the size stays, whatever its limits.
     result = _float32(np.where((count == 0)[:, None], extents, result))
-    return np.where(np.where(given, wanted, regions) < 0, -result, result)
+    undone = np.zeros_like(regions) if mode in ("not_larger", "not_smaller") else regions
+    return np.where(np.where(given, wanted, undone) < 0, -result, result)
 
 
 def _float32(values: npt.NDArray[Any]) -> Table:
@@ -221,11 +221,22 @@ def rounded(low: Table, high: Table, exact: Table, subpixel: bool) -> Resampling
     flip = exact < 0
     low, high = np.where(flip, high, low), np.where(flip, low, high)
     if subpixel:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(exact != 0, size / np.abs(exact), 1.0)
-        center = (low + high) / 2
-        low, high = center + (low - center) * ratio, center + (high - center) * ratio
+        low, high = scaled_alike(low, high, size, np.abs(exact), np.full_like(low, 0.5))
     return Resampling(low, high, size.astype(np.int64))
+
+
+def scaled_alike(low: Table, high: Table, size: Table, exact: Table, alignment: Table) -> tuple[Table, Table]:
+    """Regions widened or narrowed, at most tenfold, so that the scale is that of the exact size.
+
+    `alignment` tells which place of the region stays: 0 is its start, 1 its end.
+    """
+    changed = (exact != 0) & (size != exact)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(changed, np.minimum(size / exact, 10.0), 1.0)
+        center = (1 - alignment) * low + alignment * high
+        # Beyond all samples NVIDIA DALI stops at 1e9.
+        new_low, new_high = (np.clip(center + (end - center) * ratio, -1e9, 1e9) for end in (low, high))
+    return np.where(changed, new_low, low), np.where(changed, new_high, high)
 
 
 class Resizing(Operator):
@@ -273,7 +284,6 @@ class Resizing(Operator):
 
     def resample(self, call: Call, images: Batch, plan: Resampling) -> Batch:
         """Run the kernel for these regions and sizes."""
-        resample = call.kernels("resample")
         dtype = self.output_dtype(call, images)
         layout = images.layout
         spatial = [layout.index(letter) for letter in layout if letter in "DHW"]
@@ -290,39 +300,28 @@ class Resizing(Operator):
         one = np.ones(len(images), np.int64)
         inner = images.shapes[:, -1] if layout.endswith("C") else one
         outer = np.asarray(images.shapes[:, : spatial[0]].prod(axis=1), np.int64)
-        deep = len(spatial) == 3
-        planes = outer * images.shapes[:, spatial[0]] if deep else outer
-        height, width = images.shapes[:, spatial[-2]], images.shapes[:, spatial[-1]]
-        out_height, out_width = plan.size[:, -2], plan.size[:, -1]
-        flat = call.scratch(np.stack([planes, out_height, out_width, inner], axis=1), FLOAT) if deep else out
-        resample.resize(
+        resize_along(call, len(spatial))(
             images.addresses,
-            flat.addresses,
-            np.stack([planes, height, width, inner], axis=1),
-            np.stack([planes, out_height, out_width, inner], axis=1),
-            np.stack([plan.low[:, -2], plan.low[:, -1], plan.high[:, -2], plan.high[:, -1]], axis=1),
+            out.addresses,
+            np.column_stack([outer, images.shapes[:, spatial], inner]),
+            np.column_stack([outer, plan.size, inner]),
+            np.concatenate([plan.low, plan.high], axis=1),
             shrink,
             grow,
             antialias,
             _numpy(images.dtype),
-            _numpy(flat.dtype),
+            _numpy(dtype),
         )
-        if deep:
-            # Along the depth a slice counts as one wide pixel, so that the filter leaves its rows and columns alone.
-            slice_size = out_height * out_width * inner
-            resample.resize(
-                flat.addresses,
-                out.addresses,
-                np.stack([outer, images.shapes[:, spatial[0]], one, slice_size], axis=1),
-                np.stack([outer, plan.size[:, 0], one, slice_size], axis=1),
-                np.stack([plan.low[:, 0], 0.0 * one, plan.high[:, 0], 1.0 * one], axis=1),
-                shrink,
-                grow,
-                antialias,
-                np.float32,
-                _numpy(dtype),
-            )
         return out
+
+
+def resize_along(call: Call, axes: int) -> Callable[..., None]:
+    """The kernel that resizes along two or three axes which follow each other."""
+    if axes == 3:
+        resize: Callable[..., None] = call.kernels("resample_volume").resize_volumes
+    else:
+        resize = call.kernels("resample").resize
+    return resize
 
 
 def extents_of(images: Batch) -> npt.NDArray[np.int64]:

@@ -1,0 +1,100 @@
+"""Resizing volumes; see :mod:`dali_lab.kernels.cpu.resample_volume`, which has the same function and numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dali_lab.kernels.cuda.kernel import Kernel, launches
+from dali_lab.kernels.cuda.resample import AXIS, HALVES, axis_column, filter_tables
+
+if TYPE_CHECKING:
+    from dali_lab.device.launcher import Launcher
+
+Array = np.ndarray[Any, Any]
+_TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
+
+RESAMPLE_PASS = Kernel(
+    "resample.cu",
+    "resample_pass",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("axis", AXIS),
+        ("halves", HALVES),
+        ("accumulate", "i4"),
+        ("out_size", "i4"),
+        ("inner", "i4"),
+    ),
+    param=(("tables", "u8"),),
+    types=(_TYPES, _TYPES),
+)
+
+
+@launches
+def resize_volumes(
+    gpu: Launcher,
+    src: Array,
+    dst: Array,
+    src_shapes: Array,
+    dst_shapes: Array,
+    roi: Array,
+    min_filter: Array,
+    mag_filter: Array,
+    antialias: bool,
+    src_dtype: Any,
+    dst_dtype: Any,
+) -> None:
+    """Resize volumes, in a launch for each pass; see :func:`dali_lab.kernels.cpu.resample_volume.resize_volumes`."""
+    from dali_lab.kernels.cpu import resample_plan
+
+    src_shapes, dst_shapes = np.asarray(src_shapes, np.int64), np.asarray(dst_shapes, np.int64)
+    keep = np.flatnonzero((src_shapes > 0).all(axis=1) & (dst_shapes > 0).all(axis=1))
+    if not len(keep):
+        return
+    src, dst, shapes, dst_shapes = src[keep], dst[keep], src_shapes[keep], dst_shapes[keep]
+    whole, real, order, parted = resample_plan.plan_volumes(
+        shapes[:, 1:4], dst_shapes[:, 1:4], roi[keep], min_filter[keep], mag_filter[keep], antialias
+    )
+    every = np.arange(len(keep))
+    source, kind, held = src, src_dtype, []
+    for number in range(3):
+        axis = order[:, number]
+        last = number == 2
+        sizes = shapes[:, 1:4]
+        inner = np.where(np.arange(3) > axis[:, None], sizes, 1).prod(axis=1) * shapes[:, 4]
+        shapes = shapes.copy()
+        shapes[every, axis + 1] = dst_shapes[every, axis + 1]
+        total = shapes.prod(axis=1)
+        if last:
+            target, to = dst, dst_dtype
+        else:
+            block = gpu.scratch(4 * int(total.sum()))
+            held.append(block)
+            target, to = block.address + 4 * (np.cumsum(total) - total), np.float32
+        RESAMPLE_PASS.launch(
+            gpu,
+            (kind, to),
+            total,
+            {
+                "data": source,
+                "out": target,
+                "total": total,
+                "axis": axis_column(whole[every, axis], real[every, axis]),
+                "halves": _halves(parted) if last else np.zeros(len(keep), HALVES.dtype),
+                "accumulate": axis != 2,
+                "out_size": dst_shapes[every, axis + 1],
+                "inner": inner,
+            },
+            {"tables": filter_tables(gpu)},
+        )
+        source, kind = target, to
+
+
+def _halves(parted: Array) -> Array:
+    """Which halves go to the even neighbour, from what the plan has of it."""
+    halves = np.zeros(len(parted), HALVES.dtype)
+    halves["kind"], halves["low"], halves["high"], halves["width"] = parted.T
+    return halves
