@@ -290,7 +290,7 @@ def rotated_sizes(angles: Array, sizes: Array, frames: Array | None = None) -> A
     frames
         ``int64[S]``: numbers of frames of sequences, whose frames share a canvas.
     """
-    radians = _radians(angles).astype(np.float64)
+    radians = radians_of(angles).astype(np.float64)
     cos, sin = np.abs(np.cos(radians)), np.abs(np.sin(radians))
     height, width = sizes[:, 0], sizes[:, 1]
     across = np.ceil(cos * width + sin * height - 1e-2).astype(np.int64)
@@ -329,8 +329,8 @@ def rotation_matrices(angles: Array, sizes: Array, out_sizes: Array) -> Array:
     sizes, out_sizes
         ``int64[N, 2]``: height and width of input and output.
     """
-    radians = _radians(angles)
-    cos, sin = (trace(radians.astype(np.float64)).astype(np.float32) for trace in (np.cos, np.sin))
+    radians = radians_of(angles)
+    cos, sin = cosines_and_sines(radians)
     centre = np.asarray(sizes).astype(np.float32) * np.float32(0.5)
     corner = np.asarray(out_sizes).astype(np.float32) * np.float32(-0.5)
     y, x = corner[:, 0], corner[:, 1]
@@ -353,8 +353,20 @@ def inverted_affine(matrices: Array) -> Array:
     return inverse
 
 
-def _radians(angles: Array) -> Array:
+def radians_of(angles: Array) -> Array:
+    """Angles in degrees as float32 radians."""
     return np.asarray(angles, np.float32) * np.float32(np.pi / 180)
+
+
+def cosines_and_sines(radians: Array) -> tuple[Array, Array]:
+    """Cosines and sines of float32 angles, those of the C library."""
+    from dali_lab.kernels.cpu import libm
+
+    cosines, sines = radians.copy(), radians.copy()
+    if not (libm.apply("cos", cosines) and libm.apply("sin", sines)):
+        angles = radians.astype(np.float64)
+        cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+    return cosines, sines
 
 
 def centred_origin(matrices: Array) -> Array:

@@ -12,7 +12,8 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate, widen
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
-from dali_lab.kernels.cpu.warp import agreed_sizes, whole
+from dali_lab.kernels.cpu.philox import fused_multiply_add
+from dali_lab.kernels.cpu.warp import agreed_sizes, cosines_and_sines, radians_of, whole
 
 Array = np.ndarray[Any, Any]
 
@@ -163,11 +164,14 @@ def rotations(axes: Array, angles: Array) -> Array:
     angles
         ``float32[N]``, degrees.
     """
-    radians = np.asarray(angles, np.float32) * np.float32(np.pi / 180)
-    cos, sin = (trace(radians.astype(np.float64)).astype(np.float32) for trace in (np.cos, np.sin))
+    radians = radians_of(angles)
+    cos, sin = cosines_and_sines(radians)
     axes = np.asarray(axes, np.float32)
     length = np.sqrt((axes * axes).sum(axis=1, dtype=np.float32))
-    u, v, w = (axes / length[:, None]).T
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        unit = axes / length[:, None]
+    # An axis of the volume itself is one, however long it is given.
+    u, v, w = np.where(np.count_nonzero(axes, axis=1)[:, None] == 1, np.sign(axes), unit).T
     rest = np.float32(1) - cos
     matrix = np.empty((len(radians), 3, 3), np.float32)
     matrix[:, 0] = np.stack([u * u + (v * v + w * w) * cos, u * v * rest - w * sin, u * w * rest + v * sin], axis=1)
@@ -215,11 +219,45 @@ def rotation_matrices(axes: Array, angles: Array, sizes: Array, out_sizes: Array
     return np.concatenate([matrix, offset[..., None]], axis=2).reshape(-1, 12)
 
 
+@kernel
+def _invert(matrices: Array, inverses: Array, exists: Array) -> None:
+    for i in range(matrices.shape[0]):
+        a = matrices[i, :, :3].copy()
+        b = np.eye(3, dtype=np.float32)
+        for v in range(3):
+            pivot = v
+            for row in range(v + 1, 3):
+                if abs(a[row, v]) > abs(a[pivot, v]):
+                    pivot = row
+            if a[pivot, v] == 0:
+                exists[i] = False
+                break
+            for j in range(3):
+                a[v, j], a[pivot, j] = a[pivot, j], a[v, j]
+                b[v, j], b[pivot, j] = b[pivot, j], b[v, j]
+            factor = np.float32(1) / a[v, v]
+            for j in range(3):
+                a[v, j] *= factor
+                b[v, j] *= factor
+            for row in range(3):
+                if row == v:
+                    continue
+                share = -a[row, v]
+                for j in range(3):
+                    a[row, j] = fused_multiply_add(share, a[v, j], a[row, j])
+                    b[row, j] = fused_multiply_add(share, b[v, j], b[row, j])
+        inverses[i, :, :3] = b
+        for row in range(3):
+            x, y, z = (b[row, 0] * matrices[i, 0, 3], b[row, 1] * matrices[i, 1, 3], b[row, 2] * matrices[i, 2, 3])
+            inverses[i, row, 3] = -((x + y) + z)
+
+
 def inverted(matrices: Array) -> tuple[Array, Array]:
-    """The inverses of ``float32[N, 12]`` maps, and which of them there are."""
-    table = np.asarray(matrices, np.float64).reshape(-1, 3, 4)
-    exists = np.abs(np.linalg.det(table[:, :, :3])) > 0
-    safe = np.where(exists[:, None, None], table[:, :, :3], np.eye(3))
-    inverse = np.linalg.inv(safe)
-    offset = -(inverse @ table[:, :, 3:])
-    return np.concatenate([inverse, offset], axis=2).astype(np.float32).reshape(-1, 12), exists
+    """The inverses of ``float32[N, 12]`` maps, and which of them there are.
+
+    By elimination in float32 with the largest pivot of a column, as NVIDIA DALI does it.
+    """
+    table = np.ascontiguousarray(matrices, np.float32).reshape(-1, 3, 4)
+    inverses, exists = np.zeros_like(table), np.ones(len(table), np.bool_)
+    _invert(table, inverses, exists)
+    return inverses.reshape(-1, 12), exists

@@ -129,7 +129,11 @@ class Rotate(Warping):
         )
         for options in deep:
             yield Case((volumes,), {"angle": 33.0, **options})
-        yield Case((samples.volumes(dtype=np.float32),), {"angle": 20.0, "axis": (1.0, 2.0, 0.5)})
+        # Of the second angle the C library's sine is not the nearest number to it, of the third its cosine.
+        for angle in (20.0, 151.65076, -56.838226):
+            yield Case((samples.pictures(dtype=np.float32),), {"angle": angle})
+            for axis in ((1.0, 2.0, 0.5), (-0.387, 0.0, 0.0)):
+                yield Case((samples.volumes(dtype=np.float32),), {"angle": angle, "axis": axis})
         yield Case((samples.volumes(dtype=np.int16),), {"angle": 20.0, "axis": (1.0, 2.0, 0.5)})
         several = [np.stack([array, array[::-1]]) for array in volumes[0]]
         yield Case(((several, "FDHWC"),), {"angle": angles, "axis": directions})
