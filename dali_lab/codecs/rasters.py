@@ -30,17 +30,17 @@ def read(addresses: Table, lengths: Table) -> Table:
 
     Rows of zeros stand for all others: those of other formats or depths, turned, interlaced or damaged ones.
     """
-    from dali_lab.kernels.cpu import background, rasters
+    from dali_lab.kernels.cpu import background, raster_headers
     from dali_lab.kernels.cpu.memory import rows
 
     found = np.zeros((len(addresses), COLUMNS), np.int64)
     if len(addresses):
         arguments = (rows(addresses), rows(lengths), found)
-        ready = _ready(), background.ready(rasters.read, *arguments)  # both are asked for at once
+        ready = _ready(), background.ready(raster_headers.read, *arguments)  # both are asked for at once
         if all(ready):
-            rasters.read(*arguments)
+            raster_headers.read(*arguments)
         if _functions() is None:
-            found[found[:, rasters.KIND] == rasters.PNG] = 0
+            found[found[:, raster_headers.KIND] == raster_headers.PNG] = 0
     return found
 
 

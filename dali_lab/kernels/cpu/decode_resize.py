@@ -18,7 +18,8 @@ from numba.core import cgutils
 
 from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import background, resample_planes
-from dali_lab.kernels.cpu.foreign import emitted, take
+from dali_lab.kernels.cpu.emission import emitted
+from dali_lab.kernels.cpu.foreign import take
 from dali_lab.kernels.cpu.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes

@@ -6,22 +6,16 @@ result; of a function that returns an `int` the lower half counts (:func:`whole`
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.extending import intrinsic
 
+from dali_lab.kernels.cpu.emission import emitted
 from dali_lab.kernels.cpu.memory import inner_part
 
 _i64 = ir.IntType(64)
-
-
-def emitted(function: Callable[..., Any]) -> Any:
-    """Make a function that writes LLVM code callable from kernels, without its first parameter."""
-    return intrinsic(function)
 
 
 @emitted

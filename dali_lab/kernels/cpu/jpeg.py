@@ -17,7 +17,8 @@ from numba import types as nb_types
 from numba.core import cgutils
 from numba.core.types import ExternalFunction
 
-from dali_lab.kernels.cpu.foreign import call1, call2, call3, emitted
+from dali_lab.kernels.cpu.emission import emitted
+from dali_lab.kernels.cpu.foreign import call1, call2, call3
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 Array = np.ndarray[Any, Any]

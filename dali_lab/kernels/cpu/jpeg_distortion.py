@@ -16,7 +16,7 @@ import numpy as np
 from numba import types as nb_types
 
 from dali_lab.kernels.cpu import background
-from dali_lab.kernels.cpu.foreign import emitted
+from dali_lab.kernels.cpu.emission import emitted
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 
 Array = np.ndarray[Any, Any]

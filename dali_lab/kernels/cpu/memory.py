@@ -41,6 +41,7 @@ _SHARED_PARTS = (
     "philox.py",
     "pixel_vectors.py",
     "plane_vectors.py",
+    "raster_headers.py",
     "reciprocal_root.py",
     "remap_rows.py",
     "remap_vectors.py",
