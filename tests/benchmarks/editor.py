@@ -280,7 +280,8 @@ def start_of_the_app(cold: bool) -> None:
 
     cache = tempfile.mkdtemp() if cold else None
     environment = {**os.environ, **({"XDG_CACHE_HOME": cache} if cache else {})}
-    environment.pop("NUMBA_CACHE_DIR", None)
+    for name in ("NUMBA_CACHE_DIR", "DALI_LAB_COMPILE"):  # as people start it
+        environment.pop(name, None)
     with sync_playwright() as driver:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=flags)
