@@ -68,6 +68,15 @@ class Chunk:
     failed: set[str] = field(default_factory=set)
     effort: Effort = field(default_factory=Effort)
 
+    def lacks(self, run: BatchRun, edge: Edge) -> bool:
+        """Whether there is no data on an edge for some of the samples."""
+        if edge in self.local:
+            return False
+        if edge.node in self.failed or edge not in run.values:
+            return True
+        absent = run.missing.get(edge)
+        return bool(absent) and any(self.start <= i < self.stop for i in absent or ())
+
 
 class BatchRun:
     """One batch on its way.

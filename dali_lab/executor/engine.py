@@ -18,7 +18,7 @@ from dali_lab.executor.batch_run import BatchRun, Cancelled, Chunk, Placement
 from dali_lab.executor.device_memory import MemoryPlan
 from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
-from dali_lab.executor.pace import Effort, Pace
+from dali_lab.executor.pace import Pace
 from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
@@ -215,18 +215,6 @@ class Engine:
 
         return work
 
-    def _share(self, count: int, effort: Effort, work: Callable[[int], bool]) -> None:
-        """Do work on the samples of a chunk together with threads that find nothing else to do."""
-        began = time.thread_time()
-        if self.threads == 1:
-            work(count)
-        else:
-            few = max(1, count // (2 * self.threads))
-            helped = self._pool.share(lambda: work(count), lambda: work(few))
-            effort.seconds += helped
-            effort.shared += helped
-        effort.shared += time.thread_time() - began
-
     def _resume(self, run: BatchRun, stage: Stage) -> bool:
         """Let the chunks go on that wait at the first step at which some do: all have noted there; lock held."""
         if not run.waiting or run.cancelled or (run.failures and not self.keep_going):
@@ -296,14 +284,14 @@ class Engine:
             run_device_stage(self, run, stage)
             return
         local, failed, start, stop = chunk.local, chunk.failed, chunk.start, chunk.stop
-        share = functools.partial(self._share, stop - start, chunk.effort)
+        share = functools.partial(chunk.effort.share, self._pool, stop - start, self._pace.part_size(id(stage)))
         for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
             if run.cancelled:
                 return
             edges = [bare(edge) for edge in step.node.inputs]
             connections = {name: bare(edge) for name, edge in step.node.connections.items()}
             needed = [*edges, *connections.values()]
-            if any(self._is_missing(run, edge, local, failed, start, stop) for edge in needed):
+            if any(chunk.lacks(run, edge) for edge in needed):
                 failed.add(step.node.id)
                 continue
             began = time.perf_counter()
@@ -343,16 +331,6 @@ class Engine:
         for edge in stage.exports:
             if edge in local:
                 run.parts[edge][chunk.index] = local[edge]
-
-    def _is_missing(
-        self, run: BatchRun, edge: Edge, local: Mapping[Edge, Batch], failed: set[str], start: int, stop: int
-    ) -> bool:
-        if edge in local:
-            return False
-        if edge.node in failed or edge not in run.values:
-            return True
-        absent = run.missing.get(edge)
-        return bool(absent) and any(start <= i < stop for i in absent or ())
 
     def _fetch(
         self, run: BatchRun, stage: Stage, edge: Edge, local: Mapping[Edge, Batch], start: int, stop: int

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dali_lab.executor.pool import ThreadPool
 
 _WORTH_A_CHUNK = 2e-2
 """Seconds of work that a chunk should hold: the calls of a chunk take one or two thousandths, with the GIL."""
 
 _LEAST = 5e-4
 """Seconds of work under which a chunk is not worth another thread."""
+
+_WORTH_HELP = 1e-3
+"""Seconds of work for which another thread is called to help: a call takes some hundredths of a millisecond."""
 
 
 @dataclass
@@ -19,12 +28,20 @@ class Effort:
     seconds: float = 0.0
     shared: float = 0.0
 
+    def share(self, pool: ThreadPool, count: int, few: int, work: Callable[[int], bool]) -> None:
+        """Do work on `count` samples here, and on a `few` at a time on threads that find nothing else to do."""
+        began = time.thread_time()
+        helped = pool.share(lambda: work(count), lambda: work(few))
+        self.seconds += helped
+        self.shared += helped + time.thread_time() - began
+
 
 class Pace:
     """What the samples of each stage took lately, in CPU time, and the chunks that follow from it.
 
-    Chunks are as many as there are threads, because each is begun by one; where threads share what is most of the
-    work (:meth:`~dali_lab.schema.call.Call.share`), there need only be enough for the rest.
+    Chunks are at least as many as there are threads, because each is begun by one. Where threads share most of the work
+    (:meth:`~dali_lab.schema.call.Call.share`), there need only be enough for the rest; half a thread's does not count,
+    because other batches are in flight.
     """
 
     def __init__(self, threads: int) -> None:
@@ -39,8 +56,13 @@ class Pace:
             return max(1, min(64, -(-count // (4 * self._threads))))
         alone = self._threads * (1 - self._shared[stage])
         worth = _WORTH_A_CHUNK * max(1.0, self._threads - alone)
-        chunks = max(1, math.ceil(alone), min(4 * self._threads, int(count * pace / worth)))
+        chunks = max(1, round(alone), min(4 * self._threads, int(count * pace / worth)))
         return max(1, -(-count // chunks), min(count, int(_LEAST / pace)))
+
+    def part_size(self, stage: int) -> int:
+        """How many samples a thread that helps takes at a time: few, because tasks of its own may come."""
+        pace = self._seconds.get(stage, 0.0)
+        return math.ceil(_WORTH_HELP / pace) if pace else 1
 
     def note(self, stage: int, count: int, effort: Effort) -> None:
         """Keep the least CPU time of a sample in a stage that was seen lately: compilation must not count."""
