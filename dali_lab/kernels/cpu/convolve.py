@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu import background, color_plain
-from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
+from dali_lab.kernels.cpu.convert import float_to_half, half_to_float, saturate
+from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 from dali_lab.kernels.cpu.resample_rows import sum_rows, widen_row
 
 Array = np.ndarray[Any, Any]
@@ -47,6 +47,46 @@ def _across(
     for k in range(n):
         offsets[k] = k * channels
     sum_rows(line, line, offsets, window, 0, n, target, to, width * channels)
+
+
+@inner_part
+def as_half(value: Any) -> Any:
+    """A float32 as it is once it was stored as float16."""
+    return half_to_float(np.int32(float_to_half(value)))
+
+
+@kernel
+def _separable_halves(
+    src: Array, dst: Array, shapes: Array, windows: Array, lengths: Array, like_src: Array, like_dst: Array
+) -> None:
+    """The same for float16, of which NVIDIA DALI rounds every product, and the image between two axes."""
+    for i in range(src.shape[0]):
+        shape = shapes[i]
+        total = shape.prod()
+        if total == 0:
+            continue
+        source = array_at(src[i], (total,), like_src)
+        target = array_at(dst[i], (total,), like_dst)
+        values, sums = np.empty(total, np.float32), np.empty(total, np.float32)
+        widen_row(source, like_src, 0, sums, 0, total)
+        inner = shape[3]
+        for axis in range(2, -1, -1):
+            size, n = shape[axis], lengths[i, axis]
+            window = windows[i, axis]
+            if n > 1 or window[0] != 1:
+                for j in range(total):
+                    values[j] = as_half(sums[j])
+                for first in range(0, total, size * inner):
+                    for at in range(size):
+                        goal = sums[first + at * inner : first + (at + 1) * inner]
+                        goal[:] = 0
+                        for k in range(n):
+                            place = first + reflected(at + k - n // 2, size) * inner
+                            for c in range(inner):
+                                goal[c] += as_half(window[k] * values[place + c])
+            inner *= size
+        for j in range(total):
+            target[j] = saturate(sums[j], like_dst)
 
 
 @kernel
@@ -122,7 +162,9 @@ def separable_convolution(
     arguments = (
         rows(src), rows(dst), rows(shapes), rows(windows, np.float32), rows(lengths), like(src_dtype), like(dst_dtype),
     )  # fmt: skip
-    if {np.dtype(src_dtype), np.dtype(dst_dtype)} <= _PLAIN and (arguments[4][:, 0] == 1).all():
+    if np.dtype(src_dtype) == np.float16:
+        _separable_halves(*arguments)
+    elif {np.dtype(src_dtype), np.dtype(dst_dtype)} <= _PLAIN and (arguments[4][:, 0] == 1).all():
         background.call(_separable, *arguments, meanwhile=color_plain.separable_slices)
     else:
         _separable(*arguments)
@@ -157,14 +199,25 @@ def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:
 
 
 @kernel
-def _add(src: Array, dst: Array, sizes: Array, item: Array) -> None:
+def _add_scaled(src: Array, dst: Array, sizes: Array, scales: Array, fresh: bool, halves: bool, item: Array) -> None:
     for i in range(src.shape[0]):
         source = array_at(src[i], (sizes[i],), item)
         target = array_at(dst[i], (sizes[i],), item)
-        for j in range(sizes[i]):
-            target[j] += source[j]
+        scale = scales[i]
+        if fresh:
+            for j in range(sizes[i]):
+                target[j] = source[j] * scale
+        else:
+            for j in range(sizes[i]):
+                target[j] = source[j] * scale + target[j]
+        if halves:
+            for j in range(sizes[i]):
+                target[j] = as_half(target[j])
 
 
-def add(src: Array, dst: Array, sizes: Array) -> None:
-    """Add float32 samples of ``sizes[n]`` elements to those at `dst`, in place."""
-    _add(rows(src), rows(dst), rows(sizes), like(np.float32))
+def add_scaled(src: Array, dst: Array, sizes: Array, scales: Array, fresh: bool, halves: bool) -> None:
+    """Add float32 samples of ``sizes[n]`` elements, times ``scales[n]``, to those at `dst`; put them there if `fresh`.
+
+    The two may be the same. With `halves` results are rounded to float16.
+    """
+    _add_scaled(rows(src), rows(dst), rows(sizes), rows(scales, np.float32), fresh, halves, like(np.float32))

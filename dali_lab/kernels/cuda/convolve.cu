@@ -7,17 +7,23 @@ __device__ inline int reflected(int index, int size) {
     return index;
 }
 
+// A product as it is summed: of float16 it is rounded.
+template <class T> __device__ inline float weighed(float weight, T value) { return weight * (float)widen(value); }
+template <> __device__ inline float weighed<half>(float weight, half value) {
+    return half_to_float(float_to_half(weight * half_to_float(value.bits)));
+}
+
 // The sum of a line's elements under a window, `first` being where the window begins.
 template <class T>
 __device__ inline float under_window(const T* line, i64 step, int length, int first, const float* window, int taps) {
     float sum;
     if (first >= 0 && first + taps <= length) {
         line += first * step;
-        sum = window[0] * (float)widen(*line);
-        for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[k * step]);
+        sum = weighed(window[0], *line);
+        for (int k = 1; k < taps; ++k) sum += weighed(window[k], line[k * step]);
     } else {
-        sum = window[0] * (float)widen(line[reflected(first, length) * step]);
-        for (int k = 1; k < taps; ++k) sum += window[k] * (float)widen(line[reflected(first + k, length) * step]);
+        sum = weighed(window[0], line[reflected(first, length) * step]);
+        for (int k = 1; k < taps; ++k) sum += weighed(window[k], line[reflected(first + k, length) * step]);
     }
     return sum;
 }
@@ -81,11 +87,15 @@ __device__ void convolve_plane(const ConvolvePlaneSample* table, const ConvolveP
     }
 }
 
-__device__ void accumulate(const AccumulateSample* table, const AccumulateParam& param) {
+__device__ void add_scaled(const AddScaledSample* table, const AddScaledParam& param) {
     FOR_SAMPLES(s) {
-        const AccumulateSample& sample = table[s];
+        const AddScaledSample& sample = table[s];
         const float* data = (const float*)sample.data;
         float* out = (float*)sample.out;
-        FOR_ELEMENTS(i, sample.total) out[i] += data[i];
+        FOR_ELEMENTS(i, sample.total) {
+            const float scaled = data[i] * sample.scale;
+            const float sum = param.fresh ? scaled : scaled + out[i];
+            out[i] = param.halves ? half_to_float(float_to_half(sum)) : sum;
+        }
     }
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convolve import gaussian_windows
 from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
-from dali_lab.types import FLOAT
+from dali_lab.types import FLOAT, FLOAT16, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
@@ -51,7 +51,12 @@ CONVOLVE_PLANE = Kernel(
     types=(_TYPES, (False, True), _ROWS),
     shares=True,
 )
-ACCUMULATE = Kernel("convolve.cu", "accumulate", sample=(("data", "u8"), ("out", "u8"), ("total", "i8")))
+ADD_SCALED = Kernel(
+    "convolve.cu",
+    "add_scaled",
+    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("scale", "f4")),
+    param=(("fresh", "i4"), ("halves", "i4")),
+)
 
 
 @launches
@@ -78,12 +83,19 @@ def separable_convolution(
     source, kind, last = src, np.dtype(src_dtype), np.dtype(dst_dtype)
     # Rows of memory for a tile; none where a window is too long for it.
     fitting = [rows for rows in _ROWS if _LINES - 1 + int(lengths[:, 1].max(initial=1)) <= rows]
-    tiled = bool(fitting) and last in (kind, np.float32) and int((table[:, 2] * table[:, 3]).max(initial=0)) < 1 << 30
+    # Of float16, products and what is between axes are rounded.
+    part = FLOAT16 if kind == np.float16 else FLOAT
+    tiled = (
+        bool(fitting)
+        and part == FLOAT
+        and last in (kind, np.float32)
+        and int((table[:, 2] * table[:, 3]).max(initial=0)) < 1 << 30
+    )
     while axes:
         together = 2 if tiled and axes[:2] == [2, 1] else 1
         done, axes = axes[:together], axes[together:]
-        between = gpu.batch(total.reshape(-1, 1), FLOAT) if axes else None
-        target, made = (dst, last) if between is None else (between.addresses, np.dtype(np.float32))
+        between = gpu.batch(total.reshape(-1, 1), part) if axes else None
+        target, made = (dst, last) if between is None else (between.addresses, numpy_dtype(part))
         places = {"data": source, "out": target}
         starts = [start + axis * every.shape[2] * every.itemsize for axis in done]
         if together == 2:
@@ -129,9 +141,10 @@ def _launch_axis(
 
 
 @launches
-def add(gpu: Launcher, src: Array, dst: Array, sizes: Array) -> None:
-    """Add float32 samples of ``sizes[n]`` elements to those at `dst`, in place."""
-    ACCUMULATE.launch(gpu, (), sizes, {"data": src, "out": dst, "total": sizes})
+def add_scaled(gpu: Launcher, src: Array, dst: Array, sizes: Array, scales: Array, fresh: bool, halves: bool) -> None:
+    """Add scaled samples; see :func:`dali_lab.kernels.cpu.convolve.add_scaled`."""
+    sample = {"data": src, "out": dst, "total": sizes, "scale": scales}
+    ADD_SCALED.launch(gpu, (), sizes, sample, {"fresh": fresh, "halves": halves})
 
 
-__all__ = ["add", "gaussian_windows", "separable_convolution"]
+__all__ = ["add_scaled", "gaussian_windows", "separable_convolution"]

@@ -12,10 +12,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import BOOL, FLOAT, INT16, numpy_dtype
-
-LEVEL = "products are summed in another order, so a value half-way between two levels may round to either"
-SUMS = "float32 products are summed in another order"
+from dali_lab.types import BOOL, FLOAT, FLOAT16, INT16, numpy_dtype
 
 
 @register
@@ -30,11 +27,6 @@ class GaussianBlur(Operator):
     name = "gaussian_blur"
     family = "filters"
     title = "Gaussian blur"
-    differs = (
-        "Integers at half-way values may be one level off, and FLOAT agrees to within 1e-5 of its size, as sums "
-        "of float32 are formed in another order. FLOAT16 agrees to within 2e-3 of its range: NVIDIA DALI rounds every "
-        "product, and the image between two axes, to FLOAT16."
-    )
     inputs = (
         Input("data", doc="Images, volumes or sequences of one to three axes besides F and C, of numbers of any type."),
     )
@@ -136,16 +128,19 @@ class GaussianBlur(Operator):
             {"sigma": sigmas},
             {"window_size": PerSample([np.int32(v) for v in (3, 5, 11)])},
         ):
-            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL, fraction=0)
-        yield Case((pictures,), {"sigma": (1.0,), "dtype": FLOAT}, tolerance=1e-3, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {"sigma": (2.0,)}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.int16),), {"sigma": (2.0,)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.planar(),), {"sigma": (1.2,)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.sequences(),), {"sigma": (1.2,)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.sequences(),), {"sigma": sigmas}, tolerance=1, reason=LEVEL)
-        yield Case((samples.volumes(),), {"sigma": (1.0, 0.5, 2.0)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.tensors(((30,), (41,), (5,))),), {"sigma": (2.0,)}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)}, tolerance=1, reason=LEVEL)
+            yield Case((pictures,), arguments)
+        yield Case((pictures,), {"sigma": (1.0,), "dtype": FLOAT})
+        yield Case((samples.pictures(dtype=np.float32),), {"sigma": (2.0,)})
+        yield Case((samples.pictures(dtype=np.int16),), {"sigma": (2.0,)})
+        for dtype in (FLOAT16, FLOAT):
+            yield Case((samples.pictures(dtype=np.float16),), {"sigma": (1.3, 0.4), "dtype": dtype})
+            yield Case((samples.volumes(dtype=np.float16),), {"window_size": (3, 7, 5), "dtype": dtype})
+        yield Case((samples.planar(),), {"sigma": (1.2,)})
+        yield Case((samples.sequences(),), {"sigma": (1.2,)})
+        yield Case((samples.sequences(),), {"sigma": sigmas})
+        yield Case((samples.volumes(),), {"sigma": (1.0, 0.5, 2.0)})
+        yield Case((samples.tensors(((30,), (41,), (5,))),), {"sigma": (2.0,)})
+        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

@@ -13,10 +13,8 @@ from dali_lab.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import BOOL, FLOAT, FLOAT64, INT16, numpy_dtype
+from dali_lab.types import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, numpy_dtype
 
-LEVEL = "sums of float32 products in another order, so a value half-way between two levels may round to either"
-SUMS = "float32 products are summed in another order"
 LARGEST = 31
 
 
@@ -32,11 +30,6 @@ class Laplacian(Operator):
     name = "laplacian"
     family = "filters"
     title = "Laplacian"
-    differs = (
-        "Integers at half-way values may be one level off, and FLOAT agrees to within 1e-5 of its size, as sums "
-        "of float32 are formed in another order. FLOAT16 agrees to within 2e-3 of its range: NVIDIA DALI rounds every "
-        "product, and the image between two axes, to FLOAT16."
-    )
     inputs = (
         Input(
             "data",
@@ -129,13 +122,14 @@ class Laplacian(Operator):
         out = call.allocate(data.shapes, dtype, data.layout)
         total = out if dtype == FLOAT else call.scratch(data.shapes, FLOAT)
         part = total
+        halves = data.dtype == FLOAT16 and axes > 1
         for axis in range(axes):
             lengths = np.repeat(derivative[:, axis : axis + 1], axes, axis=1) if smoothing is None else smoothing.copy()
             lengths[:, axis] = derivative[:, axis]
             scale = scales[:, axis]
             if self.value("normalized_kernel"):
                 scale = np.exp2(axes + 2 - lengths.sum(axis=1)).astype(np.float32)
-            full, full_lengths = _windows(lengths, axis, scale)
+            full, full_lengths = _windows(lengths, axis)
             if axis == 1:
                 part = call.scratch(data.shapes, FLOAT)
             convolve.separable_convolution(
@@ -147,8 +141,8 @@ class Laplacian(Operator):
                 numpy_dtype(data.dtype),
                 np.float32,
             )
-            if axis:
-                convolve.add(part.addresses, total.addresses, data.sizes)
+            if axis or halves or (scale != 1).any():
+                convolve.add_scaled(part.addresses, total.addresses, data.sizes, scale, axis == 0, halves)
         if total is not out:
             call.kernels("convert").cast(total.addresses, out.addresses, data.sizes, np.float32, numpy_dtype(dtype))
         return out
@@ -180,16 +174,24 @@ class Laplacian(Operator):
             {"smoothing_size": sizes},
             {"scale": PerSample([np.float32(v) for v in (0.1, 2, -1)])},
         ):
-            yield Case((pictures,), arguments, tolerance=1, reason=LEVEL)
+            yield Case((pictures,), arguments)
         for arguments in ({"window_size": (3, 7)}, {"window_size": (23,), "normalized_kernel": True}):
-            yield Case((pictures,), {**arguments, "dtype": FLOAT}, tolerance=1e-2, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.float32),), {}, tolerance=1e-5, reason=SUMS)
-        yield Case((samples.pictures(dtype=np.int16),), {}, tolerance=1, reason=LEVEL)
-        yield Case((samples.pictures(dtype=np.float16),), {}, tolerance=1e-2, reason="one rounding in float16")
-        yield Case((samples.planar(),), {"window_size": (3, 5)}, tolerance=1, reason=LEVEL)
-        yield Case((samples.sequences(),), {"window_size": sizes}, tolerance=1, reason=LEVEL)
+            yield Case((pictures,), {**arguments, "dtype": FLOAT})
+        yield Case((samples.pictures(dtype=np.float32),), {})
+        yield Case((samples.pictures(dtype=np.int16),), {})
+        for options in (
+            {},
+            {"window_size": (5, 3), "scale": (0.3, -0.7)},
+            {"window_size": (7,), "smoothing_size": (1,)},
+        ):
+            for dtype in (FLOAT16, FLOAT):
+                yield Case((samples.pictures(dtype=np.float16),), {**options, "dtype": dtype})
+        yield Case((samples.volumes(dtype=np.float16),), {"scale": (0.3, 1.2, -0.7)})
+        yield Case((samples.pictures(dtype=np.float32),), {"window_size": (9,), "scale": (0.3, -0.7)})
+        yield Case((samples.planar(),), {"window_size": (3, 5)})
+        yield Case((samples.sequences(),), {"window_size": sizes})
         frames = PerSample([np.array(rows, np.int32)[:, None] for rows in ((3, 5), (3, 7, 9), (5,))], "F*")
-        yield Case((samples.sequences(),), {"window_size": frames}, tolerance=1, reason=LEVEL)
+        yield Case((samples.sequences(),), {"window_size": frames})
         volumes_of = samples.volumes()
         in_depth: tuple[dict[str, Any], ...] = (
             {},
@@ -197,9 +199,9 @@ class Laplacian(Operator):
             {"smoothing_size": (1, 3, 5), "scale": (1.0, 0.5, 2.0)},
         )
         for options in in_depth:
-            yield Case((volumes_of,), options, tolerance=1, reason=LEVEL)
-        yield Case((samples.tensors(((30,), (41,), (5,))),), {"window_size": (5,)}, tolerance=1e-4, reason=SUMS)
-        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"window_size": (7,)}, tolerance=1, reason=LEVEL)
+            yield Case((volumes_of,), options)
+        yield Case((samples.tensors(((30,), (41,), (5,))),), {"window_size": (5,)})
+        yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"window_size": (7,)})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -211,10 +213,8 @@ class Laplacian(Operator):
         yield ErrorCase((samples.pictures(),), {"dtype": INT16}, words=("dtype", "INT16"))
 
 
-def _windows(
-    lengths: npt.NDArray[np.int64], axis: int, scale: npt.NDArray[np.float32]
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    """Windows of the scaled derivative along `axis`, for a kernel of three axes: ``[N, 3, L]`` and ``[N, 3]``."""
+def _windows(lengths: npt.NDArray[np.int64], axis: int) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64]]:
+    """Windows of the derivative along `axis`, for a kernel of three axes: ``[N, 3, L]`` and ``[N, 3]``."""
     axes = lengths.shape[1]
     full = np.zeros((len(lengths), 3, int(lengths.max(initial=1))), np.float32)
     full[:, :, 0] = 1
@@ -224,7 +224,6 @@ def _windows(
         for length in np.unique(lengths[:, other]):
             rows = lengths[:, other] == length
             full[rows, 3 - axes + other, :length] = _binomial(int(length), derivative=other == axis)
-    full[:, 3 - axes + axis] *= scale[:, None]
     return full, full_lengths
 
 
