@@ -1,4 +1,5 @@
-// Correlation with windows of any size: one fused sum in float32 over the taps, rows of a window one after the other.
+// Correlation with windows of any size: one sum in float32 over the taps, rows of a window one after the other,
+// fused in the first elements of a row as on the CPU.
 
 template <class In, class Out> __device__ void correlate(const CorrelateSample* table, const CorrelateParam& param) {
     FOR_SAMPLES(s) {
@@ -12,6 +13,7 @@ template <class In, class Out> __device__ void correlate(const CorrelateSample* 
             const int channel = at.rest;
             at = divide(at.quotient, sample.out_width);
             const int left = at.rest - sample.anchor_x;
+            const bool fused = at.rest * channels + channel < sample.fused;
             at = divide(at.quotient, sample.out_height);
             const int top = at.rest - sample.anchor_y;
             at = divide(at.quotient, sample.out_depth);
@@ -28,7 +30,8 @@ template <class In, class Out> __device__ void correlate(const CorrelateSample* 
                         const int x = place_of(left + n, width, param.border);
                         const bool outside = x < 0 || y < 0 || z < 0;
                         const float value = outside ? sample.fill : (float)widen(row[(i64)x * channels]);
-                        sum = fmaf(value, *tap++, sum);
+                        sum = fused ? fmaf(value, *tap, sum) : sum + value * *tap;
+                        ++tap;
                     }
                 }
             }

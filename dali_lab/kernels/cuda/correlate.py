@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.correlate import lanes
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 
@@ -31,6 +32,7 @@ CORRELATE = Kernel(
         ("out_depth", "i4"),
         ("out_height", "i4"),
         ("out_width", "i4"),
+        ("fused", "i4"),
         *((f"taps_{axis}", "i4") for axis in _AXES),
         *((f"anchor_{axis}", "i4") for axis in _AXES),
         ("fill", "f4"),
@@ -48,6 +50,7 @@ def correlate(
     """Sums of products with a window; see :func:`dali_lab.kernels.cpu.correlate.correlate`."""
     planes, depth, height, width, channels = np.asarray(shapes, np.int64).T
     total = np.where(np.prod(shapes, axis=1) == 0, 0, planes * np.prod(outs, axis=1) * channels)
+    row, vector = outs[:, 2] * channels, lanes(src_dtype, dst_dtype)
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
@@ -60,6 +63,7 @@ def correlate(
         "out_depth": outs[:, 0],
         "out_height": outs[:, 1],
         "out_width": outs[:, 2],
+        "fused": row - row % vector if vector else np.zeros_like(row),
         "fill": fills,
     }
     for index, axis in enumerate(_AXES):
