@@ -16,7 +16,6 @@ Boxes = npt.NDArray[np.float32]
 
 BOXES = Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``, in coordinates from 0 to 1.")
 LTRB = Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom, rather than left, top, width, height.")
-ROUNDING = "float32 sums and products in another order"
 
 
 def box_table(call: Call, boxes: Batch, name: str = "boxes") -> tuple[Boxes, npt.NDArray[np.int64]]:
