@@ -2,8 +2,8 @@
 
 What NVIDIA DALI does: products are summed in float32, and whole-number results are rounded half to even and clamped.
 It leaves that to OpenCV, which fuses products and sums for whole vectors of a row (:func:`lanes`) and rounds them one
-by one in the rest of it. Windows of more than 50 elements (130 where both types are UINT8 or FLOAT) it takes to Fourier's
-domain instead, whose errors are not followed.
+by one in the rest of it. Windows of more than 50 elements (130 where both types are UINT8 or FLOAT) it takes to the
+domain of Fourier instead, whose errors are not followed.
 """
 
 from __future__ import annotations

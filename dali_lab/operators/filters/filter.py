@@ -93,7 +93,7 @@ class Filter(Operator):
     """
     differs = (
         "Volumes, INT8 and FLOAT16 are filtered on the CPU as well. Windows of more than 50 elements, which NVIDIA DALI"
-        " takes to Fourier's domain, give FLOAT to within 1e-4, and integers to within one half-way between two numbers;"
+        " takes to Fourier's domain, give FLOAT to within 1e-4, and integers to within one half-way between numbers;"
         " smaller windows give the same bits."
     )
 
