@@ -15,7 +15,12 @@ import pytest
 
 from dali_lab.kernels.cuda.kernel import HERE
 
-OF_THEIR_OWN = {("boxes", "transform_points"), ("boxes", "encode"), ("unpack", "unpack_lz4")}
+OF_THEIR_OWN = {
+    ("boxes", "transform_points"),
+    ("boxes", "encode"),
+    ("standardize", "standardize"),
+    ("unpack", "unpack_lz4"),
+}
 """Called in another way on each device."""
 
 
