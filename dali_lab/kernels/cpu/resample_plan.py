@@ -40,10 +40,9 @@ def _plan(
             reach[0, 1], reach[1, 1], out_sizes[i, 0], out_sizes[i, 1], whole[i, 0, 3], whole[i, 1, 3]
         )
         vertical_first[i] = 1 if vertical else 0
-        if not (whole[i, 0, 0] and whole[i, 1, 0]):
-            second = 1 if vertical else 0
-            whole[i, second, 5] = reach[second, 0]
-            real[i, second, 2] -= np.float32(reach[second, 0])
+        second = 1 if vertical else 0
+        whole[i, second, 5] = reach[second, 0]
+        real[i, second, 2] -= np.float32(reach[second, 0])
         halves[i, 0] = 0 if whole[i, 1 if vertical else 0, 0] else 2 if vertical else 1
         first, after = inner_columns(
             out_sizes[i, 1], reach[1, 1], real[i, 1, 2], real[i, 1, 3], real[i, 1, 1], whole[i, 1, 3]

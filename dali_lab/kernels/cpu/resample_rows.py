@@ -268,11 +268,10 @@ def plan_taps(
     vertical = vertical_pass_first(y_hi - y_lo, x_hi - x_lo, out_height, out_width, y_n, x_n)
     # The second pass counts from where what the first one made begins.
     y_from, x_from = 0, 0
-    if y_type != NN or x_type != NN:
-        if vertical:
-            x_from = x_lo
-        else:
-            y_from = y_lo
+    if vertical:
+        x_from = x_lo
+    else:
+        y_from = y_lo
     top, left, rows, columns = window
     y_first = np.empty(rows, np.int64)
     y_weights = np.empty(rows * y_n, np.float32)

@@ -82,23 +82,20 @@ def plan_volume(size: Array, out_size: Array, roi: Array, minify: int, magnify: 
     """
     whole = np.zeros((3, 7), np.int64)
     real = np.zeros((3, 4), np.float32)
-    nearest = True
     for axis in range(3):
         low, high = roi[axis], roi[axis + 3]
         kind, base, count, scale, anchor, n, first, last = plan_axis(
             size[axis], out_size[axis], low, high, minify, magnify, antialias
         )
-        nearest = nearest and kind == NN
         whole[axis, 0], whole[axis, 1], whole[axis, 2], whole[axis, 3] = kind, base, count, max(n, 1)
         whole[axis, 4], whole[axis, 5] = first, last
         real[axis, 0], real[axis, 1], real[axis, 2] = scale, anchor, low
         real[axis, 3] = (high - low) / np.float32(out_size[axis])
     order = order_of_passes(whole[:, 5] - whole[:, 4], out_size, whole[:, 3])
-    if not nearest:
-        for k in range(1, 3):
-            axis = order[k]
-            whole[axis, 6] = whole[axis, 4]
-            real[axis, 2] -= np.float32(whole[axis, 4])
+    for k in range(1, 3):
+        axis = order[k]
+        whole[axis, 6] = whole[axis, 4]
+        real[axis, 2] -= np.float32(whole[axis, 4])
     return whole, real, order
 
 

@@ -138,6 +138,11 @@ class Resize(Resizing):
         yield Case((volumes,), {"size": (6, 10, 7), "interp_type": INTERP_NN, **part})
         yield Case(((volumes[0], "CDHW"),), {"size": (6, 10, 7), "dtype": FLOAT})
         yield Case((([np.stack([array] * 2) for array in volumes[0]], "FDHWC"),), {"resize_shorter": 8.0})
+        # Centres that fall between two elements: which one is taken depends on where positions count from.
+        yield Case((pictures,), {"size": (9, 18), "interp_type": INTERP_NN, "roi_start": (3, 3), "roi_end": (9, 9)})
+        yield Case((pictures,), {"size": (5, 2), "interp_type": INTERP_NN, "roi_start": (4, 1), "roi_end": (12, 7)})
+        part = {"roi_start": (1, 2, 3), "roi_end": (5, 6, 7)}
+        yield Case((samples.volumes(((8, 9, 10),) * 2),), {"size": (6, 6, 6), "interp_type": INTERP_NN, **part})
         # A flipped size turns the order of columns that are rounded one by one.
         yield Case((samples.volumes(dtype=np.uint16),), {"size": (9, -21, -14), "interp_type": INTERP_CUBIC})
         yield Case((samples.pictures(dtype=np.uint16),), {"size": (50, -37), "interp_type": INTERP_LINEAR})
