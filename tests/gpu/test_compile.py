@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.host import CompileError
-from dali_lab.kernels.cuda.kernel import Kernel, Variant, all_kernels
+from dali_lab.kernels.cuda.kernel import HERE, Kernel, Variant, all_kernels
 from dali_lab.kernels.cuda.user import UserKernel, UserSource
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
@@ -166,6 +167,14 @@ def test_the_second_library_of_nvrtc_is_loaded_with_it(tmp_path: Path, monkeypat
     nvrtc.library()
     nvrtc._library.cache_clear()
     assert loaded == ["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"], "NVRTC 13.0 does not find it by itself"
+
+
+def test_kernels_of_a_file_are_declared_in_the_module_of_its_name() -> None:
+    """A text needs the structures of all its kernels, though only one of them was imported."""
+    for path in HERE.glob("*.cu"):
+        declared = path.with_suffix(".py").read_text()
+        names = re.findall(r"void (\w+)\(const \w+Sample\* table", path.read_text())
+        assert [name for name in names if f'"{name}"' not in declared] == [], path.name
 
 
 def test_nvrtc_that_knows_no_offsets_compiles_without_asserting_layouts(monkeypatch: pytest.MonkeyPatch) -> None:

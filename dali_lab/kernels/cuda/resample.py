@@ -48,6 +48,22 @@ RESIZE = Kernel(
     param=(("tables", "u8"),),
     types=(_TYPES, _TYPES),
 )
+RESAMPLE_PASS = Kernel(
+    "resample.cu",
+    "resample_pass",
+    sample=(
+        ("data", "u8"),
+        ("out", "u8"),
+        ("total", "i8"),
+        ("axis", AXIS),
+        ("halves", HALVES),
+        ("accumulate", "i4"),
+        ("out_size", "i4"),
+        ("inner", "i4"),
+    ),
+    param=(("tables", "u8"),),
+    types=(_TYPES, _TYPES),
+)
 RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
     "resample.cu",
     "resize_crop_mirror_normalize",

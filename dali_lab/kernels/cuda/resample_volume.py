@@ -6,31 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.kernels.cuda.resample import AXIS, HALVES, axis_column, filter_tables
+from dali_lab.kernels.cuda.kernel import launches
+from dali_lab.kernels.cuda.resample import HALVES, RESAMPLE_PASS, axis_column, filter_tables
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-_TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
-
-RESAMPLE_PASS = Kernel(
-    "resample.cu",
-    "resample_pass",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("axis", AXIS),
-        ("halves", HALVES),
-        ("accumulate", "i4"),
-        ("out_size", "i4"),
-        ("inner", "i4"),
-    ),
-    param=(("tables", "u8"),),
-    types=(_TYPES, _TYPES),
-)
 
 
 @launches
