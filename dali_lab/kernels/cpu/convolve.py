@@ -181,6 +181,8 @@ def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:
     sigma, length
         ``[N, A]``, zero for what is not given.
     """
+    from dali_lab.kernels.cpu import libm
+
     sigma = np.atleast_2d(np.asarray(sigma, np.float32))
     length = np.atleast_2d(np.asarray(length, np.int64))
     sigma, length = (np.array(value) for value in np.broadcast_arrays(sigma, length))
@@ -191,7 +193,10 @@ def gaussian_windows(sigma: Array, length: Array) -> tuple[Array, Array]:
     index = np.arange(int(length.max(initial=1)))
     distance = (index - radius[..., None]).astype(np.float32)
     exponent = -(distance * distance * (np.float32(0.5) / (sigma * sigma))[..., None])
-    values = np.where(index < length[..., None], np.exp(exponent.astype(np.float64)), 0).astype(np.float32)
+    values = exponent.reshape(-1)
+    if not libm.apply("exp", values):
+        values = np.exp(values.astype(np.float64)).astype(np.float32)
+    values = np.where(index < length[..., None], values.reshape(exponent.shape), np.float32(0))
     # In DALI's order: one side is summed outside in, doubled, and the centre, which is 1, added.
     sides = np.concatenate([np.zeros_like(values[..., :1]), np.cumsum(values, axis=-1, dtype=np.float32)], axis=-1)
     total = np.take_along_axis(sides, radius[..., None], axis=-1) * np.float32(2) + np.float32(1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like, part, rows
-from dali_lab.kernels.cpu.warp import linear_blend
+from dali_lab.kernels.cpu.warp import cosines_and_sines, linear_blend
 from dali_lab.kernels.streams import truncated
 
 Array = np.ndarray[Any, Any]
@@ -58,10 +58,9 @@ def _copy_nearest(
 
 @kernel
 def _displace(
-    src: Array, dst: Array, shapes: Array, chosen: Array, sphere: bool, waves: Array, linear: bool, fill: Array,
-    item: Array,
+    src: Array, dst: Array, shapes: Array, chosen: Array, sphere: bool, shift_x: Array, shift_y: Array, linear: bool,
+    fill: Array, item: Array,
 ) -> None:  # fmt: skip
-    ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = waves
     fill, item = borrowed(fill), borrowed(item)
     outside = saturate(fill[0], item)
     for i in range(src.shape[0]):
@@ -73,19 +72,15 @@ def _displace(
             for j in range(total):
                 target[j] = source[j]
             continue
-        us, vs, waves_y = np.empty(width, np.float32), np.empty(width, np.float32), np.empty(width, np.float32)
-        if not sphere:
-            for column in range(width):
-                waves_y[column] = ampl_y * np.float32(np.cos(np.float64(freq_y * np.float32(column) + phase_y)))
+        us, vs = np.empty(width, np.float32), np.empty(width, np.float32)
         for row in range(height):
             if sphere:
                 _towards_the_middle(us, vs, row, width, height)
             else:
                 y = np.float32(row)
-                shift = ampl_x * np.float32(np.sin(np.float64(freq_x * y + phase_x)))
                 for column in range(width):
-                    us[column] = np.float32(column) + shift
-                    vs[column] = y + waves_y[column]
+                    us[column] = np.float32(column) + shift_x[row]
+                    vs[column] = y + shift_y[column]
             to = row * width * channels
             if not linear:
                 _copy_nearest(source, target, us, vs, to, width, height, channels, outside)
@@ -117,10 +112,11 @@ def sphere(
     fill
         Value outside the image; for whole numbers its fraction is cut off.
     """
-    waves = np.zeros(6, np.float32)
+    none = np.zeros(1, np.float32)
     _displace(
-        rows(src), rows(dst), rows(shapes), rows(chosen), True, waves, linear, fill_element(fill, dtype), like(dtype)
-    )
+        rows(src), rows(dst), rows(shapes), rows(chosen), True, none, none, linear, fill_element(fill, dtype),
+        like(dtype),
+    )  # fmt: skip
 
 
 def water(
@@ -144,9 +140,18 @@ def water(
         As for :func:`sphere`.
     """
     _displace(
-        rows(src), rows(dst), rows(shapes), rows(chosen), False, np.array(waves, np.float32), linear,
+        rows(src), rows(dst), rows(shapes), rows(chosen), False, *wave_tables(shapes, waves), linear,
         fill_element(fill, dtype), like(dtype),
     )  # fmt: skip
+
+
+def wave_tables(shapes: Array, waves: tuple[float, float, float, float, float, float]) -> tuple[Array, Array]:
+    """How far waves move each row along x and each column along y, for the largest of the images."""
+    ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = np.array(waves, np.float32)
+    places, columns = (np.arange(int(shapes[:, axis].max(initial=1)), dtype=np.float32) for axis in (0, 1))
+    _, sines = cosines_and_sines(freq_x * places + phase_x)
+    cosines, _ = cosines_and_sines(freq_y * columns + phase_y)
+    return ampl_x * sines, ampl_y * cosines
 
 
 def fill_element(fill: float, dtype: Any) -> Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.displace import fill_element
+from dali_lab.kernels.cpu.displace import fill_element, wave_tables
 from dali_lab.kernels.cuda.kernel import launches
 from dali_lab.kernels.cuda.warp import DISPLACE
 
@@ -34,10 +34,7 @@ def water(
 
     See :func:`dali_lab.kernels.cpu.displace.water`.
     """
-    ampl_x, freq_x, phase_x, ampl_y, freq_y, phase_y = np.array(waves, np.float32)
-    rows, columns = (np.arange(int(shapes[:, axis].max(initial=1)), dtype=np.float32) for axis in (0, 1))
-    shift_x = ampl_x * np.sin((freq_x * rows + phase_x).astype(np.float64)).astype(np.float32)
-    shift_y = ampl_y * np.cos((freq_y * columns + phase_y).astype(np.float64)).astype(np.float32)
+    shift_x, shift_y = wave_tables(shapes, waves)
     tables = {"shift_x": gpu.constant(shift_x), "shift_y": gpu.constant(shift_y)}
     _launch(gpu, src, dst, shapes, chosen, dtype, {**tables, "linear": linear}, fill)
 

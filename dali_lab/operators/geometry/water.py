@@ -100,12 +100,10 @@ class Water(Displacing):
             {"mask": some},
         ):
             yield Case((samples.pictures(),), arguments)
-            yield Case(
-                (samples.pictures(dtype=np.float32, channels=2),),
-                arguments,
-                tolerance=1e-5 if "interp_type" in arguments else 0,
-                reason="sine and cosine of another library differ in the last place",
-            )
+            yield Case((samples.pictures(dtype=np.float32, channels=2),), arguments)
+        # Some sines and cosines of the C library are not the nearest numbers to them.
+        waves = {"ampl_x": 11.235069, "ampl_y": -2.2764828, "freq_y": -0.43209088, "phase_y": 1.8144923}
+        yield Case((samples.pictures(dtype=np.float32),), {**waves, "interp_type": INTERP_LINEAR})
         yield Case((samples.pictures(((1, 2), (9, 1), (1, 1)), channels=1),), {"ampl_x": 1.0, "ampl_y": 1.0})
 
     @classmethod
