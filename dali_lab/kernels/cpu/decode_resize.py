@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
@@ -23,6 +23,9 @@ from dali_lab.kernels.cpu.foreign import take
 from dali_lab.kernels.cpu.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
+
+if TYPE_CHECKING:
+    from dali_lab.kernels.cpu.normalize import Resized
 
 Array = np.ndarray[Any, Any]
 
@@ -92,15 +95,7 @@ def ready() -> bool:
 def decode_resize_normalize(
     pictures: Undecoded,
     dst: Array,
-    sizes: Array,
-    windows: Array,
-    roi: Array,
-    min_filter: Array,
-    mag_filter: Array,
-    antialias: bool,
-    mirror: Array,
-    mean: Array,
-    inverse: Array,
+    resized: Resized,
     share: Callable[[Callable[[int], bool]], None] | None = None,
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Decode, resize, crop, mirror and normalise pictures into float32 planes of three channels.
@@ -111,10 +106,8 @@ def decode_resize_normalize(
         How long decoding them took is added to their `seconds`.
     dst
         ``int64[N]`` addresses.
-    mean, inverse
-        ``float32[M, 3]``; M is 1 or N.
-    sizes, windows, roi, min_filter, mag_filter, antialias, mirror
-        As in :func:`~dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`.
+    resized
+        What is done to them; means and inverse deviations are of three channels.
     share
         :meth:`~dali_lab.schema.call.Call.share`, where several threads may work on them.
 
@@ -126,7 +119,7 @@ def decode_resize_normalize(
     from dali_lab.codecs import libjpeg
 
     regions = rows(pictures.windows)
-    done = rows(resample_planes.candidates(regions[:, 3] - regions[:, 1], windows[:, 3]))
+    done = rows(resample_planes.candidates(regions[:, 3] - regions[:, 1], resized.windows[:, 3]))
     if not done.any():
         return np.zeros(len(pictures), np.bool_)
     widths = pictures.stored[:, 1] * 3
@@ -137,8 +130,8 @@ def decode_resize_normalize(
         COLORS[pictures.color], pictures.use_fast_idct,
     )  # fmt: skip
     planes_out = (
-        rows(dst), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter), rows(mag_filter), antialias,
-        rows(mirror), rows(mean, np.float32), rows(inverse, np.float32), done, taken,
+        rows(dst), *resized.tables(), rows(resized.mirror), rows(resized.mean, np.float32),
+        rows(resized.inverse, np.float32), done, taken,
     )  # fmt: skip
     parts: list[tuple[float, float]] = []
 

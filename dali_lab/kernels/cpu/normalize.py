@@ -9,6 +9,7 @@ normalised.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -328,19 +329,51 @@ def _resize_pixels(*arguments: Any) -> None:
     )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Resized:
+    """How each picture is resized, cropped, mirrored and normalised.
+
+    Attributes
+    ----------
+    sizes
+        ``int64[N, 2]``: height and width of the resized picture.
+    windows
+        ``int64[N, 4]``: top, left, height, width of the crop; inside the resized picture.
+    roi, min_filter, mag_filter, antialias
+        As in :func:`~dali_lab.kernels.cpu.resample.resize`.
+    mirror, mean, inverse
+        As in :func:`crop_mirror_normalize`.
+    """
+
+    sizes: Array
+    windows: Array
+    roi: Array
+    min_filter: Array
+    mag_filter: Array
+    antialias: bool
+    mirror: Array
+    mean: Array
+    inverse: Array
+
+    def take(self, chosen: Array) -> Resized:
+        """The same for some of the pictures."""
+        tables = {name: value for name, value in vars(self).items() if isinstance(value, np.ndarray)}
+        own: dict[str, Any] = {name: table[chosen] for name, table in tables.items() if len(table) == len(self.sizes)}
+        return replace(self, **own)
+
+    def tables(self) -> tuple[Any, ...]:
+        """How they are resized and cropped, as kernels take it."""
+        return (
+            rows(self.sizes), rows(self.windows), rows(self.roi, np.float32), rows(self.min_filter),
+            rows(self.mag_filter), self.antialias,
+        )  # fmt: skip
+
+
 def resize_crop_mirror_normalize(
     src: Array,
     dst: Array,
     src_shapes: Array,
-    sizes: Array,
-    windows: Array,
-    roi: Array,
-    min_filter: Array,
-    mag_filter: Array,
-    antialias: bool,
-    mirror: Array,
-    mean: Array,
-    inverse: Array,
+    resized: Resized,
     src_dtype: Any,
     dst_dtype: Any,
     *,
@@ -358,13 +391,9 @@ def resize_crop_mirror_normalize(
         ``int64[N]`` addresses.
     src_shapes
         ``int64[N, 4]``: frames, height, width, channels; channels come last in memory.
-    sizes
-        ``int64[N, 2]``: height and width of the resized image.
-    windows
-        ``int64[N, 4]``: top, left, height, width of the crop; inside the resized image.
-    roi, min_filter, mag_filter, antialias
-        As in :func:`~dali_lab.kernels.cpu.resample.resize`.
-    mirror, mean, inverse, out_channels, planar_dst
+    resized
+        What is done to them.
+    out_channels, planar_dst
         As in :func:`crop_mirror_normalize`.
     src_dtype, dst_dtype
         uint8 to uint8, float16 or float32 are the usual ones.
@@ -373,17 +402,16 @@ def resize_crop_mirror_normalize(
     """
     floats = np.dtype(src_dtype) == np.uint8 and np.dtype(dst_dtype) == np.float32
     if floats and rounded and planar_dst and out_channels == 3 and takes(
-        src_shapes[:, 3], src_shapes[:, 2], windows[:, 3]
+        src_shapes[:, 3], src_shapes[:, 2], resized.windows[:, 3]
     ):  # fmt: skip
         _resize_pixels(
-            rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
-            rows(mag_filter), antialias, rows(mirror), _lanes(mean), _lanes(inverse),
+            rows(src), rows(dst), rows(src_shapes), *resized.tables(), rows(resized.mirror), _lanes(resized.mean),
+            _lanes(resized.inverse),
         )  # fmt: skip
         return
-    general = (
-        rows(src), rows(dst), rows(src_shapes), rows(sizes), rows(windows), rows(roi, np.float32), rows(min_filter),
-        rows(mag_filter), antialias, rounded, rows(mirror), _matrix(mean), _matrix(inverse), out_channels, planar_dst,
-        like(src_dtype), like(dst_dtype),
+    general: Any = (
+        rows(src), rows(dst), rows(src_shapes), *resized.tables(), rounded, rows(resized.mirror), _matrix(resized.mean),
+        _matrix(resized.inverse), out_channels, planar_dst, like(src_dtype), like(dst_dtype),
     )  # fmt: skip
     if np.dtype(src_dtype) == np.float16 or np.dtype(dst_dtype) != np.float32:
         _resize_crop_mirror_normalize(*general)

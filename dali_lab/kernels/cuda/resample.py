@@ -10,6 +10,7 @@ from dali_lab.kernels.cuda.kernel import Kernel, Structure, launches
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cpu.normalize import Resized
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
@@ -187,15 +188,7 @@ def resize_crop_mirror_normalize(
     src: Array,
     dst: Array,
     src_shapes: Array,
-    sizes: Array,
-    windows: Array,
-    roi: Array,
-    min_filter: Array,
-    mag_filter: Array,
-    antialias: bool,
-    mirror: Array,
-    mean: Array,
-    inverse: Array,
+    resized: Resized,
     src_dtype: Any,
     dst_dtype: Any,
     *,
@@ -203,9 +196,9 @@ def resize_crop_mirror_normalize(
     planar_dst: bool,
     rounded: bool = True,
 ) -> None:
-    """Resize, crop, mirror and normalise in one launch; see the CPU's function in `normalize`."""
-    top, left, out_height, out_width = np.asarray(windows, np.int64).T
-    means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
+    """Do it in one launch; see :func:`dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`."""
+    top, left, out_height, out_width = np.asarray(resized.windows, np.int64).T
+    means, inverses, factors = factor_rows(gpu, len(src), resized.mean, resized.inverse)
     total = src_shapes[:, 0] * out_height * out_width * ((out_channels + 3) // 4)
     RESIZE_CROP_MIRROR_NORMALIZE.launch(
         gpu,
@@ -222,8 +215,8 @@ def resize_crop_mirror_normalize(
             "out_height": out_height,
             "out_width": out_width,
             "channels": src_shapes[:, 3],
-            "mirror": np.asarray(mirror) != 0,
-            **_axes(src_shapes, sizes, roi, min_filter, mag_filter, antialias),
+            "mirror": np.asarray(resized.mirror) != 0,
+            **_axes(src_shapes, resized.sizes, resized.roi, resized.min_filter, resized.mag_filter, resized.antialias),
         },
         {
             "out_channels": out_channels,

@@ -69,6 +69,8 @@ class ResizeNormalize(Operator):
         return self._fused(call, first, second, data, plan, windows)
 
     def _fused(self, call: Call, first: Call, second: Call, data: Batch, plan: Any, windows: Any) -> Batch:
+        from dali_lab.kernels.cpu.normalize import Resized
+
         assert isinstance(self.first, Resizing)
         layout = self.second.output_layout(second, data)
         channels = int(data.shapes[0, 2])
@@ -78,16 +80,16 @@ class ResizeNormalize(Operator):
         shrink, grow = self.first.filters(first)
         mean, inverse = self.second.normalization(second, channels)
         planar = layout.startswith("C")
-        arguments: tuple[Any, ...] = (
-            plan.size,
-            np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1),
-            np.concatenate([plan.low, plan.high], axis=1),
-            shrink,
-            grow,
-            bool(self.first.value("antialias")),
-            second.numbers("mirror", np.int64),
-            mean,
-            inverse,
+        resized = Resized(
+            sizes=plan.size,
+            windows=np.concatenate([windows.start[:, :2], windows.shape[:, :2]], axis=1),
+            roi=np.concatenate([plan.low, plan.high], axis=1),
+            min_filter=shrink,
+            mag_filter=grow,
+            antialias=bool(self.first.value("antialias")),
+            mirror=second.numbers("mirror", np.int64),
+            mean=mean,
+            inverse=inverse,
         )
         targets = out.addresses
         if data.undecoded is not None:
@@ -95,18 +97,18 @@ class ResizeNormalize(Operator):
             if out.dtype == FLOAT and planar and wide == 3:
                 from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
 
-                done = decode_resize_normalize(data.undecoded, targets, *(*arguments, call.share))
+                done = decode_resize_normalize(data.undecoded, targets, resized, call.share)
             if done.all():
                 return out
             left = np.flatnonzero(~done)
             data = data.undecoded.decode(~done).take(left)
             targets = targets[left]
-            arguments = tuple(value[left] if isinstance(value, np.ndarray) else value for value in arguments)
+            resized = resized.take(left)
         call.kernels("normalize").resize_crop_mirror_normalize(
             data.addresses,
             targets,
             np.concatenate([np.ones((len(data), 1), np.int64), data.shapes], axis=1),
-            *arguments,
+            resized,
             np.uint8,
             numpy_dtype(out.dtype),
             out_channels=wide,

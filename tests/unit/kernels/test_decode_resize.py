@@ -12,7 +12,7 @@ from dali_lab.codecs import libjpeg
 from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import resample_planes
 from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
-from dali_lab.kernels.cpu.normalize import resize_crop_mirror_normalize
+from dali_lab.kernels.cpu.normalize import Resized, resize_crop_mirror_normalize
 from dali_lab.kernels.cpu.resample import CUBIC, LINEAR
 from dali_lab.schema.samples import picture
 
@@ -43,7 +43,7 @@ def both(
     wanted = np.tile(crop or [0, 0, *OUT], (count, 1))
     extents = boxes[:, 2:] - boxes[:, :2]
     rng = np.random.default_rng(3)
-    more = (
+    resized = Resized(
         np.tile(OUT, (count, 1)), wanted, np.concatenate([np.zeros((count, 2)), extents], axis=1),
         np.full(count, filters), np.full(count, filters), True, np.arange(count) % 2,
         rng.uniform(0, 200, (count, 3)).astype(np.float32), rng.uniform(0.01, 1, (count, 3)).astype(np.float32),
@@ -51,7 +51,7 @@ def both(
     one, two = (np.full((count, 3, *wanted[0, 2:]), np.nan, np.float32) for _ in range(2))
     places = np.arange(count) * one[0].nbytes
     pictures = Undecoded(addresses, lengths, stored, boxes, color, fast, lambda wanted: pytest.fail("not asked for"))
-    done = decode_resize_normalize(pictures, one.ctypes.data + places, *more)
+    done = decode_resize_normalize(pictures, one.ctypes.data + places, resized)
     assert (pictures.seconds > 0) == done.any()
     ends = extents.prod(axis=1).cumsum() * 3
     memory = np.empty(ends[-1], np.uint8)
@@ -59,7 +59,7 @@ def both(
     libjpeg.decode(addresses, lengths, stored, [color] * count, starts, windows=boxes, use_fast_idct=fast)
     shapes = np.concatenate([np.ones((count, 1), np.int64), extents, np.full((count, 1), 3)], axis=1)
     resize_crop_mirror_normalize(
-        starts, two.ctypes.data + places, shapes, *more, np.uint8, np.float32, out_channels=3, planar_dst=True
+        starts, two.ctypes.data + places, shapes, resized, np.uint8, np.float32, out_channels=3, planar_dst=True
     )
     return one, two, done
 

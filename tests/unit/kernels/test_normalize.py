@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.kernels.cpu.normalize import crop_mirror_normalize, normalization, resize_crop_mirror_normalize
+from dali_lab.kernels.cpu.normalize import Resized, crop_mirror_normalize, normalization, resize_crop_mirror_normalize
 from dali_lab.kernels.cpu.resample import CUBIC, LINEAR
 from tests.unit.kernels.oracle import Array, addresses, dali, difference, table
 
@@ -148,8 +148,10 @@ def test_fused_is_the_two_operators(rounded: bool, dtype: Any, out_layout: str) 
     got = [np.empty_like(w) for w in want]
     mean, inverse = normalization(MEAN, STD, 50.0, 120.0)
     resize_crop_mirror_normalize(
-        addresses(images), addresses(got), shapes, table([size] * 3), table(windows), regions, filters, filters, True,
-        np.array(mirror), mean, inverse, np.uint8, dtype, out_channels=4, planar_dst=out_layout == "CHW",
-        rounded=rounded,
+        addresses(images), addresses(got), shapes,
+        Resized(
+            table([size] * 3), table(windows), regions, filters, filters, True, np.array(mirror), mean, inverse
+        ),
+        np.uint8, dtype, out_channels=4, planar_dst=out_layout == "CHW", rounded=rounded,
     )  # fmt: skip
     assert difference(got, want) == 0

@@ -104,13 +104,15 @@ def test_resize_crop_mirror_normalize(channels_of_mean: int, general: Any) -> No
     mean = rng.uniform(90, 130, (len(data), channels_of_mean)).astype(np.float32)
     inverse = rng.uniform(0.01, 0.02, (1, channels_of_mean)).astype(np.float32)
     codes = np.ones(len(data), np.int64)
+    resized = normalize.Resized(
+        sizes, windows, regions("whole", data.shapes), codes, codes, True, np.arange(len(data)) % 2, mean, inverse
+    )
 
     def run() -> list[Array]:
         out = Batch.allocate(np.stack([np.full(len(data), 3), windows[:, 2], windows[:, 3]], axis=1), FLOAT, "CHW")
         normalize.resize_crop_mirror_normalize(
-            data.addresses, out.addresses, frames_first(data.shapes), sizes, windows, regions("whole", data.shapes),
-            codes, codes, True, np.arange(len(data)) % 2, mean, inverse, np.uint8, np.float32,
-            out_channels=3, planar_dst=True,
+            data.addresses, out.addresses, frames_first(data.shapes), resized, np.uint8, np.float32, out_channels=3,
+            planar_dst=True,
         )  # fmt: skip
         return [array.copy() for array in out.arrays()]
 

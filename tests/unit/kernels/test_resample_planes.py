@@ -114,9 +114,9 @@ def test_a_chunk_of_both_kinds() -> None:
     region = np.array([(0, 0, *shape) for shape in shapes], np.float32)
     windows = np.tile([0, 0, 48, 56], (count, 1))
     normalize.resize_crop_mirror_normalize(
-        rows([s.ctypes.data for s in sources]), rows([r.ctypes.data for r in results]), table, windows[:, 2:], windows,
-        region, one, one, True, np.arange(count) % 2, mean, inverse, np.uint8, np.float32, out_channels=3,
-        planar_dst=True,
+        rows([s.ctypes.data for s in sources]), rows([r.ctypes.data for r in results]), table,
+        normalize.Resized(windows[:, 2:], windows, region, one, one, True, np.arange(count) % 2, mean, inverse),
+        np.uint8, np.float32, out_channels=3, planar_dst=True,
     )  # fmt: skip
     for i, (source, result) in enumerate(zip(sources, results, strict=True)):
         wanted = np.empty((3, 48, 56), np.float32)
