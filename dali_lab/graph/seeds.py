@@ -31,7 +31,7 @@ def graph_seeds(graph: Graph, seed: int) -> dict[str, int]:
     requests = []
     for name in order:
         node = graph.nodes[name]
-        takes = has_operator(node.op) and "seed" in find_operator(node.op).argument_table
+        takes = has_operator(node.op) and not find_operator(node.op).argument_table["seed"].removed
         requests.append(SeedRequest(takes, node.arguments.get("seed"), node.arguments.get("_group")))
     assigned = assign_seeds(seed, requests)
     return {name: own for name, own in zip(order, assigned, strict=True) if own is not None}

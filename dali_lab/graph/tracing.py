@@ -188,14 +188,19 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     plain = isinstance(item, (bool, int, float, ScalarConstant, np.ndarray, np.generic, list, tuple)) or hasattr(
         item, "__array__"
     )
-    if not plain:
-        name = operator.inputs[min(index, len(operator.inputs) - 1)].name if operator.inputs else str(index)
-        raise ArgumentTypeError(
-            f"input {index} ({name}) must be a DataNode, got {item!r} ({type(item).__name__})", operator=operator.name
-        )
     if isinstance(item, ScalarConstant):
         return implied_constant(item.value, dtype=item.dtype, shape=())
-    return implied_constant(item)
+    why = ""
+    if plain:
+        try:
+            return implied_constant(item)
+        except (TypeError, ValueError, OverflowError) as error:
+            why = f": {error}"
+    name = operator.inputs[min(index, len(operator.inputs) - 1)].name if operator.inputs else str(index)
+    raise ArgumentTypeError(
+        f"input {index} ({name}) must be a DataNode, got {item!r} ({type(item).__name__}){why}",
+        operator=operator.name,
+    )
 
 
 def _sort_arguments(
@@ -209,8 +214,10 @@ def _sort_arguments(
     device: str | None = None
     preserve = False
     for key, value in kwargs.items():
+        if value is None:
+            continue
         if key == "device":
-            device = None if value is None else str(value)
+            device = str(value)
             continue
         arg = operator.argument_table.get(key)
         if arg is None:
@@ -218,8 +225,6 @@ def _sort_arguments(
             raise UnknownArgumentError(
                 f"there is no argument '{key}'{nearest(key, known)}", operator=operator.name, argument=key
             )
-        if value is None:
-            continue
         if arg.removed:
             _warn_once(f"{operator.name}.{key}", f"fn.{operator.name}: the argument '{key}' no longer has any effect")
             continue
@@ -254,7 +259,7 @@ def _sort_arguments(
         if canonical is None:
             continue
         if key == "name":
-            name = canonical
+            name = canonical or None
         elif key == "preserve":
             preserve = canonical
         elif key != "bytes_per_sample_hint":

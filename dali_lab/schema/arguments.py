@@ -74,7 +74,8 @@ class Arg:
     per_frame
         Whether a connected node may give one value for each frame.
     fed
-        Types that the values of a connected node may have; by default the one that NVIDIA DALI has for `type`.
+        Types that the values of a connected node may have; by default the one that NVIDIA DALI has for `type`; none
+        are named where it may be any.
     or_no_type
         For a type of data: ``types.NO_TYPE`` may be given; it stands for the type of the input, or counts as not given.
     minimum, maximum
@@ -370,6 +371,7 @@ _COMMON = {
     arg.name: arg
     for arg in (
         Arg("name", "string", None, "Name of the node; it must be unique in the pipeline.", advanced=True),
+        Arg("seed", "int", None, "No effect where no random numbers are drawn.", removed=True),
         Arg("preserve", "bool", False, "Keep the node even if nothing uses its outputs.", advanced=True),
         Arg(
             "bytes_per_sample_hint",

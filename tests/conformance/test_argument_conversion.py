@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,35 @@ def test_types_of_connected_arguments(kind: type[np.generic], argument: str) -> 
 
 
 CROPS = "crop_mirror_normalize"
+
+
+@pytest.mark.parametrize("options", [{"name": ""}, {"device": None, "no_such_argument": None}, {"seed": 3}], ids=str)
+def test_arguments_without_effect(options: dict[str, Any]) -> None:
+    case = Case((SIGNAL,), options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of the seed
+        compare(run(dali_lab, "copy", case), run(dali, "copy", case), case)
+
+
+def test_seeds_that_have_no_effect_take_none_from_others() -> None:
+    def numbers(engine: Any) -> list[Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            with engine.Pipeline(2, 1, None, seed=5) as pipeline:
+                first = engine.fn.copy(engine.fn.random.uniform(), seed=3)
+                pipeline.set_outputs(first + engine.fn.random.uniform(), engine.fn.random.uniform())
+            pipeline.build()
+            return [np.array(output.at(index)).item() for output in pipeline.run() for index in range(2)]
+
+    assert numbers(dali_lab) == numbers(dali)
+
+
+@pytest.mark.parametrize("value", [lambda node: [node, 1], lambda _: ["a"], lambda _: 2**40, lambda _: {}])
+def test_inputs_that_are_no_data(value: Any) -> None:
+    with dali_lab.Pipeline(2, 1, None):
+        node = dali_lab.fn.random.uniform()
+        with pytest.raises(dali_lab.DaliLabError, match=r"fn.cat(.|\n)*input 1(.|\n)*must be a DataNode, got"):
+            dali_lab.fn.cat(node, value(node))
 
 
 @pytest.mark.parametrize("value", ["False", [False], (0.0,), {}])

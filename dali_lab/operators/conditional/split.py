@@ -11,7 +11,9 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.types import numpy_dtype
 
-PREDICATE = Arg("predicate", "bool", REQUIRED, "For each sample: whether it belongs to the true branch.", tensor=True)
+PREDICATE = Arg(
+    "predicate", "bool", REQUIRED, "For each sample: whether it belongs to the true branch.", tensor=True, fed=()
+)
 
 
 def decisions(call: Call, predicate: Batch) -> npt.NDArray[np.bool_]:

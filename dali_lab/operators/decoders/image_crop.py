@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,12 @@ from dali_lab.schema import Call, Case, ErrorCase, register
 from dali_lab.schema.cases import PerSample
 from dali_lab.schema.operator import Extent
 
+_FLAT = {
+    "crop": "Size of the window: height and width. Zero keeps an axis whole.",
+    "crop_d": "No effect: pictures have no depth.",
+    "crop_pos_z": "No effect: pictures have no depth.",
+}
+
 
 @register
 class ImageCrop(ImageDecoder):
@@ -22,7 +29,7 @@ class ImageCrop(ImageDecoder):
 
     name = "decoders.image_crop"
     title = "Decode and crop"
-    arguments = (*CROP, ROUNDING, *DECODING)
+    arguments = (*(replace(arg, doc=_FLAT.get(arg.name, arg.doc)) for arg in CROP), ROUNDING, *DECODING)
     needs_sizes = True
     example = """
     >>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)

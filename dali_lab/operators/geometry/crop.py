@@ -24,9 +24,9 @@ from dali_lab.operators.geometry.windows import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, UINT8, DALIDataType, numpy_dtype
+from dali_lab.types import FLOAT, FLOAT16, INT16, UINT8, DALIDataType, numpy_dtype
 
-DTYPE = Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True)
+DTYPE = Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True)
 OLD = (
     Arg("image_type", "image_type", None, "", removed=True),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
@@ -41,6 +41,9 @@ def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
     """The windows of the samples, converted to the operator's `dtype`, with what lies outside filled."""
     wanted = operator.value("dtype")
     dtype = data.dtype if wanted is None else wanted
+    if dtype not in (data.dtype, UINT8, FLOAT16, FLOAT):
+        message = f"is {data.dtype.name}, as the input, or UINT8, FLOAT16 or FLOAT, not {dtype.name}"
+        raise call.problem(message, argument="dtype")
     source = data if dtype == data.dtype else _truncated(call, data, dtype)
     out = call.allocate(windows.shape, dtype, data.layout)
     axis = data.layout.find("C")
@@ -152,5 +155,6 @@ class Crop(Windowed):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.pictures(),), {"crop": (100, 10)}, words=("sample 0", "out_of_bounds_policy"))
         yield ErrorCase((samples.pictures(),), {"crop_h": 10.0}, words=("crop_w",))
+        yield ErrorCase((samples.pictures(),), {"crop": (10, 10), "dtype": INT16}, words=("dtype", "INT16", "FLOAT16"))
         yield ErrorCase((samples.pictures(),), {"crop": (10, 10), "crop_pos_x": 1.5}, words=("crop_pos_x", "1.5"))
         yield ErrorCase((samples.pictures(),), {"crop": (10, 10), "rounding": "up"}, words=("rounding", "truncate"))

@@ -50,8 +50,9 @@ class RoiRandomCrop(Operator):
         ),
     )
     example = """
-    >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=image.shape()[:2])
-    >>> fn.slice(image, start=start, shape=(64, 64), axes=(0, 1))
+    >>> shape = image.shape(dtype=types.INT32)[:2]
+    >>> start = fn.roi_random_crop(crop_shape=(64, 64), roi_start=box[:2], roi_end=box[2:], in_shape=shape)
+    >>> fn.slice(image, start=fn.cast(start, dtype=types.INT32), shape=(64, 64), axes=(0, 1))
     """
 
     @classmethod

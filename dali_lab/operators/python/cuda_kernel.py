@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.types import UINT8, numpy_dtype
 
 _EXAMPLE = "__device__ void dali_lab_example(const Sample& s, i64 i) { s.out[i] = s.in0[i] * s.numbers[0]; }"
@@ -41,6 +42,7 @@ class CudaKernel(Operator):
             "Shape of the output; that of the first input if not given.",
             vector=True,
             tensor=True,
+            fed=INTEGERS,
         ),
         Arg("output_layout", "layout", None, "Layout of the output; that of the first input if not given."),
         Arg("numbers", "float", (), "Up to 16 numbers for the kernel.", vector=True, tensor=True),
