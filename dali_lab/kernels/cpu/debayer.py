@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu import background, debayer_plain
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 
 Array = np.ndarray[Any, Any]
@@ -33,7 +34,15 @@ def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: s
     dtype
         uint8 or uint16.
     """
-    _debayer(rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype))
+    background.call(
+        _debayer, rows(src), rows(dst), rows(sizes), rows(positions), ALGORITHMS.index(algorithm), like(dtype),
+        meanwhile=_in_numpy,
+    )  # fmt: skip
+
+
+def _in_numpy(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:
+    shares = (_RED, _GREEN, _BLUE) if algorithm == _GRAY else None
+    debayer_plain.debayer(src, dst, sizes, positions, algorithm == _EDGE_AWARE, shares, like)
 
 
 @kernel

@@ -18,6 +18,7 @@ from dali_lab.kernels.cpu import (
     convolve,
     copy,
     copy_plain,
+    debayer,
     draws,
     normalize,
     philox,
@@ -117,6 +118,20 @@ def test_resize_and_normalize_of_any_kind(case: int, kind: Any) -> None:
         rows(rng.integers(0, 6, 1)), rows(rng.integers(0, 6, 1)), case % 4 > 0, kind is np.uint8,
         rows([case // 2 % 2]), mean, inverse, all_channels, planar, like(kind), like(np.float32),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+@pytest.mark.parametrize("algorithm", range(3))
+def test_debayer(algorithm: int, dtype: Any) -> None:
+    rng = np.random.default_rng(algorithm)
+    sizes = [(2, 2), (2, 30), (30, 2), (4, 4), (6, 22), (34, 68), (20, 4), (8, 8)]
+    raw = [rng.integers(0, np.iinfo(dtype).max, size, endpoint=True).astype(dtype) for size in sizes]
+    raw[5][10:20] = np.iinfo(dtype).max
+    outputs = [np.empty((*size, 1 if algorithm == 2 else 3), dtype) for size in sizes]
+    positions = [divmod(k % 4, 2) for k in range(len(sizes))]
+    for turn in range(2):
+        tables = rows(sizes), rows(positions[turn:] + positions[:turn]), algorithm, like(dtype)
+        _compare(debayer._debayer, debayer._in_numpy, raw, outputs, *tables)
 
 
 @pytest.mark.parametrize("case", range(40))
