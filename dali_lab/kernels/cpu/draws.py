@@ -141,21 +141,20 @@ def fill_indices(
     in_sequence
         Take the words one after the other, as is done to choose among tensors (inputs with two dimensions or more).
     """
+    step = np.uint64(0 if in_sequence else philox.WORDS_PER_ELEMENT)
     if probabilities is not None:
         lengths = np.array([len(row) for row in probabilities], np.int64)
         rows = [np.asarray(row, np.float32).astype(np.float64) for row in probabilities]
         cumulative = [np.cumsum(row / np.cumsum(row)[-1:]) for row in rows]
         for row in cumulative:
             row[-1:] = 1.0
-        step = np.uint64(0 if in_sequence else philox.WORDS_PER_ELEMENT)
         standard_random.weighted_indices(
             stream.key, stream.highs, addresses, counts, np.concatenate([np.empty(0), *cumulative]),
             np.concatenate([[0], np.cumsum(lengths)]), step, sample_of(np.int64),
         )  # fmt: skip
         return
     limits = np.broadcast_to(np.asarray(sizes), counts.shape).astype(np.uint64)
-    kernel = standard_random.indices_in_sequence if in_sequence else philox.indices
-    kernel(stream.key, stream.highs, addresses, counts, limits, sample_of(np.int64))
+    standard_random.indices(stream.key, stream.highs, addresses, counts, limits, step, sample_of(np.int64))
 
 
 def fill_beta(

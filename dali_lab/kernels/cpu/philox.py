@@ -228,15 +228,6 @@ def coin_flips(key: Any, highs: Array, addresses: Array, counts: Array, threshol
 
 
 @kernel
-def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, like: Array) -> None:
-    """Equally likely indices below ``sizes`` (``uint64[N]``, below 2**32): ``(word * size) >> 32``."""
-    for i in range(addresses.shape[0]):
-        out = array_at(addresses[i], (counts[i],), like)
-        for p in range(counts[i]):
-            out[p] = np.int64((philox_word(key, highs[i], _STEP * np.uint64(p)) * sizes[i]) >> _32)
-
-
-@kernel
 def values(
     key: Any, highs: Array, addresses: Array, counts: Array, flat: Array, offsets: Array, sizes: Array, like: Array
 ) -> None:

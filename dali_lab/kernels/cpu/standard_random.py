@@ -257,13 +257,15 @@ def weighted_indices(
 
 
 @kernel
-def indices_in_sequence(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, like: Array) -> None:
-    """Equally likely indices below ``sizes`` (``uint64[N]``), from words one after the other."""
+def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, step: Any, like: Array) -> None:
+    """Equally likely indices below ``sizes`` (``uint64[N]``); `step` and `like` as in :func:`weighted_indices`."""
     state = np.empty(7, np.uint64)
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
         start_words(state, key, highs[i], np.uint64(0))
         for p in range(counts[i]):
+            if step:
+                start_words(state, key, highs[i], step * np.uint64(p))
             out[p] = np.int64(below(state, sizes[i]))
 
 

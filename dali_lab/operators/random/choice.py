@@ -122,6 +122,8 @@ class Choice(Drawing):
         row = [np.array([1.5, 2.5, 9], np.float32)] * 4
         yield Case((five,), {}, batches=3)
         yield Case((five,), {"shape": (4, 2)}, batches=3)
+        # Some words are drawn anew, lest small numbers be likelier.
+        yield Case(([np.int32(1_500_000_000)] * 4,), {"shape": (50,)})
         yield Case((row,), {"shape": (6,)}, batches=3)
         yield Case((row,), {}, batches=2)
         yield Case((table,), {"shape": (2,)}, batches=3)
