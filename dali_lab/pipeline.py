@@ -373,13 +373,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         KeyError
             If there is no such input; the message names those that there are.
         """
-        runner = self._built()
-        name = data_node if isinstance(data_node, str) else data_node.source.placed
-        inputs = {step.node.id: step.operator for step in runner.sources if hasattr(step.operator, "feed")}
-        if name not in inputs:
-            what = name or repr(data_node)
-            raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
-        inputs[name].feed(data, layout, self._settings.batch_size, cuda_stream)
+        source = self._input(data_node)
+        source.feed(data, layout, self._settings.batch_size, cuda_stream)
 
     def input_feed_count(self, input_name: str) -> int:
         """Batches to feed to an input before the first run, so that none has to wait.
@@ -387,12 +382,20 @@ class Pipeline(PipelineReport, PipelineFiles):
         Raises
         ------
         KeyError
-            If there is no input of this name.
+            If there is no such input; the message names those that there are.
         """
-        runner = self._built()
-        if input_name not in {step.node.id for step in runner.sources if hasattr(step.operator, "feed")}:
-            raise KeyError(f"there is no input '{input_name}'")
+        self._input(input_name)
         return self._settings.ahead
+
+    def _input(self, data_node: DataNode | str) -> Any:
+        """The operator of an external source that is fed."""
+        runner = self._built()
+        name = data_node if isinstance(data_node, str) else data_node.source.placed
+        inputs = {step.node.id: step.operator for step in runner.sources if hasattr(step.operator, "feed")}
+        if name not in inputs:
+            what = name or repr(data_node)
+            raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
+        return inputs[name]
 
     def reset(self) -> None:
         """Begin the next epoch after a :class:`StopIteration`; before one, nothing happens."""

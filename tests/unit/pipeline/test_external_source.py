@@ -162,6 +162,8 @@ def test_named_inputs_and_feeding(depth: int) -> None:
         (out,) = pipeline.run(input=np.full((2, 1), value))
         assert out.as_array().tolist() == [[value], [value]]
     assert pipeline.input_feed_count("input") == depth
+    with pytest.raises(KeyError, match="there is no input 'other'; inputs: input"):
+        pipeline.input_feed_count("other")
     for value in range(4):
         pipeline.feed_input("input", [np.full(2, value)])
     assert [pipeline.run()[0].at(0)[0] for _ in range(4)] == [0, 1, 2, 3]
