@@ -155,8 +155,10 @@ def _from_samples(data: Sequence[Any]) -> Batch:
 
 def _copied(batch: Batch) -> Batch:
     """The same samples in memory of their own, one after the other."""
+    from dali_lab.kernels.cpu.copy import copy
+
     result = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)
-    write_samples(batch, result.owners[0])
+    copy(batch.addresses, result.addresses, batch.sizes, batch.itemsize)
     return result
 
 
