@@ -261,11 +261,13 @@ def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
         return windows, False
     if policy == "error":
         index = int(outside.argmax())
-        raise call.problem(
+        message = (
             f"the window from {start[index].tolist()} to {(start + size)[index].tolist()} leaves the sample of shape"
-            f" {shapes[index].tolist()}; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it",
-            sample=index,
+            f" {shapes[index].tolist()}"
         )
+        if "out_of_bounds_policy" in call.operator.values:
+            message += "; out_of_bounds_policy 'pad' or 'trim_to_shape' would allow it"
+        raise call.problem(message, sample=index)
     if policy == "trim_to_shape":
         low = np.clip(start, 0, shapes)
         high = np.clip(start + size, 0, shapes)
