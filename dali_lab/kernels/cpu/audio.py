@@ -7,17 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu import audio_plain, background
+from dali_lab.kernels.cpu import audio_plain, background, libm
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
 ZERO, CLAMP, REFLECT = 0, 1, 2
-_BLOCK = 1024
-SMALLEST_NORMAL = np.finfo(np.float32).tiny
-_INFINITY = np.int32(0x7F800000)
-SQRT_HALF = np.int32(0x3F3504F3)
-LOG_TERMS = (np.float32(1), *(np.float32(2 / math.log(2) / n) for n in (1, 3, 5, 7, 9)))
+LOG10_OF_2 = np.float32(math.log10(2))
 
 
 @kernel
@@ -64,33 +60,17 @@ def _filter_bank(
                         y[a, m, b] += weight * x[a, k, b]
 
 
-@part
-def _log2_of_normal(x: Array, exponents: Array) -> None:
-    """Replace normal positive float32 numbers by their binary logarithm, to a step of float32.
-
-    With ``x = m · 2^e`` and `m` from √½ to √2, ``log2 m = 2 / ln 2 · artanh((m - 1) / (m + 1))``, by its series.
-    """
-    bits = x.view(np.int32)
-    for t in range(x.shape[0]):
-        exponent = (bits[t] - SQRT_HALF) >> np.int32(23)
-        exponents[t] = np.float32(exponent)
-        bits[t] -= exponent << np.int32(23)
-    for t in range(x.shape[0]):
-        s = (x[t] - LOG_TERMS[0]) / (x[t] + LOG_TERMS[0])
-        q = s * s
-        tail = q * (LOG_TERMS[2] + q * (LOG_TERMS[3] + q * (LOG_TERMS[4] + q * LOG_TERMS[5])))
-        x[t] = exponents[t] + (LOG_TERMS[1] * s + s * tail)
-
-
 @kernel
 def _decibels(
-    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
-) -> None:
-    """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
-    scale = np.float32(multiplier * math.log10(2.0))
+    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, logarithm: int,
+    like: Array,
+) -> None:  # fmt: skip
+    """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value.
+
+    `logarithm` is the address of the C library's `log2f`, or 0.
+    """
+    scale = np.float32(multiplier) * LOG10_OF_2
     floor = np.float32(least)
-    ordinary = floor >= SMALLEST_NORMAL
-    exponents = np.empty(_BLOCK, np.float32)
     for i in range(src.shape[0]):
         n = counts[i]
         x = array_at(src[i], (n,), like)
@@ -103,26 +83,24 @@ def _decibels(
             if largest == 0:
                 largest = np.float32(1)
         inverse = np.float32(1) / largest
-        for start in range(0, n, _BLOCK):
-            block = y[start : start + _BLOCK]
-            bits = block.view(np.int32)
-            infinite = 0
-            for t in range(block.shape[0]):
-                ratio = x[start + t] * inverse
-                block[t] = ratio if ratio > floor else floor
-                infinite += bits[t] >= _INFINITY
-            if ordinary and not infinite:
-                _log2_of_normal(block, exponents)
-            else:
-                for t in range(block.shape[0]):
-                    block[t] = np.log2(block[t])
-            for t in range(block.shape[0]):
-                block[t] *= scale
+        for t in range(n):
+            ratio = x[t] * inverse
+            ratio = ratio if ratio > floor else floor
+            y[t] = (libm.call(logarithm, ratio) if logarithm else np.log2(ratio)) * scale
 
 
 preemphasis = background.either(_preemphasis, audio_plain.preemphasis)
 filter_bank = background.either(_filter_bank, audio_plain.filter_bank)
-decibels = background.either(_decibels, audio_plain.decibels)
+
+
+def decibels(
+    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, like: Array
+) -> None:
+    """``multiplier · log10(max(least, x / reference))``; a `reference` of 0 stands for the sample's largest value."""
+    background.call(
+        _decibels, src, dst, counts, multiplier, reference, least, libm.address("log2", "f4") or 0, like,
+        meanwhile=audio_plain.decibels,
+    )  # fmt: skip
 
 
 @part

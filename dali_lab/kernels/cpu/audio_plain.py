@@ -62,25 +62,12 @@ def filter_bank(
                 y[:, m] += weights[tables[i], m, k] * x[:, k]
 
 
-def _log2_of_normal(x: Array) -> Array:
-    """See :func:`dali_lab.kernels.cpu.audio._log2_of_normal`."""
-    from dali_lab.kernels.cpu import audio
-
-    bits = x.view(np.int32)
-    exponents = (bits - audio.SQRT_HALF) >> np.int32(23)
-    fraction = (bits - (exponents << np.int32(23))).view(np.float32)
-    one, first, *terms = audio.LOG_TERMS
-    s = (fraction - one) / (fraction + one)
-    q = s * s
-    tail = q * (terms[0] + q * (terms[1] + q * (terms[2] + q * terms[3])))
-    return np.asarray(exponents.astype(np.float32) + (first * s + s * tail))
-
-
 def decibels(
-    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, real: Array
-) -> None:
-    """Do what :func:`dali_lab.kernels.cpu.audio.decibels` does, and leave to it what is not an ordinary number."""
-    from dali_lab.kernels.cpu import audio
+    src: Array, dst: Array, counts: Array, multiplier: float, reference: float, least: float, logarithm: int,
+    real: Array,
+) -> None:  # fmt: skip
+    """Do what :func:`dali_lab.kernels.cpu.audio.decibels` does."""
+    from dali_lab.kernels.cpu import audio, libm
 
     floor = np.float32(least)
     for i, n in enumerate(counts.tolist()):
@@ -90,11 +77,9 @@ def decibels(
             largest = np.fmax.reduce(x, initial=np.float32(0)) or np.float32(1)
         ratio = x * (np.float32(1) / largest)
         ratio = np.where(ratio > floor, ratio, floor)
-        if floor < audio.SMALLEST_NORMAL or np.isinf(ratio).any():
-            audio._decibels(src, dst, counts, multiplier, reference, least, real)
-            return
-        values = _log2_of_normal(ratio) * np.float32(multiplier * np.log10(2.0))
-        array_in_memory(dst[i], (n,), real)[:] = values
+        if not libm.apply("log2", ratio):
+            ratio = np.log2(ratio)
+        array_in_memory(dst[i], (n,), real)[:] = ratio * (np.float32(multiplier) * audio.LOG10_OF_2)
 
 
 def windows(

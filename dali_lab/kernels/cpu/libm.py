@@ -22,7 +22,7 @@ _emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
 
 
 @_emitted
-def _call(typingctx: Any, function: Any, value: Any) -> Any:
+def call(typingctx: Any, function: Any, value: Any) -> Any:
     """Call the C function at an address with one float, of which it makes another."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -48,7 +48,7 @@ def _call_with_two(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
 @kernel
 def _apply(function: int, values: Array) -> None:
     for k in range(values.shape[0]):
-        values[k] = _call(function, values[k])
+        values[k] = call(function, values[k])
 
 
 @kernel

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.kernels.cpu.audio import LOG10_OF_2
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.reductions import reduce
 from dali_lab.types import FLOAT
@@ -150,4 +150,4 @@ def decibels(
         reduce(gpu, "max", Batch(src, counts.reshape(-1, 1), FLOAT), found, (0,), start=0.0)
         largest = found.addresses
     sample: dict[str, Any] = {"data": src, "largest": largest, "out": dst, "total": counts}
-    DECIBELS.launch(gpu, (), counts, sample, {"floor": least, "scale": multiplier * math.log10(2.0)})
+    DECIBELS.launch(gpu, (), counts, sample, {"floor": least, "scale": np.float32(multiplier) * LOG10_OF_2})
