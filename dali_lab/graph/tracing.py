@@ -69,7 +69,7 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
         With the operator, the argument, the value and the user's line.
     """
     operator = find_operator(name)
-    if any(isinstance(item, (list, tuple)) and item and all(isinstance(x, DataNode) for x in item) for item in inputs):
+    if any(map(_is_set, inputs)):
         return _call_on_sets(name, inputs, kwargs)
     try:
         call = _record(operator, inputs, kwargs)
@@ -90,12 +90,18 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
     return nodes[0] if len(nodes) == 1 else list(nodes)
 
 
+def _is_set(item: Any) -> bool:
+    """Whether an input is a list that stands for several calls: nodes, and constants among them."""
+    nodes = isinstance(item, list) and any(isinstance(each, DataNode) for each in item)
+    return nodes and all(isinstance(each, (DataNode, ScalarConstant)) for each in item)
+
+
 def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Apply the operator to each set of inputs in turn, where lists of nodes were passed; all have one seed."""
-    counts = {len(item) for item in inputs if isinstance(item, (list, tuple))}
+    counts = {len(item) for item in inputs if _is_set(item)}
     if len(counts) != 1:
         raise GraphError("lists of inputs must have the same length", operator=name, origin=user_line())
-    sets = [[item[i] if isinstance(item, (list, tuple)) else item for item in inputs] for i in range(counts.pop())]
+    sets = [[item[i] if _is_set(item) else item for item in inputs] for i in range(counts.pop())]
     if len(sets) == 1:
         return call_operator(name, sets[0], kwargs)
     together = object()
@@ -191,7 +197,8 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     if isinstance(item, ScalarConstant):
         return implied_constant(item.value, dtype=item.dtype, shape=())
     why = ""
-    if plain:
+    nested = isinstance(item, (list, tuple)) and any(isinstance(x, (list, tuple)) for x in item)
+    if plain and not nested:
         try:
             return implied_constant(item)
         except (TypeError, ValueError, OverflowError) as error:

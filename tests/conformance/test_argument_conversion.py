@@ -176,7 +176,17 @@ def test_seeds_that_have_no_effect_take_none_from_others() -> None:
     assert numbers(dali_lab) == numbers(dali)
 
 
-@pytest.mark.parametrize("value", [lambda node: [node, 1], lambda _: ["a"], lambda _: 2**40, lambda _: {}])
+@pytest.mark.parametrize(
+    "value",
+    [
+        lambda node: [node, 1],
+        lambda node: (node, node),
+        lambda _: [[1], [2]],
+        lambda _: ["a"],
+        lambda _: 2**40,
+        lambda _: {},
+    ],
+)
 def test_inputs_that_are_no_data(value: Any) -> None:
     with dali_lab.Pipeline(2, 1, None):
         node = dali_lab.fn.random.uniform()

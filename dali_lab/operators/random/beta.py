@@ -43,9 +43,7 @@ class Beta(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(FLOAT)
-        if dtype not in (FLOAT, FLOAT64):
-            raise call.problem(f"is FLOAT or FLOAT64, not {dtype.name}", argument="dtype")
+        dtype = self.dtype_or(FLOAT, (FLOAT, FLOAT64))
         alpha, beta = call.numbers("alpha"), call.numbers("beta")
         for name, numbers in (("alpha", alpha), ("beta", beta)):
             wrong = ~((numbers > 0) & np.isfinite(numbers))

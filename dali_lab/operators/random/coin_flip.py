@@ -10,7 +10,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import BOOL, INT32, UINT8, numpy_dtype
+from dali_lab.types import BOOL, FLOAT, INT32, UINT8, numpy_dtype
 
 
 @register
@@ -41,7 +41,7 @@ class CoinFlip(Drawing):
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws
 
-        dtype = self.dtype_or(INT32)
+        dtype = self.dtype_or(INT32, (BOOL, UINT8, INT32))
         probability = call.numbers("probability")
         out = self.memory(call, like, dtype)
         draws.fill_coin_flip(self.stream(call), out.addresses, out.sizes, probability, numpy_dtype(dtype))
@@ -65,3 +65,4 @@ class CoinFlip(Drawing):
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {"probability": "often"}, words=("probability", "often"))
+        yield ErrorCase((), {"dtype": FLOAT}, words=("dtype", "FLOAT", "UINT8"))

@@ -10,10 +10,12 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import open_stream
 from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import Extent
-from dali_lab.types import DALIDataType
+from dali_lab.types import FLOAT, FLOAT64, DALIDataType
 
 _QUICKLY_DRAWN = 4096
+NUMBERS = (*INTEGERS, FLOAT, FLOAT64)
 """Numbers of a sample that are drawn rather than guessed when memory is planned: they may be arguments of others."""
 SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
 SHAPE = Arg("shape", "int", None, "Shape of each sample; a single number if not given.", vector=True, tensor=True)
@@ -76,9 +78,17 @@ class Drawing(Operator):
         """The random words of these samples."""
         return open_stream(call.seed, call.drawn_before, call.indices)
 
-    def dtype_or(self, default: DALIDataType) -> DALIDataType:
-        """The wanted type, or `default`."""
+    def dtype_or(self, default: DALIDataType, allowed: tuple[DALIDataType, ...] = NUMBERS) -> DALIDataType:
+        """The wanted type, or `default`.
+
+        Raises
+        ------
+        ArgumentError
+            If it is none of `allowed`.
+        """
         dtype: DALIDataType | None = self.value("dtype")
+        if dtype is not None and dtype not in allowed:
+            raise self.fail(f"is one of {', '.join(each.name for each in allowed)}, not {dtype.name}", "dtype")
         return default if dtype is None else dtype
 
 

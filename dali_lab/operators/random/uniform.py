@@ -12,7 +12,7 @@ from dali_lab.errors import ArgumentError
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, FLOAT64, INT32, numpy_dtype
+from dali_lab.types import FLOAT, FLOAT16, FLOAT64, INT32, numpy_dtype
 
 
 @register
@@ -94,5 +94,6 @@ class Uniform(Drawing):
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((), {"range": (2.0, 1.0)}, words=("range", "2", "1"))
         yield ErrorCase((), {"range": (1.0, 1.0)}, words=("range", "1", "not below"))
+        yield ErrorCase((), {"dtype": FLOAT16}, words=("dtype", "FLOAT16", "FLOAT64"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
         yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
