@@ -31,7 +31,11 @@ class Effort:
     def share(self, pool: ThreadPool, count: int, few: int, work: Callable[[int], bool]) -> None:
         """Do work on `count` samples here, and on a `few` at a time on threads that find nothing else to do."""
         began = time.thread_time()
-        helped = pool.share(lambda: work(count), lambda: work(few))
+        helped = 0.0
+        if count > few:
+            helped = pool.share(lambda: work(count), lambda: work(few))
+        else:
+            work(count)
         self.seconds += helped
         self.shared += helped + time.thread_time() - began
 

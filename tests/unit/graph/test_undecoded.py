@@ -13,6 +13,7 @@ import pytest
 
 from dali_lab import Pipeline, fn, types
 from dali_lab.errors import SampleError
+from dali_lab.executor import pace
 from dali_lab.executor.plan import make_plan
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.passes import optimized
@@ -147,6 +148,7 @@ def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatc
         return share(pool, lambda: (helped.append(begun.wait(60)), work()), noted)
 
     monkeypatch.setattr(ThreadPool, "share", waiting)
+    monkeypatch.setattr(pace, "_WORTH_HELP", 1e-9)
     pipeline = build(training, JPEG * 6, pipelined=False)  # threads with two batches would wait for each other
     assert pipeline._runner is not None
     pipeline._runner.engine.chunk = 30
