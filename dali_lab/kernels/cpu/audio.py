@@ -38,11 +38,12 @@ def _preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bor
 
 @kernel
 def _filter_bank(
-    src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, like: Array
+    src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, factors: Array, like: Array
 ) -> None:
     """Weighted sums along the middle axis of samples (``shapes[i]`` is outer, length, inner).
 
-    Sample `i` uses table ``tables[i]``: filter `m` sums ``weights[table, m, k]`` for `k` in ``bounds[table, m]``.
+    Sample `i` uses table ``tables[i]``: filter `m` sums ``weights[table, m, k]`` for `k` in ``bounds[table, m]``, and
+    the sum is multiplied by ``factors[table, m]``.
     """
     filters = bounds.shape[1]
     for i in range(src.shape[0]):
@@ -58,6 +59,8 @@ def _filter_bank(
                     weight = weights[table, m, k]
                     for b in range(inner):
                         y[a, m, b] += weight * x[a, k, b]
+                for b in range(inner):
+                    y[a, m, b] *= factors[table, m]
 
 
 @kernel

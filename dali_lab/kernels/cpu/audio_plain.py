@@ -50,7 +50,7 @@ def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bord
 
 
 def filter_bank(
-    src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, real: Array
+    src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, factors: Array, real: Array
 ) -> None:
     """Do what :func:`dali_lab.kernels.cpu.audio.filter_bank` does."""
     for i, (outer, n, inner) in enumerate(shapes.tolist()):
@@ -60,6 +60,7 @@ def filter_bank(
         for m, (first, end) in enumerate(bounds[tables[i]].tolist()):
             for k in range(first, end):
                 y[:, m] += weights[tables[i], m, k] * x[:, k]
+            y[:, m] *= factors[tables[i], m]
 
 
 def decibels(

@@ -79,7 +79,7 @@ __device__ void filter_bank(const FilterBankSample* table, const FilterBankParam
             const float* row = weights + (i64)outer.rest * param.pitch;
             float sum = 0.0f;
             for (i64 k = bounds[2 * outer.rest]; k < bounds[2 * outer.rest + 1]; ++k) sum += row[k] * line[k * sample.inner];
-            out[i] = sum;
+            out[i] = sum * ((const float*)sample.factors)[outer.rest];
         }
     }
 }

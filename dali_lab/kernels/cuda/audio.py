@@ -47,6 +47,7 @@ FILTER_BANK = Kernel(
         ("data", "u8"),
         ("bounds", "u8"),
         ("weights", "u8"),
+        ("factors", "u8"),
         ("out", "u8"),
         ("total", "i8"),
         ("length", "i8"),
@@ -119,8 +120,9 @@ def spectrum(
 
 @launches
 def filter_bank(
-    gpu: Launcher, src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, like: Array
-) -> None:
+    gpu: Launcher, src: Array, dst: Array, shapes: Array, tables: Array, bounds: Array, weights: Array, factors: Array,
+    like: Array,
+) -> None:  # fmt: skip
     """Weighted sums along the middle axis; see :func:`dali_lab.kernels.cpu.audio.filter_bank`."""
     count, filters = bounds.shape[:2]
     pitch = weights.shape[2]
@@ -129,6 +131,7 @@ def filter_bank(
         "data": src,
         "bounds": gpu.constant(bounds.astype(np.int64)) + tables * filters * 16,
         "weights": gpu.constant(weights) + tables * filters * pitch * 4,
+        "factors": gpu.constant(factors) + tables * filters * 4,
         "out": dst,
         "total": total,
         "length": shapes[:, 1],

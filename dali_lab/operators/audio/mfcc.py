@@ -95,7 +95,7 @@ class MFCC(Operator):
             bounds[:] = (0, length)
             call.kernels("audio").filter_bank(
                 mels.addresses[part], out.addresses[part], shapes[part], np.zeros(len(part), np.int64), bounds,
-                table[None], like(np.float32),
+                table[None], np.ones((1, len(table)), np.float32), like(np.float32),
             )  # fmt: skip
         return out
 

@@ -276,7 +276,7 @@ def test_filter_bank() -> None:
     outputs = [np.empty((outer, 7, inner), np.float32) for outer, _, inner in shapes]
     _compare(
         audio._filter_bank, audio_plain.filter_bank, samples, outputs, rows(shapes), rows([0, 1, 0]), rows(bounds),
-        weights, like(np.float32),
+        weights, rng.uniform(0, 1, (2, 7)).astype(np.float32), like(np.float32),
     )  # fmt: skip
 
 
