@@ -10,6 +10,8 @@ import numpy.typing as npt
 from dali_lab.codecs.headers import ImageInfo
 
 Array = npt.NDArray[Any]
+#: First and last gamma, in hundred-thousandths, that libpng takes for 1: they and their inverses are 5 % off at most.
+STRAIGHT = (95_238, 105_000)
 OUTPUT_TYPES = ("RGB", "BGR", "GRAY", "YCbCr", "ANY_DATA")
 
 
@@ -42,6 +44,8 @@ def to_colors(array: Array, output_type: str, info: ImageInfo) -> Array:
         array = array[..., :1]
         return array if output_type == "GRAY" else np.repeat(array, 3, axis=2)
     if output_type == "GRAY":
+        if info.format == "png" and _is_curved(info.gamma):
+            return _gray_of_light(array, info.gamma)
         return _gray(array, info.format)
     array = array[..., :3]
     return array[..., ::-1] if output_type == "BGR" else array
@@ -63,6 +67,35 @@ def _gray(rgb: Array, name: str) -> Array:
     if name != "png" or rgb.dtype != np.uint8:
         total += wide(1 << 14)
     return (total >> wide(15)).astype(rgb.dtype)[..., None]
+
+
+def _inverse(gamma: int) -> int:
+    """One through a gamma in hundred-thousandths, as libpng rounds it."""
+    return int(np.floor(1e10 / gamma + 0.5))
+
+
+def _is_far(power: int) -> bool:
+    """Whether libpng takes account of a power, which must be 5 % off 1 for that."""
+    return abs(power - 100_000) > 5_000
+
+
+def _is_curved(gamma: int) -> bool:
+    """Whether a gamma shows, and is one that libpng believes."""
+    return 16 <= gamma <= 625_000_000 and not STRAIGHT[0] <= gamma <= STRAIGHT[1]
+
+
+def _gray_of_light(rgb: Array, gamma: int) -> Array:
+    """Luma of a PNG with a gamma: libpng weighs light, by tables of as many bits as the picture has."""
+    limit = int(np.iinfo(rgb.dtype).max)
+    values = np.arange(limit + 1) / limit
+    to_light, from_light = (
+        np.floor(limit * values ** (power * 0.00001 if _is_far(power) else 1.0) + 0.5).astype(np.uint32)
+        for power in (_inverse(gamma), _inverse(_inverse(gamma)))
+    )
+    red, green, blue = (rgb[..., channel] for channel in range(3))
+    total = to_light[red] * np.uint32(9797) + to_light[green] * np.uint32(19234) + to_light[blue] * np.uint32(3737)
+    gray = from_light[(total + np.uint32(1 << 14)) >> np.uint32(15)].astype(rgb.dtype)
+    return np.where((red == green) & (red == blue), red, gray)[..., None]
 
 
 def gray_from_cmyk(rgb: Array) -> Array:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.codecs import libjpeg, rasters
+from dali_lab.codecs import convert, libjpeg, rasters
 from dali_lab.codecs.headers import Headers, ImageInfo, displayed
 from dali_lab.codecs.headers.jpeg_chunk import read_orientations
 
@@ -80,6 +80,11 @@ def decode_plain(
     sizes = headers.sizes
     orientations = headers.orientations if adjust_orientation else np.ones(len(headers), np.int64)
     plain = (headers.channels > 0) & (sizes[:, 0] * sizes[:, 1] <= max_pixels)
+    if output_type == "GRAY":
+        # Colours whose gamma is known are weighed as light, which is done elsewhere.
+        gamma = headers.rasters[:, rasters.GAMMA]
+        straight = (gamma == 0) | ((gamma >= convert.STRAIGHT[0]) & (gamma <= convert.STRAIGHT[1]))
+        plain &= straight | (headers.channels < 3)
     if not libjpeg.available():
         plain &= stored
     turned = np.flatnonzero(plain & (orientations > 1))

@@ -20,13 +20,15 @@ Table = npt.NDArray[np.int64]
 _WEIGHTS = np.array(
     [[0, 0, 0, 0], [9797, 19234, 3737, 0], [9798, 19234, 3736, 1 << 14], [9798, 19234, 3736, 1 << 14]], np.int64
 )
-COLUMNS = 8
+COLUMNS = 9
 """Numbers that a header of :func:`read` has."""
+GAMMA = 8
+"""Which of them is the gamma of PNG, in hundred-thousandths, or 0."""
 _COLORS = ("ANY_DATA", "GRAY", "RGB", "BGR")
 
 
 def read(addresses: Table, lengths: Table) -> Table:
-    """Headers of pictures that :func:`decode` takes, ``int64[N, 8]``: format, height, width, channels, and more for it.
+    """Headers of pictures that :func:`decode` takes, ``int64[N, 9]``: format, height, width, channels, and more for it.
 
     Rows of zeros stand for all others: those of other formats or depths, turned, interlaced or damaged ones.
     """
@@ -54,7 +56,7 @@ def decode(
     addresses, lengths
         ``int64[N]``: the files' bytes.
     headers
-        ``int64[N, 8]``: what :func:`read` found.
+        ``int64[N, 9]``: what :func:`read` found.
     windows
         ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture.
     output_type

@@ -27,7 +27,7 @@ class Headers:
         ``int64[N]``: of plain pictures, 0 for all others. Plain are JPEG with 8 bits and one or three channels, and
         what is in `rasters`.
     rasters
-        ``int64[N, 8]``: what :func:`dali_lab.codecs.rasters.read` says of PNG, BMP and PNM, rows of zeros for others.
+        ``int64[N, 9]``: what :func:`dali_lab.codecs.rasters.read` says of PNG, BMP and PNM, rows of zeros for others.
     orientations
         ``int64[N]``: as EXIF counts, 1 to 8.
     others

@@ -24,6 +24,8 @@ class ImageInfo(NamedTuple):
         Significant bits of a value, at most those of `dtype`.
     color
         ``gray``, ``inverse gray`` (TIFF with white as 0), ``rgb``, ``ycc``, ``palette``, ``cmyk`` or ``ycck``.
+    gamma
+        Of PNG, in hundred-thousandths: values are light to this power; 0 if the file does not say.
     """
 
     height: int
@@ -34,6 +36,7 @@ class ImageInfo(NamedTuple):
     orientation: int = 1
     bits: int = 8
     color: str = "rgb"
+    gamma: int = 0
 
     @property
     def displayed_size(self) -> tuple[int, int]:

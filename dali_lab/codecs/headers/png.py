@@ -9,6 +9,8 @@ from dali_lab.codecs.headers.exif import exif_orientation
 from dali_lab.codecs.headers.info import ImageInfo
 from dali_lab.codecs.headers.numbers import be32
 
+#: Of sRGB, as PNG writes it.
+_SRGB = 45455
 _CHANNELS = {0: (1, "gray"), 2: (3, "rgb"), 3: (3, "palette"), 4: (2, "gray"), 6: (4, "rgb")}
 
 
@@ -20,13 +22,18 @@ def read(view: Any) -> ImageInfo:
     if view[25] not in _CHANNELS or bits not in (1, 2, 4, 8, 16):
         raise CodecError(f"bad PNG header: colour type {view[25]} with {bits} bits")
     channels, color = _CHANNELS[view[25]]
-    orientation, kind = 1, b""
+    orientation, gamma, kind = 1, 0, b""
     at, size = 33, len(view)
     while at + 8 <= size and kind != b"IEND":
         length, kind = be32(view, at), bytes(view[at + 4 : at + 8])
         if kind == b"eXIf" and orientation == 1:
             orientation = exif_orientation(view[at + 8 : at + 8 + length])
+        elif kind == b"sRGB" and length == 1 and view[at + 8] < 4:
+            gamma = _SRGB
+        elif kind == b"gAMA" and length == 4 and not gamma:
+            gamma = be32(view, at + 8)
         at += 12 + length
     if kind != b"IEND":
         raise CodecError("truncated PNG: it ends before its last chunk")
-    return ImageInfo(height, width, channels, "uint16" if bits == 16 else "uint8", "png", orientation, bits, color)
+    dtype = "uint16" if bits == 16 else "uint8"
+    return ImageInfo(height, width, channels, dtype, "png", orientation, bits, color, gamma)

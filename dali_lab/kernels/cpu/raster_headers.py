@@ -13,12 +13,12 @@ from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part
 
 Array = np.ndarray[Any, Any]
 
-COLUMNS = 8
+COLUMNS = 9
 """Numbers that :func:`read` finds for each picture."""
-KIND, HEIGHT, WIDTH, CHANNELS, PIXEL, START, PITCH, ENTRIES = range(COLUMNS)
+KIND, HEIGHT, WIDTH, CHANNELS, PIXEL, START, PITCH, ENTRIES, GAMMA = range(COLUMNS)
 """Their meaning: one of :data:`PNG`, :data:`BMP` and :data:`PNM`, or 0 for none of them; size in pixels; channels, of
 which a palette has three if it is not of greys; bytes of a pixel; where the first row begins (in PNG: the palette);
-bytes from a row to that below it; entries of the palette."""
+bytes from a row to that below it; entries of the palette; the gamma of PNG as it is written, 0 if it is not."""
 PNG, BMP, PNM = 1, 2, 3
 IDAT = 0x49444154
 """The name of the parts of PNG that hold compressed bytes."""
@@ -26,6 +26,7 @@ BYTES = like(np.uint8)
 
 _SIGNATURE = 0x89504E470D0A1A0A
 _IHDR, _PLTE, _IEND, _EXIF, _ANIMATED = 0x49484452, 0x504C5445, 0x49454E44, 0x65584966, 0x6163544C
+_GAMMA, _SRGB, _GAMMA_OF_SRGB = 0x67414D41, 0x73524742, 45455
 _AT_MOST = 1032
 """Bytes that one byte of deflate can become."""
 
@@ -55,7 +56,7 @@ def _read_png(data: Array, row: Array) -> None:
         return
     channels = 3 if color == 3 or color == 2 else 1 if color == 0 else 2 if color == 4 else 4
     at, packed, closed = 33, 0, False
-    entries, palette = 0, 0
+    entries, palette, gamma = 0, 0, np.int64(0)
     while at + 12 <= size:
         length, name = big(data, at), big(data, at + 4)
         if length > size - at - 12:
@@ -67,7 +68,7 @@ def _read_png(data: Array, row: Array) -> None:
             row[PIXEL] = 1 if color == 3 else channels
             row[START], row[PITCH], row[ENTRIES] = palette, 1 + row[WIDTH] * row[PIXEL], entries
             if row[HEIGHT] <= packed * _AT_MOST // row[PITCH]:
-                row[KIND] = PNG
+                row[KIND], row[GAMMA] = PNG, gamma
             return
         if name == IDAT:
             if closed:
@@ -80,6 +81,10 @@ def _read_png(data: Array, row: Array) -> None:
                     return
                 if color == 3:
                     entries, palette = length // 3, at + 8
+            elif name == _SRGB and length == 1 and data[at + 8] < 4:
+                gamma = _GAMMA_OF_SRGB
+            elif name == _GAMMA and length == 4 and gamma == 0:
+                gamma = big(data, at + 8)
             elif name in (_EXIF, _ANIMATED) or data[at + 4] & 32 == 0:
                 return
         at += 12 + length

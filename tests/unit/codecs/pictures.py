@@ -22,6 +22,8 @@ RASTERS = (
     "bmp palette", "pnm p5", "pnm p6", "pnm p5 to 100",
 )  # fmt: skip
 """Files of :func:`all_files` whose pixels are stored row by row, in bytes, upright and without interlacing."""
+CURVED = ("png gamma of screens", "png gamma near 1", "png srgb")
+"""Files like these, whose grey is that of their light, which takes another way."""
 
 
 @cache
@@ -152,6 +154,10 @@ def pngs() -> dict[str, bytes]:
         "png interlaced": png(rgb(), 8, 2, True),
         "png 1 bit interlaced": png(gray() >> 7, 1, 0, True),
         "png gamma": png(rgb(), 8, 2, extra=chunk(b"gAMA", struct.pack(">I", 100000))),
+        "png gamma of screens": png(rgb(), 8, 2, extra=chunk(b"gAMA", struct.pack(">I", 45455))),
+        "png gamma near 1": png(rgba(), 8, 6, extra=chunk(b"gAMA", struct.pack(">I", 95100))),
+        "png srgb": png(rgb(), 8, 2, extra=chunk(b"gAMA", struct.pack(">I", 99000)) + chunk(b"sRGB", b"\1")),
+        "png srgb 16": png(rgb16(), 16, 2, extra=chunk(b"sRGB", b"\0")),
         "png background": png(rgba(), 8, 6, extra=chunk(b"bKGD", struct.pack(">HHH", 10, 200, 30))),
         "png gray 16": bytes(imagecodecs.png_encode(gray16())),
         "png rgb 16": bytes(imagecodecs.png_encode(rgb16())),

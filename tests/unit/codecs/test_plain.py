@@ -86,12 +86,13 @@ def test_only_plain_pictures_are_decoded() -> None:
     wanted, _ = image.decode(list(files.values()))
     for name, array, reference in zip(files, decoded(list(files.values())), wanted, strict=True):
         jpeg = name.startswith("jpeg") and "2000" not in name and name[5:] not in ("cmyk", "ycck")
-        assert (array is not None) == (jpeg or name in pictures.RASTERS), name
+        assert (array is not None) == (jpeg or name in pictures.RASTERS + pictures.CURVED), name
         if array is not None:
             np.testing.assert_array_equal(array, reference, err_msg=name)
 
 
 def test_what_is_left_out() -> None:
+    assert decoded([pictures.pngs()[name] for name in pictures.CURVED], "GRAY") == [None] * len(pictures.CURVED)
     turned = pictures.jpegs()["jpeg orientation 6"]
     plain = pictures.jpegs()["jpeg quality 75"]
     outside = np.array([[0, 0, pictures.HEIGHT + 1, 5], [0, 0, pictures.WIDTH, pictures.HEIGHT]], np.int64)
