@@ -85,6 +85,7 @@ class BatchPermutation(Operator):
     arguments = (
         Arg("allow_repetitions", "bool", False, "An index may come several times, and others not at all."),
         Arg("no_fixed_points", "bool", False, "No index is at its own place; has no effect on a batch of one sample."),
+        Arg("_scope", "bool", None, "In a branch of a condition: a node with its samples.", tensor=True, fed=()),
     )
     example = """
     >>> order = fn.batch_permutation(no_fixed_points=True)

@@ -265,9 +265,19 @@ def drawn_inside(e: Any) -> Any:
     return r
 
 
+def orders_of_a_branch(e: Any) -> Any:
+    p, q, x = inputs(e)
+    if p:
+        x = e.fn.permute_batch(x, indices=e.fn.batch_permutation(seed=5))
+        if q:
+            x = e.fn.permute_batch(x, indices=e.fn.batch_permutation(seed=6, no_fixed_points=True))
+    return x, e.fn.batch_permutation(seed=7)
+
+
 PROGRAMS = [
     simple, only_if, chain, nested, logic, early_return, structures, constants, python_conditions, spelled_out, in_loop,
     subscripts, functions, all_false, numbers_as_conditions, drawn_inside,
+    orders_of_a_branch,
 ]  # fmt: skip
 
 
@@ -466,7 +476,9 @@ def test_functions_marked_do_not_convert_are_left_alone() -> None:
     dali_lab.pipeline_def(enable_conditionals=True)(program)(batch_size=SIZE, num_threads=1).run()
 
 
-@pytest.mark.parametrize("program", [nested, logic, drawn_inside], ids=lambda program: program.__name__)
+@pytest.mark.parametrize(
+    "program", [nested, logic, drawn_inside, orders_of_a_branch], ids=lambda program: program.__name__
+)
 def test_threads_do_not_matter(program: Callable[[Any], Any]) -> None:
     for ours, theirs in zip(results(dali_lab, program, 1), results(dali_lab, program, 4), strict=True):
         for (_, _, left), (_, _, right) in zip(ours, theirs, strict=True):
