@@ -31,6 +31,8 @@ _TILE = 256
 """Results that are found together."""
 _NARROW = 8
 """Results up to which each is summed on its own, without vectors."""
+_MANY_ROWS = 16
+"""Rows of lanes for which it is worth to begin with them."""
 _DEEP = 64
 
 
@@ -146,7 +148,7 @@ def _chain(kind: int, x: Array, start: int, step: int, size: int, about: float, 
     """The total of elements, one after the other."""
     total = zero
     for k in range(start, start + size * step, step):
-        total += _term(kind, widen(x[k], like_src), about, zero)
+        total += _term(kind, widen(x[np.uintp(k)], like_src), about, zero)
     return total
 
 
@@ -160,16 +162,16 @@ def _four_chains(
     two, three, four = start + a * step, start + b * step, start + c * step
     first, second, third, fourth = zero, zero, zero, zero
     for k in range(0, a * step, step):  # the first quarter is the shortest, by one at most
-        first += _term(kind, widen(x[start + k], like_src), about, zero)
-        second += _term(kind, widen(x[two + k], like_src), about, zero)
-        third += _term(kind, widen(x[three + k], like_src), about, zero)
-        fourth += _term(kind, widen(x[four + k], like_src), about, zero)
+        first += _term(kind, widen(x[np.uintp(start + k)], like_src), about, zero)
+        second += _term(kind, widen(x[np.uintp(two + k)], like_src), about, zero)
+        third += _term(kind, widen(x[np.uintp(three + k)], like_src), about, zero)
+        fourth += _term(kind, widen(x[np.uintp(four + k)], like_src), about, zero)
     if b - a > a:
-        second += _term(kind, widen(x[two + a * step], like_src), about, zero)
+        second += _term(kind, widen(x[np.uintp(two + a * step)], like_src), about, zero)
     if c - b > a:
-        third += _term(kind, widen(x[three + a * step], like_src), about, zero)
+        third += _term(kind, widen(x[np.uintp(three + a * step)], like_src), about, zero)
     if size - c > a:
-        fourth += _term(kind, widen(x[four + a * step], like_src), about, zero)
+        fourth += _term(kind, widen(x[np.uintp(four + a * step)], like_src), about, zero)
     return (first + second) + (third + fourth)
 
 
@@ -180,7 +182,7 @@ def _add_rows(
 ) -> None:  # fmt: skip
     """Totals of `size` rows with `step` elements from one to the next."""
     count = sums.shape[0]
-    if few > FEW and step == count and size * step >= SHORT:
+    if few > FEW and step == count and size * step >= _MANY_ROWS * lanes_of(count):
         sums[:] = 0
         _add_block(kind, x[start : start + size * step], about, sums, work[4], like_src)
     elif few > FEW and step == 1:
@@ -188,7 +190,7 @@ def _add_rows(
     elif count < _NARROW:
         zero = sums.dtype.type(0)
         for k in range(count):
-            if size > FEW and few == FEW:
+            if size > FEW:
                 sums[k] = _four_chains(kind, x, start + k, step, size, about[k], zero, like_src)
             else:
                 sums[k] = _chain(kind, x, start + k, step, size, about[k], zero, like_src)
@@ -264,11 +266,14 @@ def _add_tree(
             nodes[top, 0], nodes[top, 1], nodes[top, 2], nodes[top, 3] = level, at, half, depth + 1
             top += 1
             continue
-        sums = pending[waiting, :width]
-        if level == last:
-            _add_rows(kind, x, at, size, plan[1, last], few, about, sums, work, like_src)
+        if quarters:
+            zero = total.dtype.type(0)
+            for k in range(width):
+                pending[waiting, k] = _four_chains(kind, x, at + k, plan[1, last], size, about[k], zero, like_src)
+        elif level == last:
+            _add_rows(kind, x, at, size, plan[1, last], few, about, pending[waiting, :width], work, like_src)
         else:
-            _add_nested(kind, x, plan, level, at, size, few, about, sums, work, like_src)
+            _add_nested(kind, x, plan, level, at, size, few, about, pending[waiting, :width], work, like_src)
         nodes[waiting, 4] = depth
         waiting += 1
         while waiting > 1 and nodes[waiting - 1, 4] == nodes[waiting - 2, 4]:  # both halves are there
@@ -312,6 +317,12 @@ def add_sample(
         step *= extents[2 * level]
         below *= extents[2 * level]
     kept = extents[extents.shape[0] - 1]
+    size = extents[extents.shape[0] - 2]
+    if plan.shape[1] == 2 and extents[0] == 1 and kept == 1 and size <= FEW:
+        for first in range(totals.shape[0]):
+            zero = totals.dtype.type(0)
+            totals[first] = _chain(kind, x, first * size, 1, size, about[first], zero, like_src)
+        return
     for first in range(0, totals.shape[0], kept):
         start, rest = 0, first // kept
         for level in range(plan.shape[1] - 2, -1, -1):
