@@ -280,6 +280,9 @@ class Normalize(Operator):
         for arguments in connected:
             yield Case((data,), arguments)
         yield Case(([np.full((2, 2), 5, np.float32)] * 3,), {"shift": 2})
+        large = [(65535 - np.arange(rows * 5) % 97).reshape(rows, 5).astype(np.uint16) for rows in (3, 70, 300)]
+        for axes in ([0], [1], [0, 1]):
+            yield Case((large,), {"axes": axes})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
