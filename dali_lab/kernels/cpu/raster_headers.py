@@ -82,7 +82,7 @@ def _read_png(data: Array, row: Array) -> None:
                 if color == 3:
                     entries, palette = length // 3, at + 8
             elif name == _SRGB and length == 1 and data[at + 8] < 4:
-                gamma = _GAMMA_OF_SRGB
+                gamma = np.int64(_GAMMA_OF_SRGB)
             elif name == _GAMMA and length == 4 and gamma == 0:
                 gamma = big(data, at + 8)
             elif name in (_EXIF, _ANIMATED) or data[at + 4] & 32 == 0:
