@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import dali_lab
@@ -32,6 +33,13 @@ def test_agrees_with_dali(name: str, case: dali_lab.schema.Case) -> None:
     theirs = run(dali, name, case, batches=case.batches)
     ours = run(dali_lab, name, case, batches=case.batches)
     compare(ours, theirs, case)
+
+
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_normalize_of_large_numbers_that_differ_little(axes: list[int]) -> None:
+    """Where rounding of the mean shows; not a case, as sums on a GPU are of float64."""
+    large = [(65535 - np.arange(rows * 5) % 97).reshape(rows, 5).astype(np.uint16) for rows in (3, 70, 300)]
+    test_agrees_with_dali("normalize", dali_lab.schema.Case((large,), {"axes": axes}))
 
 
 @pytest.mark.parametrize(("name", "case"), ERRORS)
