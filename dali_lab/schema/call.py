@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import OperatorError, SampleError
+from dali_lab.schema.arguments import INTEGERS
 from dali_lab.types import DALIDataType
 
 if TYPE_CHECKING:
@@ -98,7 +99,8 @@ class Call:
         for name, batch in self.batches.items():
             arg = self.operator.argument_table.get(name)
             if arg is not None and not arg.takes(batch.dtype):
-                wanted = " or ".join(dtype.name for dtype in arg.fed_types())
+                allowed = arg.fed_types()
+                wanted = "integers" if allowed == INTEGERS else " or ".join(dtype.name for dtype in allowed)
                 raise self.problem(
                     f"takes {wanted} from a node, got {batch.dtype.name}; fn.cast changes the type", argument=name
                 )

@@ -105,7 +105,8 @@ class ExternalSource(Operator):
         if given.get("parallel") and given.get("batch") is None:
             given["batch"] = True
         outputs, layouts = given.get("num_outputs"), given.get("layout")
-        if isinstance(layouts, (list, tuple)) and isinstance(outputs, int):  # a list may be for the first outputs
+        if isinstance(layouts, (list, tuple)) and layouts and isinstance(outputs, int):
+            # A list may be for the first outputs.
             given["layout"] = [*layouts, *[""] * (outputs - len(layouts))]
         nodes = call_operator(cls.name, (), given)
         return [nodes] if given.get("num_outputs") is not None and not isinstance(nodes, list) else nodes

@@ -46,7 +46,8 @@ def element(arg: Arg) -> st.SearchStrategy[Any]:
     if arg.type == "number":
         return st.one_of(INTEGERS, st.floats(-1e6, 1e6), st.booleans())
     if arg.type in ENUMS:
-        return st.sampled_from(ENUMS[arg.type])
+        # Graphs have no NO_TYPE where it counts as not given.
+        return st.sampled_from([kind for kind in ENUMS[arg.type] if kind is not types.NO_TYPE])
     if arg.type == "string":
         return st.sampled_from(arg.choices) if arg.choices else st.text(max_size=8)
     if arg.type == "layout":
