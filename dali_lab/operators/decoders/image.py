@@ -97,8 +97,8 @@ class ImageDecoder(Operator):
         " bits with ANY_DATA, 1-bit TIFF, and WebP and PNG with grey and alpha; grey TIFF with alpha comes out grey,"
         " where NVIDIA DALI takes alpha and the next pixel for colours; WebP with alpha is turned as its EXIF data say."
         " JPEG 2000 in sYCC has the colours that were written, where NVIDIA DALI takes it for YUV; an animated PNG with"
-        " a picture of its own for programs that do not animate is that picture, not the first frame."
-        " `dtype` may be of any numbers."
+        " a picture of its own for programs that do not animate is that picture, not the first frame;"
+        " animated PNG as GRAY may be a level apart. `dtype` may be of any numbers."
     )
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
     outputs = (
