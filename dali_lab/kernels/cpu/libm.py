@@ -7,42 +7,34 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
-from numba.extending import intrinsic
 
+from dali_lab.kernels.cpu.emission import emitted
 from dali_lab.kernels.cpu.memory import kernel
 
 Array = np.ndarray[Any, Any]
-_emitted = cast("Callable[[Callable[..., Any]], Callable[..., Any]]", intrinsic)
 
 
-@_emitted
+def _calling(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    place, *values = arguments
+    kind = ir.FunctionType(values[0].type, [each.type for each in values])
+    return builder.call(builder.inttoptr(place, kind.as_pointer()), values)
+
+
+@emitted
 def call(typingctx: Any, function: Any, value: Any) -> Any:
     """Call the C function at an address with one float, of which it makes another."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, *values = arguments
-        kind = ir.FunctionType(values[0].type, [each.type for each in values])
-        return builder.call(builder.inttoptr(place, kind.as_pointer()), values)
-
-    return value(function, value), codegen
+    return value(function, value), _calling
 
 
-@_emitted
+@emitted
 def _call_with_two(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
     """Call the C function at an address with two floats of one type, of which it makes another."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place, *values = arguments
-        kind = ir.FunctionType(values[0].type, [each.type for each in values])
-        return builder.call(builder.inttoptr(place, kind.as_pointer()), values)
-
-    return one(function, one, one), codegen
+    return one(function, one, one), _calling
 
 
 @kernel
