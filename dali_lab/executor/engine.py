@@ -389,7 +389,7 @@ class Engine:
             place=place if places else None,
             cancelled=lambda: run.cancelled,
             sources=inputs[0].sources if inputs and not stage.whole else None,
-            defer=step.defers and not self.keep_going,
+            defer=step.taker is not None and not self.keep_going and step.taker.ready_for_undecoded(),
             notes=run.notes.get(node),
         )
 

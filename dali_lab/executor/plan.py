@@ -22,14 +22,14 @@ DECODE = "decode"
 
 @dataclass
 class Step:
-    """One node with its operator, ready to run; `defers` if the only user of its output takes undecoded pictures."""
+    """One node with its operator, ready to run; `taker` is the only user of its output, if it takes undecoded ones."""
 
     node: Node
     operator: Operator
     outputs: int
     scope: int
     gpu: bool = False
-    defers: bool = False
+    taker: Operator | None = None
 
     @property
     def stream(self) -> str:
@@ -243,7 +243,7 @@ def _find_deferring(stages: list[Stage]) -> None:
             if not step.operator.defers or edge in stage.exports or edges.count(edge) != 1:
                 continue
             takers = [other for other in stage.steps if other.operator.takes_undecoded and other.node.inputs]
-            step.defers = any(bare(other.node.inputs[0]) == edge for other in takers)
+            step.taker = next((other.operator for other in takers if bare(other.node.inputs[0]) == edge), None)
 
 
 def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:

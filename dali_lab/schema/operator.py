@@ -64,7 +64,7 @@ class Operator:
     defers
         Where :attr:`Call.defer` says so, `run` may leave pictures to whoever takes them (:attr:`Batch.undecoded`).
     takes_undecoded
-        Its first input may be pictures that were left to it.
+        Its first input may be pictures that were left to it; see :meth:`ready_for_undecoded`.
     exact_layout
         Leave the layout of inputs as it is, and accept any.
     beyond_dali
@@ -237,6 +237,10 @@ class Operator:
     def summary(cls) -> str:
         """The first sentence of the documentation."""
         return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ").replace("\n", " ")
+
+    def ready_for_undecoded(self) -> bool:
+        """Whether undecoded pictures are of use now, where it takes any; if not, it sees to it that they will be."""
+        return self.takes_undecoded
 
     def value(self, name: str) -> Any:
         """A constant argument: what was given, else its default, else `None`.

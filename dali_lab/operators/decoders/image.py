@@ -141,11 +141,8 @@ class ImageDecoder(Operator):
     ) -> Batch | None:
         """The pictures of a chunk for another kernel to decode, if they are of the kind that it takes."""
         from dali_lab.codecs import image, libjpeg, plain
-        from dali_lab.kernels.cpu import decode_resize
 
-        # Both are asked for, so that the one need not wait for the other before it is compiled.
-        ready = libjpeg.available(), decode_resize.ready()
-        if self.value("dtype") != UINT8 or not all(ready):
+        if self.value("dtype") != UINT8 or not libjpeg.available():
             return None
         color = self.value("output_type").name
         found = plain.upright_windows(

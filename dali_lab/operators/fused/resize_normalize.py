@@ -51,6 +51,11 @@ class ResizeNormalize(Operator):
         assert isinstance(self.first, Resizing)
         self.seed_node = values["resize_node"] if kind.random else ""
 
+    def ready_for_undecoded(self) -> bool:
+        from dali_lab.kernels.cpu import decode_resize
+
+        return decode_resize.ready()
+
     def run(self, call: Call, data: Batch) -> Batch:
         first = self._part(call, "resize", self.first)
         second = self._part(call, "normalize", self.second)

@@ -65,7 +65,7 @@ KEPT: list[Definition] = [
 
 
 def deferring(pipeline: Pipeline) -> list[str]:
-    return [step.node.op for step in make_plan(optimized(pipeline.graph)).steps() if step.defers]
+    return [step.node.op for step in make_plan(optimized(pipeline.graph)).steps() if step.taker]
 
 
 def assert_same(define: Definition, files: list[Array]) -> None:
@@ -145,7 +145,11 @@ def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatc
             finally:
                 begun.set()
 
-        return share(pool, lambda: (helped.append(begun.wait(60)), work()), noted)
+        def after_another() -> None:
+            helped.append(begun.wait(60))
+            work()
+
+        return share(pool, after_another, noted)
 
     monkeypatch.setattr(ThreadPool, "share", waiting)
     monkeypatch.setattr(pace, "_WORTH_HELP", 1e-9)
