@@ -9,48 +9,13 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.files import Paths, read_files
-from dali_lab.operators.readers.shared_order import make_order, verify_shards
-from dali_lab.schema import Arg, Call, Operator, Output, register
-from dali_lab.schema.operator import Draw
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.types import INT32
-
-READER = (
-    Arg("random_shuffle", "bool", False, "Draw samples from a buffer of `initial_fill` samples.", important=True),
-    Arg("initial_fill", "int", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
-    Arg("num_shards", "int", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
-    Arg("shard_id", "int", 0, "The part to read, less than `num_shards`.", minimum=0),
-    Arg("stick_to_shard", "bool", False, "Read the same part in each epoch, rather than the next one."),
-    Arg("pad_last_batch", "bool", False, "Repeat the last sample to fill the last batch and to even out the parts."),
-    Arg(
-        "skip_cached_images",
-        "bool",
-        False,
-        "Kept for programs that set it; decoded pictures are not cached.",
-        advanced=True,
-    ),
-    Arg("lazy_init", "bool", False, "Look for the data when the first batch is read.", advanced=True),
-    Arg("read_ahead", "bool", False, "Kept for programs that set it.", advanced=True),
-    Arg(
-        "prefetch_queue_depth",
-        "int",
-        1,
-        "Kept for programs that set it; batches are read ahead anyway.",
-        minimum=1,
-        advanced=True,
-    ),
-    Arg(
-        "dont_use_mmap",
-        "bool",
-        False,
-        "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
-        advanced=True,
-    ),
-    Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
-)
 
 
 @register
-class File(Operator):
+class File(ListReader):
     """Reads files and their labels.
 
     Files come from the sub-folders of `file_root`, whose order gives the labels, from a `file_list` with a path and a
@@ -64,8 +29,6 @@ class File(Operator):
         Output("encoded", kind="encoded", doc="The bytes of each file, one-dimensional UINT8."),
         Output("labels", kind="tensor", doc="The label of each file, INT32 of shape (1,).", dtype=INT32),
     )
-    source = True
-    random = True
     tested_elsewhere = "tests/unit/readers/test_file.py"
     arguments = (
         Arg(
@@ -88,8 +51,7 @@ class File(Operator):
         ),
         Arg("dir_filters", "string", None, "Patterns that names of sub-folders must match.", vector=True),
         Arg("case_sensitive_filter", "bool", False, "Tell upper and lower case apart in patterns."),
-        Arg("shuffle_after_epoch", "bool", False, "Shuffle all files anew in each epoch."),
-        Arg("shuffle_after_epoch_seed", "int", None, "Seed of `shuffle_after_epoch`.", advanced=True),
+        *AFTER_EPOCH,
         *READER,
     )
     example = """
@@ -108,40 +70,25 @@ class File(Operator):
                 raise ArgumentError(
                     f"has {len(values['labels'])} labels for {len(values['files'])} files", argument="labels"
                 )
-        verify_shards(values)
+        super().verify(values, connected, inputs)
 
     def setup(self) -> None:
+        super().setup()
         self._files: FileList | None = None
         self._paths: Paths | None = None
-        self._order: Any = None
 
-    def _load(self) -> Any:
-        """Find the files and prepare their order, once."""
-        if self._order is None:
-            self._files = find_files(
-                file_root=self.value("file_root"),
-                file_list=self.value("file_list"),
-                files=self.value("files"),
-                labels=self.value("labels"),
-                file_filters=self.value("file_filters"),
-                dir_filters=self.value("dir_filters"),
-                case_sensitive_filter=self.value("case_sensitive_filter"),
-            )
-            self._paths = Paths(self._files.paths)
-            self._order = make_order(self, len(self._files.paths))
-        return self._order
-
-    def reader_meta(self) -> dict[str, int]:
-        return dict(self._load().meta())
-
-    def draw(self, batch_size: int) -> Draw:
-        return Draw(batch_size, self._load().next_batch(batch_size))
-
-    def state(self) -> Any:
-        return self._load().get_state()
-
-    def restore(self, state: Any) -> None:
-        self._load().set_state(state)
+    def load(self) -> int:
+        self._files = find_files(
+            file_root=self.value("file_root"),
+            file_list=self.value("file_list"),
+            files=self.value("files"),
+            labels=self.value("labels"),
+            file_filters=self.value("file_filters"),
+            dir_filters=self.value("dir_filters"),
+            case_sensitive_filter=self.value("case_sensitive_filter"),
+        )
+        self._paths = Paths(self._files.paths)
+        return len(self._files.paths)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None

@@ -14,19 +14,17 @@ from dali_lab.batch.conversion import elements
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.windows import Windows, within
 from dali_lab.operators.readers.array_files import ArrayFiles, Headers
-from dali_lab.operators.readers.file import READER
 from dali_lab.operators.readers.file_list import FileList, find_files
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.numpy_region import REGION, region_windows, verify_region, wants_region
-from dali_lab.operators.readers.shared_order import make_order, verify_shards
-from dali_lab.schema import Arg, Call, Operator, Output, register
-from dali_lab.schema.operator import Draw
+from dali_lab.schema import Arg, Call, Output, register
 
 _WORTH_MAPPING = 64 << 10
 """Bytes of an array from which mapping its file costs less than reading it."""
 
 
 @register
-class Numpy(Operator):
+class Numpy(ListReader):
     """Reads arrays from NumPy files (``.npy``) in C or Fortran order, whole or a region of each.
 
     Files come from `file_root` and its sub-folders, from a `file_list` with a path on each line, or from `files`.
@@ -40,8 +38,6 @@ class Numpy(Operator):
     differs = (
         "Placed on a GPU, files are read on the CPU and copied; NVIDIA DALI reads into the GPU by GPUDirect Storage."
     )
-    source = True
-    random = True
     tested_elsewhere = "tests/unit/readers/test_numpy.py"
     arguments = (
         Arg(
@@ -56,8 +52,7 @@ class Numpy(Operator):
         Arg("file_list", "string", None, "Text file with a path on each line.", widget="path"),
         Arg("files", "string", None, "Paths of the files.", vector=True),
         *REGION,
-        Arg("shuffle_after_epoch", "bool", False, "Shuffle all files anew in each epoch."),
-        Arg("shuffle_after_epoch_seed", "int", None, "Seed of those shuffles, the same for all shards.", advanced=True),
+        *AFTER_EPOCH,
         *READER,
         Arg("cache_header_information", "bool", False, "Keep the headers of files that were read.", advanced=True),
         Arg("register_buffers", "bool", True, "Kept for programs that set it.", advanced=True),
@@ -71,21 +66,18 @@ class Numpy(Operator):
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         if all(values.get(name) is None for name in ("file_root", "file_list", "files")):
             raise ArgumentError("must be given, or 'file_list' or 'files'", argument="file_root")
-        verify_shards(values)
+        super().verify(values, connected, inputs)
         verify_region(values, connected)
 
     def setup(self) -> None:
+        super().setup()
         self._files: FileList | None = None
-        self._order: Any = None
         self._arrays: ArrayFiles | None = None
 
-    def _load(self) -> Any:
-        """Find the files and prepare their order, once."""
-        if self._order is None:
-            self._files = self._find()
-            self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
-            self._order = make_order(self, len(self._files.paths))
-        return self._order
+    def load(self) -> int:
+        self._files = self._find()
+        self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
+        return len(self._files.paths)
 
     def _find(self) -> FileList:
         listed, files, root = self.value("file_list"), self.value("files"), self.value("file_root")
@@ -107,18 +99,6 @@ class Numpy(Operator):
             case_sensitive_filter=True,
             label_folders=False,
         )
-
-    def reader_meta(self) -> dict[str, int]:
-        return dict(self._load().meta())
-
-    def draw(self, batch_size: int) -> Draw:
-        return Draw(batch_size, self._load().next_batch(batch_size))
-
-    def state(self) -> Any:
-        return self._load().get_state()
-
-    def restore(self, state: Any) -> None:
-        self._load().set_state(state)
 
     def run(self, call: Call) -> Batch:
         assert self._arrays is not None

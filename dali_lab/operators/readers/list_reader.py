@@ -1,0 +1,119 @@
+"""What readers of a list of samples share: arguments, the order of samples, shards, and going on from a state."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from dali_lab.errors import ArgumentError
+from dali_lab.schema import Arg, Operator
+from dali_lab.schema.operator import Draw
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.order import ReaderOrder
+
+READER = (
+    Arg("random_shuffle", "bool", False, "Draw samples from a buffer of `initial_fill` samples.", important=True),
+    Arg("initial_fill", "int", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
+    Arg("num_shards", "int", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
+    Arg("shard_id", "int", 0, "The part to read, less than `num_shards`.", minimum=0),
+    Arg("stick_to_shard", "bool", False, "Read the same part in each epoch, rather than the next one."),
+    Arg("pad_last_batch", "bool", False, "Repeat the last sample to fill the last batch and to even out the parts."),
+    Arg(
+        "skip_cached_images",
+        "bool",
+        False,
+        "Kept for programs that set it; decoded pictures are not cached.",
+        advanced=True,
+    ),
+    Arg("lazy_init", "bool", False, "Look for the data when the first batch is read.", advanced=True),
+    Arg("read_ahead", "bool", False, "Kept for programs that set it.", advanced=True),
+    Arg(
+        "prefetch_queue_depth",
+        "int",
+        1,
+        "Kept for programs that set it; batches are read ahead anyway.",
+        minimum=1,
+        advanced=True,
+    ),
+    Arg(
+        "dont_use_mmap",
+        "bool",
+        False,
+        "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
+        advanced=True,
+    ),
+    Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
+)
+"""Arguments of all readers."""
+
+AFTER_EPOCH = (
+    Arg("shuffle_after_epoch", "bool", False, "Shuffle all samples anew in each epoch."),
+    Arg("shuffle_after_epoch_seed", "int", None, "Seed of those shuffles, the same for all shards.", advanced=True),
+)
+"""Arguments of readers that can shuffle their list in each epoch."""
+
+
+class ListReader(Operator):
+    """A reader that knows what its samples are before it reads them.
+
+    A subclass declares :data:`READER` among its arguments, and :data:`AFTER_EPOCH` if it may shuffle its list in each
+    epoch. `run` finds the places of its samples in the list in ``call.ticket``, for the whole batch.
+
+    Attributes
+    ----------
+    shuffles_list
+        Whether `random_shuffle` shuffles the list before it draws from the buffer; readers of record files do not.
+    """
+
+    source = True
+    random = True
+    shuffles_list: ClassVar[bool] = True
+
+    @abstractmethod
+    def load(self) -> int:
+        """Find the samples, and answer how many there are; called once, before anything else is asked."""
+
+    @classmethod
+    def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
+        count, shard = values.get("num_shards", 1), values.get("shard_id", 0)
+        if shard >= count:
+            raise ArgumentError(f"{shard} is not in [0, {count - 1}], which 'num_shards' allows", argument="shard_id")
+
+    def setup(self) -> None:
+        self._order: ReaderOrder | None = None
+
+    @property
+    def order(self) -> ReaderOrder:
+        """The order of samples; the first use finds them."""
+        if self._order is None:
+            from dali_lab.operators.readers.order import ReaderOrder
+
+            self._order = ReaderOrder(
+                self.load(),
+                seed=self.seed,
+                random_shuffle=self.value("random_shuffle"),
+                initial_fill=self.value("initial_fill"),
+                shuffle_after_epoch=self.values.get("shuffle_after_epoch", False),
+                shuffle_after_epoch_seed=self.values.get("shuffle_after_epoch_seed"),
+                num_shards=self.value("num_shards"),
+                shard_id=self.value("shard_id"),
+                stick_to_shard=self.value("stick_to_shard"),
+                pad_last_batch=self.value("pad_last_batch"),
+                checkpointing=self.checkpointing,
+                shuffle_list=self.shuffles_list,
+            )
+        return self._order
+
+    def reader_meta(self) -> dict[str, int]:
+        return dict(self.order.meta())
+
+    def draw(self, batch_size: int) -> Draw:
+        return Draw(batch_size, self.order.next_batch(batch_size))
+
+    def state(self) -> Any:
+        return self.order.get_state()
+
+    def restore(self, state: Any) -> None:
+        self.order.set_state(state)
