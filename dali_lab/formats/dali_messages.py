@@ -8,8 +8,9 @@ package's own: JSON for what the form has no field for, ignored by NVIDIA DALI.
 from __future__ import annotations
 
 import functools
-from types import SimpleNamespace
 from typing import Any
+
+from dali_lab.codecs.messages import message_classes
 
 _INT32, _INT64, _FLOAT, _BOOL, _STRING, _BYTES = "INT32", "INT64", "FLOAT", "BOOL", "STRING", "BYTES"
 
@@ -87,25 +88,4 @@ _MESSAGES: dict[str, dict[str, tuple[int, str, bool, Any]]] = {
 @functools.cache
 def messages() -> Any:
     """The message classes by their names, such as ``PipelineDef`` and ``Checkpoint``."""
-    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-
-    file = descriptor_pb2.FileDescriptorProto(name="dali_lab/dali.proto", package="dali_proto", syntax="proto2")
-    for name, fields in _MESSAGES.items():
-        message = file.message_type.add(name=name)
-        for field, (number, kind, repeated, default) in fields.items():
-            entry = message.field.add(name=field, number=number)
-            entry.label = entry.LABEL_REPEATED if repeated else entry.LABEL_OPTIONAL
-            if kind in _MESSAGES:
-                entry.type, entry.type_name = entry.TYPE_MESSAGE, f".dali_proto.{kind}"
-            else:
-                entry.type = getattr(entry, f"TYPE_{kind}")
-            if default is not None:
-                entry.default_value = str(default).lower() if kind == _BOOL else str(default)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return SimpleNamespace(
-        **{
-            name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"dali_proto.{name}"))
-            for name in _MESSAGES
-        }
-    )
+    return message_classes("dali_proto", _MESSAGES)
