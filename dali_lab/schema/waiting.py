@@ -9,13 +9,10 @@ _VIDEO = "video comes with a later release"
 
 WAITING: dict[str, str] = {
     "readers.coco": _READERS,
-    "readers.caffe": _READERS,
-    "readers.caffe2": _READERS,
     "readers.mxnet": _READERS,
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
     "readers.tfrecord": _READERS,
-    "readers.webdataset": _READERS,
     "experimental.readers.fits": _READERS,
     "readers.video": _VIDEO,
     "readers.video_resize": _VIDEO,

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dali_lab.errors import ArgumentError
+from dali_lab.errors import ArgumentError, DaliLabError
 from dali_lab.schema import Arg, Operator
 from dali_lab.schema.operator import Draw
 
@@ -28,7 +28,13 @@ READER = (
         advanced=True,
     ),
     Arg("lazy_init", "bool", False, "Look for the data when the first batch is read.", advanced=True),
-    Arg("read_ahead", "bool", False, "Kept for programs that set it.", advanced=True),
+    Arg(
+        "read_ahead",
+        "bool",
+        False,
+        "Have archives and record files read as a whole when they are opened.",
+        advanced=True,
+    ),
     Arg(
         "prefetch_queue_depth",
         "int",
@@ -88,23 +94,30 @@ class ListReader(Operator):
     def order(self) -> ReaderOrder:
         """The order of samples; the first use finds them."""
         if self._order is None:
-            from dali_lab.operators.readers.order import ReaderOrder
-
-            self._order = ReaderOrder(
-                self.load(),
-                seed=self.seed,
-                random_shuffle=self.value("random_shuffle"),
-                initial_fill=self.value("initial_fill"),
-                shuffle_after_epoch=self.values.get("shuffle_after_epoch", False),
-                shuffle_after_epoch_seed=self.values.get("shuffle_after_epoch_seed"),
-                num_shards=self.value("num_shards"),
-                shard_id=self.value("shard_id"),
-                stick_to_shard=self.value("stick_to_shard"),
-                pad_last_batch=self.value("pad_last_batch"),
-                checkpointing=self.checkpointing,
-                shuffle_list=self.shuffles_list,
-            )
+            try:
+                self._order = self._make_order()
+            except DaliLabError as error:
+                error.node, error.operator = error.node or self.node or None, error.operator or self.name
+                raise
         return self._order
+
+    def _make_order(self) -> ReaderOrder:
+        from dali_lab.operators.readers.order import ReaderOrder
+
+        return ReaderOrder(
+            self.load(),
+            seed=self.seed,
+            random_shuffle=self.value("random_shuffle"),
+            initial_fill=self.value("initial_fill"),
+            shuffle_after_epoch=self.values.get("shuffle_after_epoch", False),
+            shuffle_after_epoch_seed=self.values.get("shuffle_after_epoch_seed"),
+            num_shards=self.value("num_shards"),
+            shard_id=self.value("shard_id"),
+            stick_to_shard=self.value("stick_to_shard"),
+            pad_last_batch=self.value("pad_last_batch"),
+            checkpointing=self.checkpointing,
+            shuffle_list=self.shuffles_list,
+        )
 
     def reader_meta(self) -> dict[str, int]:
         return dict(self.order.meta())

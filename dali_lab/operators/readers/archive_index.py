@@ -1,0 +1,163 @@
+"""What is where in archives of samples (WebDataset): from the archives themselves, or from index files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.operators.readers.tar import BLOCK, Entry, entries
+
+VERSION = "v1.2"
+VERSIONS = ("v1.1", VERSION)
+
+
+class IndexFileError(ValueError):
+    """An index file that is damaged, or is none."""
+
+
+class Components(NamedTuple):
+    """The files in an archive, grouped to samples.
+
+    Attributes
+    ----------
+    samples
+        ``int64[C]``, the number of the sample that each file belongs to; it never falls.
+    extensions
+        Of each file, what stands behind the first dot of its name.
+    offsets, sizes
+        ``int64[C]``, where each file begins in the archive, and its bytes.
+    names
+        Names of the files; empty ones where an index of version 1.1 has none.
+    """
+
+    samples: npt.NDArray[np.int64]
+    extensions: list[str]
+    offsets: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    names: list[str]
+
+    @property
+    def sample_count(self) -> int:
+        """Number of samples."""
+        return int(self.samples[-1]) + 1 if len(self.samples) else 0
+
+
+def split_name(path: str) -> tuple[str, str]:
+    """What files of one sample have in common, and the extension: all behind the first dot of the name.
+
+    A name without a dot is both.
+    """
+    dot = path.find(".", path.rfind("/") + 1)
+    return (path, path) if dot < 0 else (path[:dot], path[dot + 1 :])
+
+
+def of_archive(archive: Any) -> Components:
+    """The components of an archive; files that follow each other and have one name, but for extensions, are a sample.
+
+    Files whose names begin with a dot are left out.
+
+    Parameters
+    ----------
+    archive
+        All its bytes.
+
+    Raises
+    ------
+    TarError
+        If it is damaged.
+    """
+    samples, extensions, found = [], [], []
+    number, last = -1, ""
+    for entry in entries(archive):
+        base, extension = split_name(entry.name)
+        if not base or base.endswith("/"):
+            continue
+        if base != last or number < 0:
+            number, last = number + 1, base
+        samples.append(number)
+        extensions.append(extension)
+        found.append(entry)
+    return _components(samples, extensions, found)
+
+
+def _components(samples: list[int], extensions: list[str], found: Sequence[Entry]) -> Components:
+    count = len(found)
+    return Components(
+        np.fromiter(samples, np.int64, count),
+        extensions,
+        np.fromiter((entry.offset for entry in found), np.int64, count),
+        np.fromiter((entry.size for entry in found), np.int64, count),
+        [entry.name for entry in found],
+    )
+
+
+def parse(text: str) -> Components:
+    """The components that an index file lists: ``v1.2 SAMPLES``, then a line for each sample with the extension,
+    offset, size and name of each of its files. Version 1.1 has no names.
+
+    Raises
+    ------
+    IndexFileError
+        If it is damaged; the message names the line.
+    """
+    lines = text.split("\n")
+    head = lines[0].split()
+    if not head:
+        raise IndexFileError("line 1 must be the version and the number of samples, and is empty")
+    if head[0] not in VERSIONS:
+        raise IndexFileError(f"line 1: version {head[0]!r} is none of {', '.join(VERSIONS)}")
+    if len(head) < 2 or not head[1].isdigit() or not int(head[1]):
+        raise IndexFileError("line 1 must be the version and the number of samples, at least 1")
+    count = int(head[1])
+    width = 3 if head[0] == "v1.1" else 4
+    if count > len(lines) - 1:
+        raise IndexFileError(f"line 1 says {count} samples, and {len(lines) - 1} lines follow")
+    samples: list[int] = []
+    extensions: list[str] = []
+    found: list[Entry] = []
+    for number, line in enumerate(lines[1 : count + 1]):
+        words = line.split()
+        if not words or len(words) % width:
+            what = "extension, offset, size and name" if width == 4 else "extension, offset and size"
+            raise IndexFileError(f"line {number + 2} must be {what} of each file of a sample, not {line[:80]!r}")
+        for at in range(0, len(words), width):
+            try:
+                offset, size = int(words[at + 1]), int(words[at + 2])
+            except ValueError:
+                raise IndexFileError(f"line {number + 2}: offset and size must be numbers: {line[:80]!r}") from None
+            if offset < 0 or offset % BLOCK or not 0 <= size < 1 << 62:
+                raise IndexFileError(f"line {number + 2}: a file of {size} bytes cannot begin at byte {offset}")
+            samples.append(number)
+            extensions.append(words[at])
+            found.append(Entry(words[at + 3] if width == 4 else "", offset, size))
+    return _components(samples, extensions, found)
+
+
+def lines(components: Components) -> Iterable[str]:
+    """The lines of an index file.
+
+    Raises
+    ------
+    IndexFileError
+        If a name cannot stand in one, or there are no files.
+    """
+    if not components.sample_count:
+        raise IndexFileError("there are no files in the archive, or all their names begin with a dot")
+    yield f"{VERSION} {components.sample_count}"
+    words: list[str] = []
+    last = 0
+    columns = zip(
+        components.samples.tolist(), components.extensions, components.offsets.tolist(), components.sizes.tolist(),
+        components.names, strict=True,
+    )  # fmt: skip
+    for sample, extension, offset, size, name in columns:
+        if len(extension.split()) != 1 or extension != extension.strip() or len(name.split()) != 1:
+            raise IndexFileError(f"{name!r} cannot stand in an index file, where spaces are between words")
+        if sample != last:
+            yield " ".join(words)
+            words, last = [], sample
+        words += [extension, str(offset), str(size), name]
+    yield " ".join(words)

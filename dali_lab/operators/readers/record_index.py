@@ -1,0 +1,88 @@
+"""Index files of record files: where each record begins, and how many bytes it has; for TFRecord they are made here."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+FRAME = 16
+"""Bytes of a record of TensorFlow beside its content: 8 of its length, 4 of a checksum before it and 4 behind it."""
+
+_POLYNOMIAL = 0x82F63B78
+
+
+class RecordError(ValueError):
+    """A record file or its index that is damaged."""
+
+
+def read_index(path: str | os.PathLike[str]) -> npt.NDArray[np.int64]:
+    """Where records begin and how long they are, ``int64[N, 2]``, from a file with two numbers for each.
+
+    As in NVIDIA DALI, what follows something that is no number does not count.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    with open(path, "rb") as file:
+        words = file.read().split()
+    try:
+        numbers = np.array(words, np.int64)
+    except (ValueError, OverflowError):
+        numbers = np.fromiter(_numbers(words), np.int64)
+    return numbers[: len(numbers) // 2 * 2].reshape(-1, 2)
+
+
+def _numbers(words: Iterable[bytes]) -> Iterator[int]:
+    for word in words:
+        try:
+            number = int(word)
+        except ValueError:
+            return
+        if not -(1 << 63) <= number < 1 << 63:
+            return
+        yield number
+
+
+def of_records(records: Any) -> Iterator[tuple[int, int]]:
+    """Where each record of a TFRecord file begins, and its bytes with its frame.
+
+    Parameters
+    ----------
+    records
+        All bytes of the file; anything with the buffer protocol.
+
+    Raises
+    ------
+    RecordError
+        If the file ends in the middle of a record.
+    """
+    view = memoryview(records).cast("B")
+    at = 0
+    while at < len(view):
+        left = len(view) - at
+        length = struct.unpack_from("<Q", view, at)[0] + FRAME if left >= FRAME else left + 1
+        if length > left:
+            raise RecordError(f"the record at byte {at} reaches beyond the end of the file, at byte {len(view)}")
+        yield at, length
+        at += length
+
+
+def are_records(start: bytes) -> bool:
+    """Whether a file that begins with these bytes holds records of TensorFlow: the first length has its checksum."""
+    if len(start) < 12:
+        return False
+    crc = 0xFFFFFFFF
+    for byte in start[:8]:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (_POLYNOMIAL if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return bool(struct.unpack_from("<I", start, 8)[0] == masked)
