@@ -227,7 +227,7 @@ class ScalarConstant:
         if own_type is not None:
             dtype = dtype if dtype is not None else to_dali_type(own_type)
             value = value.item()
-        if not isinstance(value, (bool, int, float)):
+        if isinstance(value, _NamedEnum) or not isinstance(value, (bool, int, float)):
             raise TypeError(f"a scalar constant is a bool, an int or a float, not {type(value).__name__}")
         if dtype is None:
             dtype = BOOL if isinstance(value, bool) else INT32 if isinstance(value, int) else FLOAT

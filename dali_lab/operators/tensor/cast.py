@@ -8,6 +8,7 @@ import numpy as np
 
 from dali_lab import types
 from dali_lab.batch.batch import Batch
+from dali_lab.batch.promotion import is_float
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.types import DALIDataType, numpy_dtype
@@ -20,6 +21,9 @@ def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     """The batch in another type; the same memory if it has that type already."""
     if data.dtype == dtype:
         return data
+    for one, other in ((data.dtype, dtype), (dtype, data.dtype)):
+        if one in _ENUMS and is_float(other):
+            raise call.problem(f"{one.name} goes with integers, not with {other.name}")
     source = data.replaced(dtype=types.INT32) if data.dtype in _ENUMS else data
     out = call.allocate(data.shapes, dtype, data.layout)
     if call.gpu is not None:
@@ -85,6 +89,7 @@ class Cast(Operator):
         yield ErrorCase((samples.tensors([(2,)]),), {}, ("dtype", "must be given"))
         yield ErrorCase((samples.tensors([(2,)]),), {"dtype": types.STRING}, ("dtype", "STRING"))
         yield ErrorCase((samples.tensors([(2,)]),), {"dtype": "flot"}, ("dtype",))
+        yield ErrorCase((samples.tensors([(2,)] * 3),), {"dtype": types.INTERP_TYPE}, ("INTERP_TYPE", "FLOAT"))
 
 
 @register

@@ -63,6 +63,8 @@ class OneHot(Operator):
             raise call.problem(f"{axis} is no place for a new axis beside {source.ndim}", argument="axis")
         axis = source.ndim if axis < 0 else axis
         name = self.value("axis_name")
+        if name is not None and source.ndim and not source.layout:
+            raise call.problem("the new axis can only be named where the input has a layout", argument="axis_name")
         layout = source.layout[:axis] + name + source.layout[axis:] if name is not None else ""
         shapes = np.insert(source.shapes, axis, len(self._classes), axis=1)
         if len(layout) != shapes.shape[1]:
@@ -133,6 +135,7 @@ class OneHot(Operator):
         yield ErrorCase((rows,), {"num_classes": -2}, ("num_classes", "-2"))
         yield ErrorCase((rows,), {"num_classes": 2, "axis": 2}, ("axis", "2"))
         yield ErrorCase((rows,), {"num_classes": 2, "axis_name": "AB"}, ("axis_name", "AB"))
+        yield ErrorCase((rows,), {"num_classes": 2, "axis_name": "C"}, ("axis_name", "layout"))
 
 
 def _converted(value: float, kind: np.dtype[Any]) -> npt.NDArray[Any]:
