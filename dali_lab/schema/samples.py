@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import io
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,3 +95,67 @@ def waves(lengths: Sequence[int] = (1600, 2500, 999), rate: float = 16000.0) -> 
         row[: length // 8] = 0
         rows.append(row.astype(np.float32))
     return rows
+
+
+@functools.cache
+def video(
+    codec: str = "libvpx-vp9",
+    container: str = "webm",
+    *,
+    count: int = 8,
+    size: tuple[int, int] = (64, 48),
+    rate: int = 25,
+    seed: int = 0,
+    group: int = 4,
+    pixels: str = "",
+    full_range: bool = False,
+    options: tuple[tuple[str, str], ...] = (),
+    times: tuple[int, ...] | None = None,
+) -> npt.NDArray[np.uint8]:
+    """A short video file: a picture that moves sideways.
+
+    Parameters
+    ----------
+    codec, container
+        FFmpeg's names of the encoder and of the format.
+    count
+        Number of frames.
+    size
+        Width and height.
+    rate
+        Frames a second.
+    group
+        Frames from one key frame to the next.
+    pixels
+        FFmpeg's name of the pixel format; by default 4:2:0.
+    full_range
+        Luminance from 0 to 255, not from 16 to 235.
+    options
+        Options of the encoder.
+    times
+        When each frame is shown, in frames of constant rate; by default one after the other.
+    """
+    import av
+
+    av.logging.set_level(av.logging.ERROR)
+    width, height = size
+    file = io.BytesIO()
+    with av.open(file, "w", format=container) as output:
+        stream: Any = output.add_stream(codec, rate=rate, options=dict(options))
+        stream.width, stream.height = size
+        stream.pix_fmt = pixels or ("yuvj420p" if codec == "mjpeg" else "yuv420p")
+        stream.codec_context.gop_size = group
+        stream.codec_context.thread_count = 1
+        if full_range:
+            stream.codec_context.color_range = 2
+        scene = picture(height, width, seed=seed)
+        for index in range(count):
+            moved = np.ascontiguousarray(np.roll(scene, 3 * index, axis=1))
+            moved[:8, :8] = 20 * index % 256
+            frame = av.VideoFrame.from_ndarray(moved, format="rgb24").reformat(format=stream.pix_fmt)
+            if full_range:
+                frame.color_range = 2
+            frame.pts = index if times is None else times[index]
+            output.mux(stream.encode(frame))
+        output.mux(stream.encode(None))
+    return np.frombuffer(file.getvalue(), np.uint8)

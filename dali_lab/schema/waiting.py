@@ -8,7 +8,6 @@ _READERS = "readers of this format come with a later release; readers.file, read
 _VIDEO = "video comes with a later release"
 
 WAITING: dict[str, str] = {
-    "readers.coco": _READERS,
     "readers.mxnet": _READERS,
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
@@ -16,8 +15,6 @@ WAITING: dict[str, str] = {
     "experimental.readers.fits": _READERS,
     "readers.video": _VIDEO,
     "readers.video_resize": _VIDEO,
-    "decoders.video": _VIDEO,
-    "experimental.decoders.video": _VIDEO,
     "experimental.inputs.video": _VIDEO,
     "experimental.readers.video": _VIDEO,
 }

@@ -1,0 +1,94 @@
+"""Which frames of a video are wanted, and what stands for those that it does not have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.codecs.video_index import FrameIndex, Numbers
+from dali_lab.schema import Arg, Call
+from dali_lab.types import DALIDataType
+
+_MODES = (("", "none"), ("repeat", "edge"), ("symmetric", "reflect_1001"), ("reflect", "reflect_101"))
+_FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or 'reflect_101' ('reflect', ABC → ABCBA)"
+
+
+def pad_mode(default: str) -> Arg:
+    """The argument that says what stands for frames beyond the ends of a video."""
+    return Arg(
+        "pad_mode",
+        "string",
+        default,
+        f"What stands for frames beyond the ends: 'constant' (`fill_value`), {_FILLED}; with 'none' there are none.",
+        choices=("none", "constant", "edge", "reflect_1001", "reflect_101"),
+        synonyms=_MODES,
+    )
+
+
+FILL_VALUE = Arg(
+    "fill_value",
+    "int",
+    (0,),
+    "Colour of frames that are filled: one number, or one for each channel.",
+    vector=True,
+    minimum=0,
+    maximum=255,
+)
+
+
+def padded(numbers: Numbers, count: int, mode: str) -> Numbers:
+    """Numbers of frames that a video of `count` frames has; −1 where a constant stands for a frame.
+
+    Raises
+    ------
+    IndexError
+        If one is outside and the mode is ``"none"``; it holds the number.
+    """
+    outside = (numbers < 0) | (numbers >= count)
+    if not outside.any():
+        return numbers
+    if mode == "none":
+        raise IndexError(int(numbers[outside.argmax()]))
+    if mode == "constant":
+        return np.where(outside, -1, numbers)
+    if mode == "edge":
+        return np.clip(numbers, 0, count - 1)
+    period = max(1, 2 * count if mode == "reflect_1001" else 2 * count - 2)
+    folded = numbers % period
+    last = period - 1 if mode == "reflect_1001" else period
+    return np.where(folded < count, folded, last - folded)
+
+
+def empty_frames(call: Call, indices: list[FrameIndex], numbers: list[Numbers], dtype: DALIDataType) -> Batch:
+    """Memory for sequences, FHWC."""
+    shapes = [
+        (len(wanted), index.height, index.width, 3) for index, wanted in zip(indices, numbers, strict=True)
+    ] or np.zeros((0, 4))
+    return call.allocate(shapes, dtype, "FHWC")
+
+
+def filled(out: npt.NDArray[Any], wanted: Numbers, color: tuple[int, ...]) -> tuple[list[int], list[npt.NDArray[Any]]]:
+    """Fill what a constant stands for; the frames that are left, and where each goes."""
+    out[wanted < 0] = color
+    there = np.flatnonzero(wanted >= 0)
+    return wanted[there].tolist(), [out[place] for place in there.tolist()]
+
+
+def each_sample(call: Call, work: Callable[[int], None]) -> None:
+    """Do some work for each sample of a call: here, and on threads that have nothing else to do."""
+    following = itertools.count()
+
+    def some(most: int) -> bool:
+        for _ in range(most):
+            sample = next(following)
+            if sample >= call.count:
+                return False
+            work(sample)
+        return True
+
+    call.share(some)
