@@ -1,0 +1,129 @@
+"""What readers of LMDB files share: the messages of some entries, and what to call them."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.readers.large_files import LargeFiles
+from dali_lab.operators.readers.list_reader import ListReader
+from dali_lab.operators.readers.lmdb_index import LmdbError, find_entries
+from dali_lab.schema import Arg, Call
+from dali_lab.schema.arguments import REQUIRED
+from dali_lab.types import to_dali_type
+
+Columns = list[npt.NDArray[Any]]
+
+PATH = Arg(
+    "path",
+    "string",
+    REQUIRED,
+    "Folders of LMDB files (or the files themselves), which are read as one list.",
+    vector=True,
+    widget="folder",
+    important=True,
+)
+
+
+class ForeignRecordError(ValueError):
+    """A record that does not hold what it should."""
+
+
+class LmdbReader(ListReader):
+    """A reader whose samples are messages of protocol buffers in LMDB files.
+
+    Samples come in the order of their keys, file after file.
+    """
+
+    family = "readers"
+    shuffles_list = False
+    message: ClassVar[str]
+    """What a record should be, for errors."""
+
+    @abstractmethod
+    def parsed(self, record: bytes) -> Columns:
+        """The samples in a record, one for each output.
+
+        Raises
+        ------
+        ForeignRecordError
+            If it holds something else.
+        """
+
+    def setup(self) -> None:
+        super().setup()
+        self._paths: Sequence[str] = ()
+        self._files: LargeFiles | None = None
+
+    def load(self) -> int:
+        self._paths = self.value("path")
+        names = [os.path.join(path, "data.mdb") if os.path.isdir(path) else path for path in self._paths]
+        self._files = LargeFiles(names, "path", mapped=not self.value("dont_use_mmap"))
+        found = []
+        for number, name in enumerate(names):
+            try:
+                found.append(find_entries(self._files.memory(number)))
+            except (OSError, LmdbError) as error:
+                reason = getattr(error, "strerror", None) or str(error)
+                raise ArgumentError(f"cannot read '{name}': {reason}", argument="path") from error
+        counts = [len(entries.keys) for entries in found]
+        if not sum(counts):
+            raise ArgumentError(f"there are no entries in {', '.join(names)}", argument="path")
+        self._file = np.repeat(np.arange(len(names)), counts)
+        self._keys, self._key_sizes, self._values, self._sizes = map(np.concatenate, zip(*found, strict=True))
+        return sum(counts)
+
+    def run(self, call: Call) -> tuple[Batch, ...]:
+        assert self._files is not None
+        rows = call.ticket[call.start : call.start + call.count]
+        files = self._file[rows]
+        sources = self._sources(rows)
+        records = self._files.read(call, files, self._values[rows], self._sizes[rows], sources, in_place=True)
+        samples: list[Columns] = []
+        for index, record in enumerate(records.arrays()):
+            try:
+                samples.append(self.parsed(record.tobytes()))
+            except ForeignRecordError as error:
+                raise call.problem(
+                    f"the record cannot be read: {error}", sample=index, source=sources[index]
+                ) from error
+        return tuple(
+            self._column(call, output, [sample[output] for sample in samples], sources)
+            for output in range(self.output_count(self.values))
+        )
+
+    def _sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Path and key of each entry, as NVIDIA DALI writes them."""
+        assert self._files is not None
+        sources = []
+        for row in rows.tolist():
+            file, start = int(self._file[row]), int(self._keys[row])
+            key = self._files.memory(file)[start : start + int(self._key_sizes[row])].tobytes()
+            sources.append(f"{self._paths[file]} at key {key.decode(errors='replace')}")
+        return tuple(sources)
+
+    def _column(self, call: Call, output: int, arrays: Columns, sources: tuple[str, ...]) -> Batch:
+        """One output of all samples, in memory of its own."""
+        first = arrays[0]
+        for index, array in enumerate(arrays):
+            if (array.dtype, array.ndim) != (first.dtype, first.ndim):
+                raise call.problem(
+                    f"output {output} has {array.ndim} dimensions of {array.dtype}, where '{sources[0]}' has"
+                    f" {first.ndim} of {first.dtype}",
+                    sample=index,
+                    source=sources[index],
+                )
+        shapes = np.array([array.shape for array in arrays], np.int64)
+        out = call.allocate(shapes, to_dali_type(first.dtype), "", output=output)
+        for target, array in zip(out.arrays(), arrays, strict=True):
+            target[...] = array
+        if output == 0 and self.value("image_available"):
+            out.sources = sources
+        return out
