@@ -33,12 +33,21 @@ def cuda_device_of(batch: Batch) -> CudaDevice:
 
 
 def array_interface(batch: Batch, index: int) -> dict[str, Any]:
-    """``__cuda_array_interface__`` of a sample: who takes it waits for the stream that is named in it."""
+    """``__cuda_array_interface__`` of a sample: who takes it waits for the stream that is named in it.
+
+    Its taker is not told to us. The memory is used again only after what the current streams of CuPy and PyTorch were
+    given to do with it until then; work on others must be waited for before the sample is dropped.
+    """
     device = cuda_device_of(batch)
     stream = device.stream(TRANSFER)
     with stream.lock:
         hand_to(batch, stream)
         stream.mark()  # else the memory would wait for the stream's next work before it is used again
+    for pointer in device.takers():
+        consumer = device.external(pointer)
+        for owner in batch.owners:
+            if isinstance(owner, Block):
+                owner.used_on(consumer)
     return {
         "version": 3,
         "shape": tuple(batch.shapes[index].tolist()),

@@ -227,6 +227,7 @@ def module() -> ModuleType:
         runtime=runtime,
         Event=Event,
         Stream=Stream,
+        get_current_stream=lambda: Stream.null,
         UnownedMemory=Memory,
         MemoryPointer=Pointer,
         get_elapsed_time=get_elapsed_time,

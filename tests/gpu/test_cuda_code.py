@@ -203,6 +203,27 @@ def test_outputs_that_are_only_looked_at_by_their_interface_leave_no_memory_behi
     pipeline.close()
 
 
+def test_memory_that_was_handed_over_waits_for_the_current_stream_of_other_libraries(
+    device: cuda.CudaDevice, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded: list[int] = []
+    record = cupy_stand_in.Event.record
+
+    def noted(event: cupy_stand_in.Event, stream: cupy_stand_in.Stream) -> None:
+        recorded.append(stream.ptr)
+        record(event, stream)
+
+    monkeypatch.setattr(cupy_stand_in.Event, "record", noted)
+    flipped = _flipped()
+    sample = flipped.run()[0][0]
+    assert sample.__cuda_array_interface__["data"][0] and cupy_stand_in.Stream.null.ptr not in recorded
+    del sample
+    flipped.run()
+    flipped.close()
+    device.arena.trim()
+    assert cupy_stand_in.Stream.null.ptr in recorded
+
+
 def test_dlpack_to_the_cpu_is_a_copy_and_on_the_gpu_one_may_be_asked_for(device: cuda.CudaDevice) -> None:
     pipeline = _pipeline("require")
     tensor = pipeline.run()[1].as_tensor()
