@@ -157,6 +157,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "readers.caffe": ("readers.caffe", "readers__Caffe"),
     "readers.caffe2": ("readers.caffe2", "readers__Caffe2"),
     "readers.file": ("readers.file", "readers__File"),
+    "readers.mxnet": ("readers.mxnet", "readers__MXNet"),
     "readers.numpy": ("readers.numpy", "readers__Numpy"),
     "readers.webdataset": ("readers.webdataset", "readers__Webdataset"),
     "reductions.max": ("reductions.extremes", "reductions__Max"),

@@ -8,7 +8,6 @@ _READERS = "readers of this format come with a later release; readers.file, read
 _VIDEO = "video comes with a later release"
 
 WAITING: dict[str, str] = {
-    "readers.mxnet": _READERS,
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
     "readers.tfrecord": _READERS,
