@@ -16,7 +16,7 @@ import numpy.typing as npt
 from dali_lab.codecs import convert, imagecodecs_backend, nvimgcodec, opencv, plain, pnm, turbojpeg
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
-from dali_lab.codecs.headers import ImageInfo, peek, peek_shapes, title
+from dali_lab.codecs.headers import ImageInfo, peek, peek_shapes, peek_sound, title
 from dali_lab.codecs.headers.bmp import bmp_length
 
 Array = npt.NDArray[Any]
@@ -98,7 +98,7 @@ def decode(
 
     for index, data in enumerate(buffers):
         try:
-            info = peek(data) if headers is None else headers[index]
+            info = peek_sound(data) if headers is None else headers[index]
             if isinstance(info, CodecError):
                 raise info
             _refuse_bombs(info, limit)

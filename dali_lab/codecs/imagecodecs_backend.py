@@ -73,7 +73,9 @@ def _png(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[A
 
 
 def _jpeg2000(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
-    return library.jpeg2k_decode(data)  # type: ignore[no-any-return]
+    array = library.jpeg2k_decode(data)
+    # NVIDIA DALI takes 12 bits for the lower ones of 16.
+    return _over_whole_range(array, info.bits) if info.bits < 8 else array
 
 
 def _webp(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
@@ -88,11 +90,21 @@ def _tiff(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[
     array = library.tiff_decode(data, index=0)
     if array.dtype == np.bool_:
         array = array.astype(np.uint8) * np.uint8(255)
+    else:
+        array = _over_whole_range(array, info.bits)
     if array.ndim == 3 and array.shape[0] == info.channels and array.shape[1:] == (info.height, info.width):
         array = array.transpose(1, 2, 0)
     if info.color == "inverse gray" and array.dtype.kind == "u":
         array = np.iinfo(array.dtype).max - array
     return array  # type: ignore[no-any-return]
+
+
+def _over_whole_range(array: npt.NDArray[Any], bits: int) -> npt.NDArray[Any]:
+    """Values of an odd number of bits, stretched so that the largest is that of their type."""
+    if array.dtype.kind != "u" or not 0 < bits < 8 * array.dtype.itemsize:
+        return array
+    scale = np.iinfo(array.dtype).max / ((1 << bits) - 1)
+    return np.rint(array * scale).astype(array.dtype)
 
 
 _DECODERS = {"png": _png, "jpeg2000": _jpeg2000, "webp": _webp, "jpeg": _jpeg, "tiff": _tiff}

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers.info import ImageInfo
+from dali_lab.codecs.headers.jpeg import refuse_many_scans
 from dali_lab.codecs.headers.peeking import peek
 from dali_lab.codecs.rasters import COLUMNS
 from dali_lab.codecs.rasters import read as read_rasters
@@ -92,6 +93,20 @@ def displayed(sizes: Table, orientations: Table) -> Table:
     return np.where(across[:, None], sizes[:, ::-1], sizes) if across.any() else sizes
 
 
+def peek_sound(data: Buffer) -> ImageInfo:
+    """As :func:`~dali_lab.codecs.headers.peek`, for a picture that is to be decoded.
+
+    Raises
+    ------
+    CodecError
+        For those that would take far too long as well.
+    """
+    info = peek(data)
+    if info.progressive:
+        refuse_many_scans(data)
+    return info
+
+
 def read_headers(addresses: Table, lengths: Table, buffer: Callable[[int], Buffer]) -> Headers:
     """Read the headers of a chunk, those of usual JPEG pictures without the GIL.
 
@@ -105,7 +120,7 @@ def read_headers(addresses: Table, lengths: Table, buffer: Callable[[int], Buffe
 
     def read(index: int) -> ImageInfo | CodecError:
         try:
-            return peek(buffer(index))
+            return peek_sound(buffer(index))
         except CodecError as error:
             return error
 

@@ -26,6 +26,8 @@ class ImageInfo(NamedTuple):
         ``gray``, ``inverse gray`` (TIFF with white as 0), ``rgb``, ``ycc``, ``palette``, ``cmyk`` or ``ycck``.
     gamma
         Of PNG, in hundred-thousandths: values are light to this power; 0 if the file does not say.
+    progressive
+        Whether a JPEG may come in many scans, each of which refines the whole picture.
     """
 
     height: int
@@ -37,6 +39,7 @@ class ImageInfo(NamedTuple):
     bits: int = 8
     color: str = "rgb"
     gamma: int = 0
+    progressive: bool = False
 
     @property
     def displayed_size(self) -> tuple[int, int]:

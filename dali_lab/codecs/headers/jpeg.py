@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
-from dali_lab.codecs.encoded import CodecError
+from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers.exif import EXIF_HEADER, exif_orientation
 from dali_lab.codecs.headers.info import ImageInfo
 from dali_lab.codecs.headers.numbers import be16
+
+#: Scans that a progressive JPEG may have: a small file with very many takes minutes to decode.
+MAX_SCANS = int(os.environ.get("DALI_MAX_JPEG_SCANS", 256))
+_PROGRESSIVE = (0xC2, 0xC6, 0xCA, 0xCE)
+_SCAN = b"\xff\xda"
 
 
 def read(view: Any) -> ImageInfo:
@@ -40,7 +46,7 @@ def read(view: Any) -> ImageInfo:
         length = (view[at + 2] << 8) | view[at + 3]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
             if frame is None:
-                frame = (be16(view, at + 5), be16(view, at + 7), view[at + 9], view[at + 4])
+                frame = (be16(view, at + 5), be16(view, at + 7), view[at + 9], view[at + 4], marker in _PROGRESSIVE)
         elif marker == 0xE1 and not orientation:
             if bytes(view[at + 4 : at + 10]) == EXIF_HEADER:
                 orientation = exif_orientation(view[at + 10 : at + 2 + length])
@@ -49,9 +55,20 @@ def read(view: Any) -> ImageInfo:
         at += 2 + max(length, 2)
     if frame is None:
         raise CodecError("JPEG without a frame" if whole else "truncated JPEG: it ends before the size of the picture")
-    height, width, channels, bits = frame
+    height, width, channels, bits, progressive = frame
     if channels == 4:
         color = "ycck" if transform == 2 else "cmyk"
     else:
         color = "gray" if channels == 1 else "ycc"
-    return ImageInfo(height, width, channels, "uint8" if bits <= 8 else "uint16", "jpeg", orientation or 1, bits, color)
+    dtype = "uint8" if bits <= 8 else "uint16"
+    return ImageInfo(height, width, channels, dtype, "jpeg", orientation or 1, bits, color, progressive=progressive)
+
+
+def refuse_many_scans(data: Buffer) -> None:
+    """Raise a `CodecError` for a progressive JPEG with more scans than :data:`MAX_SCANS`."""
+    scans = bytes(data).count(_SCAN)
+    if scans > MAX_SCANS:
+        raise CodecError(
+            f"{scans} scans are more than the limit of {MAX_SCANS} for progressive JPEG"
+            " (environment variable DALI_MAX_JPEG_SCANS)"
+        )

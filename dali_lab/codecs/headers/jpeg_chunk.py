@@ -13,6 +13,7 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
 Table = npt.NDArray[np.int64]
 
 _SCAN, _EXIF = 0xDA, 0xE1
+_PROGRESSIVE, _PROGRESSIVE_ARITHMETIC = 0xC2, 0xCA
 
 
 @part
@@ -45,7 +46,7 @@ def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
             if marker == _SCAN:
                 out[i, 3] = 1 if out[i, 2] else 0
                 break
-            if marker == 0 or marker == _EXIF:
+            if marker in (0, _EXIF, _PROGRESSIVE, _PROGRESSIVE_ARITHMETIC):
                 break
             if marker <= 0xCF and marker != 0xC4 and marker != 0xC8 and marker != 0xCC and out[i, 2] == 0:
                 if at + 10 > size or data[at + 4] != 8 or (data[at + 9] != 1 and data[at + 9] != 3):
@@ -57,7 +58,7 @@ def _read(addresses: Any, lengths: Any, out: Any, like_bytes: Any) -> None:
 
 
 def read_plain(addresses: Table, lengths: Table) -> Table:
-    """Size and channels of each JPEG with 8 bits, one or three channels and no EXIF block.
+    """Size and channels of each JPEG with 8 bits, one or three channels, neither progressive nor with an EXIF block.
 
     Parameters
     ----------

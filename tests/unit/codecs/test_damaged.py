@@ -123,3 +123,17 @@ def test_chatter_stays_off_the_terminal() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stderr == ""
+
+
+def test_progressive_jpeg_with_very_many_scans() -> None:
+    """Each scan goes over the whole picture, so that a small file would take minutes."""
+    import cv2
+
+    picture = np.random.default_rng(3).integers(0, 256, (40, 40, 3), np.uint8)
+    data = cv2.imencode(".jpg", picture, [cv2.IMWRITE_JPEG_PROGRESSIVE, 1])[1].tobytes()
+    assert image.decode_one(data).shape == (40, 40, 3)
+    last = data.rindex(b"\xff\xda")
+    many = data[:last] + data[last:-2] * 256 + data[-2:]
+    with pytest.raises(image.CodecError, match="more than the limit of 256"):
+        image.decode_one(many)
+    assert image.peek(many).progressive

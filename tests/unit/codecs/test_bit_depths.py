@@ -1,0 +1,50 @@
+"""TIFF and JPEG 2000 with an odd number of bits, which NVIDIA DALI refuses, are as bright as they should be."""
+
+from __future__ import annotations
+
+import struct
+
+import numpy as np
+import pytest
+
+from dali_lab.codecs import imagecodecs_backend
+from dali_lab.codecs.image import decode_one
+
+pytestmark = pytest.mark.skipif(not imagecodecs_backend.available(), reason="needs imagecodecs")
+
+
+def tiff(values: np.ndarray[tuple[int, int], np.dtype[np.int64]], bits: int, color: int) -> bytes:
+    """An uncompressed grey TIFF of one strip; rows begin at whole bytes. `color` is 1, or 0 where 0 is white."""
+    height, width = values.shape
+    strip = bytearray()
+    for row in values.tolist():
+        number = 0
+        for value in row:
+            number = (number << bits) | value
+        used = bits * width
+        strip += (number << (-used % 8)).to_bytes((used + 7) // 8, "big")
+    tags = ((256, width), (257, height), (258, bits), (259, 1), (262, color), (273, 8 + 2 + 9 * 12 + 4), (277, 1))
+    tags += ((278, height), (279, len(strip)))
+    directory = struct.pack(">H", len(tags)) + b"".join(struct.pack(">HHII", tag, 4, 1, value) for tag, value in tags)
+    return b"MM\0*" + struct.pack(">I", 8) + directory + bytes(4) + bytes(strip)
+
+
+@pytest.mark.parametrize("bits", [2, 3, 5, 7, 9, 11, 15, 17, 23, 31])
+@pytest.mark.parametrize("color", [0, 1])
+def test_tiff(bits: int, color: int) -> None:
+    largest = (1 << bits) - 1
+    values = np.random.default_rng(bits).integers(0, largest + 1, (5, 7))
+    values[0, :2] = 0, largest
+    share = values[..., None] / largest
+    expected = share if color else 1 - share
+    data = tiff(values, bits, color)
+    np.testing.assert_allclose(decode_one(data, output_type="GRAY", dtype=np.float32), expected, atol=1 / 255)
+    assert np.abs(decode_one(data, output_type="GRAY") - expected * 255).max() <= 1
+
+
+def test_jpeg2000_of_five_bits() -> None:
+    import imagecodecs
+
+    values = np.random.default_rng(5).integers(0, 32, (16, 16), np.uint8)
+    data = imagecodecs.jpeg2k_encode(values, bitspersample=5, reversible=True)
+    np.testing.assert_array_equal(decode_one(data, output_type="GRAY")[..., 0], np.rint(values * (255 / 31)))
