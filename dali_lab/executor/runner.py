@@ -15,7 +15,7 @@ from dali_lab.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import output_on_gpu
-from dali_lab.executor.plan import bare, make_plan
+from dali_lab.executor.plan import Step, bare, make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
@@ -29,6 +29,13 @@ class _Flight:
     run: BatchRun | None = None
     error: BaseException | None = None
     before: Checkpoint | None = None
+
+
+def _locate(error: DaliLabError, step: Step) -> None:
+    """Have an error say which node it comes from."""
+    error.node = error.node or step.node.id
+    error.operator = error.operator or step.node.op
+    error.origin = error.origin or step.node.origin or None
 
 
 class Runner:
@@ -88,6 +95,7 @@ class Runner:
                 step.operator.target = self.plan.device
         self.state = Checkpoint()
         self.restored = saved is not None
+        self._open_sources()
         if saved is not None:
             self._restore(saved)
         self._flights: deque[_Flight] = deque()
@@ -111,6 +119,16 @@ class Runner:
                 settings.py_callback_pickler,
                 self.batch_size,
             )
+
+    def _open_sources(self) -> None:
+        """Have readers look for their data, except those that are to wait until the first batch is read."""
+        for step in self.sources:
+            if step.operator.values.get("lazy_init") is False:
+                try:
+                    step.operator.reader_meta()
+                except DaliLabError as error:
+                    _locate(error, step)
+                    raise
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -170,9 +188,7 @@ class Runner:
             except StopIteration as error:
                 end = error
             except DaliLabError as error:
-                error.node = error.node or step.node.id
-                error.operator = error.operator or step.node.op
-                error.origin = error.origin or step.node.origin or None
+                _locate(error, step)
                 raise
         if end is not None:
             raise end
