@@ -158,6 +158,7 @@ class CudaDevice(Device):
         try:
             total = self.memory()[1]
         except RuntimeError as error:  # CuPy's own kind of it: busy, exclusive to another process, full
+            _refuse_fork(error)
             raise DeviceError(
                 f"GPU {index} cannot be used: {error}. If other programs have its memory, or have it for themselves"
                 " (nvidia-smi shows them), end them or choose another one by device_id"
@@ -329,10 +330,7 @@ def device_count(cupy: Any) -> int:
         status = getattr(error, "status", None)
         if status == _NO_DEVICE:
             raise DeviceError("there is no GPU here, or CUDA_VISIBLE_DEVICES hides it") from error
-        if status == _NOT_INITIALIZED:
-            raise DeviceError(
-                "the GPU cannot be used in a process that was forked from one that used it: start processes by 'spawn'"
-            ) from error
+        _refuse_fork(error)
         if status != _INSUFFICIENT_DRIVER:
             raise DeviceError(f"the GPU cannot be used: {error}") from error
         driver, wanted = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
@@ -341,6 +339,14 @@ def device_count(cupy: Any) -> int:
         raise DeviceError(
             f"the NVIDIA driver is too old: it knows CUDA {_version(driver)} and CuPy was built for {_version(wanted)};"
             f" update the driver, or install cupy-cuda{driver // 1000}x"
+        ) from error
+
+
+def _refuse_fork(error: RuntimeError) -> None:
+    """Tell a forked process what its first error means; it is a later one where what it asks is known already."""
+    if getattr(error, "status", None) == _NOT_INITIALIZED:
+        raise DeviceError(
+            "the GPU cannot be used in a process that was forked from one that used it: start processes by 'spawn'"
         ) from error
 
 

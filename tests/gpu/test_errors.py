@@ -58,6 +58,8 @@ def _cupy(
         ({"count": 2}, 5, ["no GPU 5", "2 GPUs", "0 to 1", "device_id"]),
         ({"capability": (7, 0)}, 0, ["7.0", "7.5"]),
         ({"busy": 46}, 0, ["GPU 0 cannot be used", "46", "nvidia-smi", "device_id"]),
+        ({"status": 3}, 0, ["forked", "'spawn'"]),
+        ({"busy": 3}, 0, ["forked", "'spawn'"]),  # the number of GPUs is known from the parent
     ],
 )
 def test_a_device_that_cannot_be_used(
