@@ -20,8 +20,9 @@ SINGLE, SPARSE, DENSE, WEIGHTED, NONE = range(5)
 class Caffe2(LmdbReader):
     """Reads pictures, labels and other tensors from LMDB files of Caffe2.
 
-    Records are ``TensorProtos`` messages: the picture, the label, for sparse labels another tensor (the weights), then
-    `additional_inputs` tensors, and a bounding box at last. Pictures that are not encoded have the layout HWC.
+    Records are ``TensorProtos`` messages: the picture, the label, `additional_inputs` tensors, and a bounding box at
+    last. With weighted labels the weights are the first of the additional tensors; after other sparse labels, one
+    tensor is skipped. Pictures that are not encoded have the layout HWC.
     """
 
     name = "readers.caffe2"
@@ -74,11 +75,12 @@ class Caffe2(LmdbReader):
         except DecodeError as error:
             raise ForeignRecordError(f"{len(record)} bytes are no 'TensorProtos' of Caffe2") from error
         kind = self.value("label_type")
-        picture, labelled, sparse = self.value("image_available"), kind != NONE, kind in (SPARSE, WEIGHTED)
-        others = picture + labelled + sparse
+        picture, labelled = self.value("image_available"), kind != NONE
+        first = picture + labelled
+        # NVIDIA DALI takes weights for the first of the other tensors, and skips a tensor after sparse labels.
+        others = first + (kind == SPARSE)
         last = others + self.value("additional_inputs")
-        # NVIDIA DALI skips a tensor after sparse labels, which nobody misses unless others follow.
-        needed = last - (kind == SPARSE and last == others)
+        needed = max(last if last > others else first, first + (kind == WEIGHTED))
         if len(tensors) < needed:
             raise ForeignRecordError(f"it has {len(tensors)} tensors, not {needed}; see 'label_type' and others")
         columns: Columns = []
@@ -88,8 +90,9 @@ class Caffe2(LmdbReader):
             columns.append(self._label(tensors[picture : picture + 2]))
         columns += [_numbers(tensor, "an additional tensor") for tensor in tensors[others:last]]
         missing = self.output_count(self.values) - len(columns)
-        if missing and len(tensors) == last + 1:
-            columns.append(_box(tensors[last]))
+        box = max(last, needed)
+        if missing and len(tensors) == box + 1:
+            columns.append(_box(tensors[box]))
             missing -= 1
         return columns + [np.empty(0, np.int32)] * missing
 
