@@ -148,7 +148,7 @@ def _placed(device: str) -> set[str]:
 
 
 def _path(schema_name: str) -> str:
-    return schema_name.replace("__", ".")
+    return schema_name.replace("___", "__").replace("__", ".")
 
 
 def make_class(operator: type[Operator], alias: Alias | None = None) -> type[OperatorObject]:
@@ -156,7 +156,7 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
     from dali_lab.schema.reference import docstring
 
     schema_name = alias.schema_name if alias is not None else operator.schema_name
-    *path, last = schema_name.split("__")
+    *path, last = _path(schema_name).split(".")
     content = {
         "operator_name": operator.name,
         "defaults": dict(alias.defaults) if alias is not None else {},

@@ -11,9 +11,11 @@ import numpy as np
 
 from dali_lab import types
 from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.formats import dali_features
 from dali_lab.formats.dali_messages import messages
 from dali_lab.formats.values import PythonReference
 from dali_lab.schema.arguments import Arg
+from dali_lab.tfrecord import Feature
 
 _FIELDS = {"float": "floats", "int64": "ints", "string": "strings", "bool": "bools"}
 _TYPES = {
@@ -44,6 +46,8 @@ def write(name: str, value: Any, arg: Arg | None = None) -> Any:
         If the value is neither a number, an enum value, a text nor a list of them.
     """
     kind = _TYPES.get(arg.type) if arg is not None else None
+    if isinstance(value, tuple) and value and all(isinstance(item, Feature) for item in value):
+        return dali_features.write(name, value)
     value = _pickled(value) or value
     if not isinstance(value, (list, tuple)):
         return _scalar(name, value, kind)
@@ -96,6 +100,8 @@ def read(message: Any, arg: Arg | None = None) -> Any:
     FormatError
         If it holds no value.
     """
+    if message.type == dali_features.KIND:
+        return _read_features(message)
     value = tuple(_value(item) for item in message.extra_args) if message.is_vector else _value(message)
     if arg is None:
         return value
@@ -103,6 +109,13 @@ def read(message: Any, arg: Arg | None = None) -> Any:
         return arg.canonical(value)
     except (DaliLabError, TypeError, ValueError, OverflowError):
         return value
+
+
+def _read_features(message: Any) -> Any:
+    try:
+        return dali_features.read(message)
+    except (KeyError, IndexError, ValueError, AttributeError) as error:
+        raise FormatError(f"the argument '{message.name}' is damaged") from error
 
 
 def _value(message: Any) -> Any:

@@ -307,7 +307,8 @@ class Reader:
 
 def _known(name: str) -> tuple[type[Operator] | None, Mapping[str, Any]]:
     """The operator of a serialized name, if there is one, and its other defaults under a name of older releases."""
-    alias = BY_SCHEMA_NAME.get(name)
+    # TFRecordReader writes its name with an underscore in front.
+    alias = BY_SCHEMA_NAME.get(name) or BY_SCHEMA_NAME.get(name.removeprefix("_"))
     try:
         kind = find_operator(alias.successor if alias else name)
     except ValueError:

@@ -32,6 +32,9 @@ class Assigner(Evaluator):
             self.names[target.id] = value
             if isinstance(value, list) and len({id(getattr(item, "source", item)) for item in value}) == 1:
                 value = value[0]  # the outputs of one call
+            elif isinstance(value, dict) and value and all(isinstance(item, DataNode) for item in value.values()):
+                first, *others = value.values()
+                value = first if all(item.source is first.source for item in others) else value
             if isinstance(value, DataNode):
                 self._suggest(value, (target.id,))
         elif isinstance(target, (ast.Tuple, ast.List)) and any(isinstance(item, ast.Starred) for item in target.elts):

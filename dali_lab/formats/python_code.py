@@ -29,6 +29,8 @@ Main = Literal["run", "pytorch", "none"]
 DIALECTS: tuple[Dialect, ...] = ("dali_lab", "nvidia.dali")
 _WIDTH = 88
 _MOST_ATTEMPTS = 4
+_OFFERED = ("fn", "math", "pipeline_def", "tfrecord", "types")
+"""What programs import of the package."""
 
 
 def dumps(
@@ -85,7 +87,7 @@ def _statements(graph: Graph, dialect: Dialect, function: str) -> Statements:
     """The body of the function; conditions are written as ``if`` where that says just the same."""
 
     def written(found: Conditions | None, named: Collection[str] = ()) -> Statements:
-        used = {"main", "DALIGenericIterator", "LastBatchPolicy", "fn", "math", "np", "types", "pipeline_def"}
+        used = {"main", "DALIGenericIterator", "LastBatchPolicy", "np", *_OFFERED}
         imports = Imports(taken={function, *used})
         return Statements(graph, imports, exact=dialect == "dali_lab", conditions=found, named=named)
 
@@ -113,7 +115,7 @@ def _misnamed(graph: Graph, statements: Statements, *, exact: bool) -> set[str] 
         # Formatters would break these lines in a way that is not known here.
         return None
     head = [text for name, text in _placeholders(statements.imports)]
-    program = ["from dali_lab import fn, math, pipeline_def, types", "import numpy as np", *head]
+    program = [f"from dali_lab import {', '.join(_OFFERED)}", "import numpy as np", *head]
     program += ["@pipeline_def(batch_size=1, enable_conditionals=True)", "def pipeline():", *(body or ["    pass"])]
     try:
         back = read("\n".join(program), "pipeline")
@@ -197,7 +199,7 @@ def _refuse_groups(graph: Graph) -> None:
 
 def _header(code: str, dialect: Dialect, imports: Imports, main: Main) -> list[str]:
     used = {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
-    names = [name for name in ("fn", "math", "pipeline_def", "types") if name in used]
+    names = [name for name in _OFFERED if name in used]
     result = ["import numpy as np"] if "np" in used else []
     entries = {f"from {dialect} import {', '.join(names)}"}
     if main == "pytorch":

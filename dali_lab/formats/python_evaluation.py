@@ -371,7 +371,8 @@ class Evaluator:
 
     def placed(self, value: Any) -> Any:
         """Say where the nodes that a call made were written."""
-        for item in value if isinstance(value, (tuple, list)) else (value,):
+        several = value.values() if isinstance(value, dict) else value
+        for item in several if isinstance(value, (tuple, list, dict)) else (value,):
             if isinstance(item, DataNode):
                 item.source.origin = f"line {self.line}"
         if isinstance(value, np.ndarray) and value.size > LARGEST:

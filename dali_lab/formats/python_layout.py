@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab import types
+from dali_lab import tfrecord, types
 from dali_lab.formats.values import PythonReference, reference_to
 
 WIDTH = 88
@@ -155,6 +155,8 @@ def value_piece(value: Any, imports: Imports, hint: str = "", *, whole: bool = F
         return f"types.{value.name}" if short else f"types.{type(value).__name__}.{value.name}"
     if value is None or isinstance(value, (bool, int, float)):
         return number(value, whole=whole)
+    if isinstance(value, tfrecord.Feature):
+        return _feature_piece(value)
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, (bytes, bytearray)):
@@ -179,3 +181,11 @@ def value_piece(value: Any, imports: Imports, hint: str = "", *, whole: bool = F
         nested = value.size == 0 and value.shape != (0,)
         return call("np.zeros", [("", value_piece(value.shape, imports)), ("", kind)]) if nested else array
     return imports.name_of(value, hint)
+
+
+def _feature_piece(feature: tfrecord.Feature) -> Piece:
+    kind = {tfrecord.int64: "int64", tfrecord.string: "string", tfrecord.float32: "float32"}[feature.type]
+    default = quoted(feature.default) if isinstance(feature.default, str) else number(feature.default)
+    shape = [f"[{', '.join(map(str, feature.shape))}]"] if feature.fixed or feature.shape else []
+    name = "FixedLenFeature" if feature.fixed else "VarLenFeature"
+    return call(f"tfrecord.{name}", [("", text) for text in (*shape, f"tfrecord.{kind}", default)])

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab import fn, math, ops, types
+from dali_lab import fn, math, ops, tfrecord, types
 from dali_lab.data_node import DataNode, newaxis
 from dali_lab.formats.python_plain import MODULES, Namespace, NeedsRunning, method
 from dali_lab.formats.values import PythonReference
@@ -107,6 +107,7 @@ def package(path: str) -> Namespace:
         "types": Namespace(f"{path}.types", {"": types}),
         "math": Namespace(f"{path}.math", {"": math}),
         "auto_aug": _auto_aug(path),
+        "tfrecord": Namespace(f"{path}.tfrecord", {name: getattr(tfrecord, name) for name in tfrecord.__all__}),
         "newaxis": newaxis,
         "pipeline_def": None,
         "Pipeline": Definition,

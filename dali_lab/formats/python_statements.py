@@ -79,7 +79,7 @@ class Statements:
 
     def _variables(self, node: Node) -> tuple[str, ...]:
         operator = find_operator(node.op)
-        count = operator.count_outputs(node.arguments, len(node.inputs))
+        count = 1 if operator.output_keys(node.arguments) else operator.count_outputs(node.arguments, len(node.inputs))
         plain = _identifier(node.id)
         # A reader's outputs are called after what they hold, and the reader keeps its name by `name=`.
         reader = count in (2, 3) and operator.source and node.op.startswith("readers.")
@@ -151,6 +151,7 @@ class Statements:
             operator.source
             and node.op.startswith("readers.")
             and operator.count_outputs(node.arguments, len(node.inputs)) in (2, 3)
+            and not operator.output_keys(node.arguments)
         )
 
     @property
@@ -223,7 +224,9 @@ class Statements:
         result = []
         for edge in self.graph.outputs:
             variables = self.variables[edge.node]
+            keys = find_operator(self.graph.nodes[edge.node].op).output_keys(self.graph.nodes[edge.node].arguments)
             name = variables[edge.output] if edge.output < len(variables) else f"{variables[0]}_{edge.output}"
+            name = _identifier(keys[edge.output]) if keys else name
             plain = node_name((name,)) or "output"
             result.append(free(plain if not is_reserved(plain) else f"{plain}_", taken))
         return result
@@ -287,8 +290,11 @@ class Statements:
             return self._right_expression(edge.node)
         variables = self.variables[edge.node]
         node = self.graph.nodes[edge.node]
-        count = find_operator(node.op).count_outputs(node.arguments, len(node.inputs))
-        text = variables[edge.output] if count <= len(variables) else f"{variables[0]}[{edge.output}]"
+        operator = find_operator(node.op)
+        count = operator.count_outputs(node.arguments, len(node.inputs))
+        keys = operator.output_keys(node.arguments)
+        key = quoted(keys[edge.output]) if keys else str(edge.output)
+        text = variables[edge.output] if count <= len(variables) and not keys else f"{variables[0]}[{key}]"
         made_on = "cpu" if node.device == "cpu" else "gpu"
         return Expression(f"{text}.{device}()" if device and device != made_on else text, ATOM)
 
@@ -333,7 +339,7 @@ class Statements:
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
         # What conditionals record has defaults here that NVIDIA DALI does not have.
         inner = node.op.startswith("_conditional.")
-        arguments = node.arguments if inner else meaningful_arguments(node)
+        arguments = operator.as_called(node.arguments if inner else meaningful_arguments(node))
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:

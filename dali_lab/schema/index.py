@@ -159,6 +159,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "readers.file": ("readers.file", "readers__File"),
     "readers.mxnet": ("readers.mxnet", "readers__MXNet"),
     "readers.numpy": ("readers.numpy", "readers__Numpy"),
+    "readers.tfrecord": ("readers.tfrecord", "readers___TFRecord"),
     "readers.webdataset": ("readers.webdataset", "readers__Webdataset"),
     "reductions.max": ("reductions.extremes", "reductions__Max"),
     "reductions.mean": ("reductions.sums", "reductions__Mean"),

@@ -202,6 +202,16 @@ class Operator:
         return cls.output_count(values)
 
     @classmethod
+    def output_keys(cls, values: Mapping[str, Any]) -> tuple[str, ...]:
+        """Where ``fn`` gives a dictionary of the outputs: its keys, in their order."""
+        return ()
+
+    @classmethod
+    def as_called(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arguments as ``fn`` takes them, where a graph holds them otherwise."""
+        return values
+
+    @classmethod
     def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What ``fn.<name>(*inputs, **kwargs)`` does while a pipeline is defined: record one call."""
         from dali_lab.graph.tracing import call_operator

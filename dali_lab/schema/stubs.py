@@ -29,7 +29,7 @@ _TYPES = {
 }
 _HEADER = '''"""Operators as functions; written by ``python -m dali_lab.schema.stubs``, not by hand."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dali_lab.data_node import DataNode
@@ -51,6 +51,8 @@ importing all of them.
 
 def annotation(arg: Arg) -> str:
     """The type of an argument in a signature."""
+    if written := getattr(arg, "annotation", None):
+        return str(written)
     one = _TYPES[arg.type]
     if one == "Any":
         return "Any"

@@ -10,7 +10,6 @@ _VIDEO = "video comes with a later release"
 WAITING: dict[str, str] = {
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
-    "readers.tfrecord": _READERS,
     "experimental.readers.fits": _READERS,
     "readers.video": _VIDEO,
     "readers.video_resize": _VIDEO,
@@ -35,7 +34,6 @@ def _plain(name: str) -> str:
 _EAGER = "operators run in pipelines here; @pipeline_def(debug=True) runs them one by one"
 
 MODULES: dict[str, str] = {
-    "tfrecord": _READERS,
     "experimental": _EAGER,
     "experimental.dynamic": _EAGER,
     "experimental.eager": _EAGER,
