@@ -165,9 +165,7 @@ class DataNode:
             " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."
         )
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError(f"{self!r} cannot be iterated over while the pipeline is being defined")
-
+    __iter__ = None  # no node is an `Iterable`: programs tell one output from several by that
     __hash__ = object.__hash__
     __array_ufunc__ = None  # so that numpy leaves ``array + node`` to the node
 

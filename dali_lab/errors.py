@@ -100,8 +100,20 @@ class SampleError(OperatorError):
     """One sample that failed; `sample` counts within the call and is translated to the batch by the executor."""
 
 
+class InputError(OperatorError, ValueError):
+    """An input whose layout or number of dimensions the operator does not take, or that is told wrong axes."""
+
+
+class AxisError(OperatorError, IndexError):
+    """An axis that samples do not have."""
+
+
 class FormatError(DaliLabError, ValueError):
     """A file that is not what it should be: truncated, of another kind, or from a newer version."""
+
+
+class TargetError(ValueError, AssertionError):
+    """An array that a batch cannot be copied to; NVIDIA DALI raises an :class:`AssertionError` there."""
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

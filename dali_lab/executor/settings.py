@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, SupportsIndex
 
 from dali_lab.errors import ArgumentError, ArgumentTypeError
 from dali_lab.graph.tracing import user_line
@@ -98,13 +98,13 @@ class Settings:
 
 def _count(name: str, value: Any) -> int | None:
     """A number of at least 1; `None` and −1 mean that it was not given."""
-    if value is None or (isinstance(value, int) and value == -1):
+    if value is None or (isinstance(value, SupportsIndex) and value == -1):
         return None
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
         raise ArgumentTypeError(f"takes an int, got {value!r}", argument=name, origin=user_line())
-    if value < 1:
-        raise ArgumentError(f"{value} is not a positive number", argument=name, origin=user_line())
-    return value
+    if (count := value.__index__()) < 1:
+        raise ArgumentError(f"{count} is not a positive number", argument=name, origin=user_line())
+    return count
 
 
 def _depth(value: Any, exec_async: bool) -> int | Mapping[str, int]:
@@ -148,9 +148,9 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
     for name in ("batch_size", "num_threads"):
         values[name] = _count(name, values[name])
     seed: Any = values["seed"]
-    if seed is not None and not isinstance(seed, int):
+    if seed is not None and not isinstance(seed, SupportsIndex):
         raise ArgumentTypeError(f"takes an int or None, got {seed!r}", argument="seed", origin=user_line())
-    values["seed"] = None if seed is None or seed < 0 else int(seed)
+    values["seed"] = None if seed is None or int(seed) < 0 else int(seed)
     device: Any = values["device_id"]
     values["device_id"] = None if device is None or device < 0 else int(device)
     values["prefetch_queue_depth"] = _depth(values["prefetch_queue_depth"], values["exec_async"])

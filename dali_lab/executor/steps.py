@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.errors import DaliLabError, InputError, OperatorError, SampleError
 from dali_lab.executor.batch_run import BatchRun, Cancelled
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.graph.graph import Edge
@@ -59,7 +59,7 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
 
     Raises
     ------
-    OperatorError
+    InputError
         If the operator does not take the layout.
     """
     declared = call.operator.inputs[min(index, len(call.operator.inputs) - 1)] if call.operator.inputs else None
@@ -73,14 +73,16 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
             return batch
         raise call.problem(
             f"input {index} ({declared.name}) has {batch.ndim} dimensions and no layout;"
-            f" it takes {', '.join(declared.layouts)}"
+            f" it takes {', '.join(declared.layouts)}",
+            kind=InputError,
         )
     if batch.layout in declared.layouts or "" in declared.layouts:
         return batch
     if call.operator.frames and batch.layout[:1] == "F" and batch.layout[1:] in declared.layouts:
         return batch
     raise call.problem(
-        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}"
+        f"input {index} ({declared.name}) has layout {batch.layout}; it takes {', '.join(declared.layouts)}",
+        kind=InputError,
     )
 
 

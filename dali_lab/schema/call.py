@@ -273,10 +273,16 @@ class Call:
         return self.operator.has(name)
 
     def problem(
-        self, message: str, *, argument: str | None = None, sample: int | None = None, source: str | None = None
+        self,
+        message: str,
+        *,
+        argument: str | None = None,
+        sample: int | None = None,
+        source: str | None = None,
+        kind: type[OperatorError] | None = None,
     ) -> OperatorError:
         """An error about this call, to be raised; `sample` counts within the call."""
-        kind = OperatorError if sample is None else SampleError
+        kind = kind or (OperatorError if sample is None else SampleError)
         return kind(
             message,
             node=self.operator.node or None,

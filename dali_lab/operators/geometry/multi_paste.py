@@ -133,6 +133,7 @@ class MultiPaste(Operator):
             numpy_dtype(data.dtype),
             numpy_dtype(dtype),
         )
+        out.sources = _sources(every, owners, image_of, call.count)
         return out
 
     def _check_types(self, call: Call, inputs: Sequence[Batch], wanted: str, known: bool) -> None:
@@ -274,6 +275,17 @@ class MultiPaste(Operator):
         yield ErrorCase((alike, alike), {"in_ids": (0,)}, words=("in_ids", "one input"))
         yield ErrorCase((alike,), {"in_ids": (0,), "dtype": FLOAT16}, words=("dtype", "FLOAT16"))
         yield ErrorCase((samples.pictures(dtype=np.uint16),), {"in_ids": (0,)}, words=("UINT16",))
+
+
+def _sources(every: Batch, owners: Table, image_of: Table, count: int) -> tuple[str, ...] | None:
+    """The origins of all images of each result, with semicolons between."""
+    if every.sources is None:
+        return None
+    names: list[list[str]] = [[] for _ in range(count)]
+    for owner, image in zip(owners.tolist(), image_of.tolist(), strict=True):
+        if every.sources[image]:
+            names[owner].append(every.sources[image])
+    return tuple(";".join(row) for row in names)
 
 
 def _rows(*values: Any, dtype: npt.DTypeLike = np.int32) -> PerSample:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import converted
-from dali_lab.errors import ArgumentError
+from dali_lab.errors import ArgumentError, AxisError, InputError
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
     Resampling,
@@ -253,10 +253,11 @@ class TensorResize(Resizing):
         axes = list(range(data.ndim)) if given is None else list(given)
         for axis in axes:
             if not -data.ndim <= axis < data.ndim:
-                raise call.problem(f"{axis} lies outside the {data.ndim} dimensions", argument="axes")
+                message = f"{axis} lies outside the {data.ndim} dimensions"
+                raise call.problem(message, argument="axes", kind=AxisError)
         axes = [axis % data.ndim for axis in axes]
         if len(set(axes)) != len(axes):
-            raise call.problem(f"names an axis twice: {list(given)}", argument="axes")
+            raise call.problem(f"names an axis twice: {list(given)}", argument="axes", kind=InputError)
         return axes
 
     def _rounded(self, exact: Table) -> Table:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import flat, is_contiguous, over_elements
 from dali_lab.batch.promotion import is_float, is_integer
+from dali_lab.errors import AxisError, InputError
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import (
     BOOL,
@@ -82,8 +83,12 @@ class Reduction(Operator):
 
         Raises
         ------
+        AxisError
+            If one does not exist.
+        InputError
+            If one is given twice.
         OperatorError
-            If one does not exist or is given twice.
+            If a letter is not in the layout.
         """
         names = self.value("axis_names")
         if names is not None:
@@ -97,12 +102,12 @@ class Reduction(Operator):
             axes = []
             for axis in self.value("axes"):
                 if not -data.ndim <= axis < data.ndim:
-                    raise call.problem(f"{axis} is not an axis of {data.ndim} dimensions", argument="axes")
+                    message = f"{axis} is not an axis of {data.ndim} dimensions"
+                    raise call.problem(message, argument="axes", kind=AxisError)
                 axes.append(axis % data.ndim)
         if len(set(axes)) != len(axes):
-            raise call.problem(
-                f"an axis is given twice: {axes}", argument="axis_names" if names is not None else "axes"
-            )
+            argument = "axes" if names is None else "axis_names"
+            raise call.problem(f"an axis is given twice: {axes}", argument=argument, kind=InputError)
         return tuple(sorted(axes))
 
     def reduced(

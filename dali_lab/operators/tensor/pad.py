@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import truncated
-from dali_lab.operators.tensor.shapes_of_output import integer_table
+from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
@@ -56,21 +56,11 @@ class Pad(Operator):
         object.__setattr__(self, "whole_batch", not shape or any(extent <= 0 for extent in shape))
 
     def run(self, call: Call, data: Batch) -> Batch:
-        axes = self._axes(call, data)
-        count = axes.shape[1]
-        extents = np.take_along_axis(data.shapes, axes, axis=1)
-        largest = self._largest(data, axes)
-        shape = self._table(call, "shape", count)
-        least = largest if shape is None else np.where(shape <= 0, largest, shape)
-        wanted = np.maximum(extents, least)
-        align = self._table(call, "align", count)
-        if align is not None:
-            if (align < 1).any():
-                sample = int(np.argmax((align < 1).any(axis=1)))
-                raise call.problem(f"must be at least 1, got {align[sample].tolist()}", argument="align", sample=sample)
-            wanted = -(-wanted // align) * align
         shapes = data.shapes.copy()
-        np.put_along_axis(shapes, axes, wanted, axis=1)
+        for rows, axes in self._axes(call, data):
+            chosen = shapes[rows]
+            np.put_along_axis(chosen, axes, self._wanted(call, data, rows, axes), axis=1)
+            shapes[rows] = chosen
         if np.array_equal(shapes, data.shapes):
             return data
         out = call.allocate(shapes, data.dtype, data.layout)
@@ -84,8 +74,25 @@ class Pad(Operator):
         )  # fmt: skip
         return out
 
-    def _axes(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
-        """Axes to pad in each sample, ``int64[N, K]``."""
+    def _wanted(self, call: Call, data: Batch, rows: Rows, axes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Extents that the axes of some samples grow to, ``int64[n, K]``."""
+        count = axes.shape[1]
+        extents = np.take_along_axis(data.shapes[rows], axes, axis=1)
+        largest = np.asarray(data.shapes.max(axis=0, initial=0)[axes], np.int64)
+        shape = self._table(call, "shape", rows, count)
+        least = largest if shape is None else np.where(shape <= 0, largest, shape)
+        wanted: npt.NDArray[np.int64] = np.maximum(extents, least)
+        align = self._table(call, "align", rows, count)
+        if align is not None:
+            if (align < 1).any():
+                place = int(np.argmax((align < 1).any(axis=1)))
+                sample = int(np.arange(call.count)[rows][place])
+                raise call.problem(f"must be at least 1, got {align[place].tolist()}", argument="align", sample=sample)
+            wanted = -(-wanted // align) * align
+        return wanted
+
+    def _axes(self, call: Call, data: Batch) -> Iterator[tuple[Rows, npt.NDArray[np.int64]]]:
+        """Axes to pad: which samples, and their ``int64[n, K]``; none at all stand for every axis."""
         names = self.value("axis_names")
         batch = call.batches.get("axes")
         if names:
@@ -93,15 +100,19 @@ class Pad(Operator):
                 if letter not in data.layout:
                     raise call.problem(f"'{letter}' is not in the layout '{data.layout}'", argument="axis_names")
             row = [data.layout.index(letter) for letter in names]
-        elif batch is not None:
-            row = []
         else:
             row = list(self.values["axes"] or range(data.ndim))
-        table = (
-            integer_table(call, batch, "axes")
-            if batch is not None
-            else np.tile(np.array(row, np.int64), (len(data), 1))
-        )
+        argument = "axis_names" if names else "axes"
+        if batch is None:
+            yield slice(None), self._checked(call, data, np.tile(np.array(row, np.int64), (len(data), 1)), argument)
+            return
+        for rows, table in integer_tables(call, batch, argument):
+            if not table.shape[1]:
+                table = np.tile(np.arange(data.ndim), (len(table), 1))
+            yield rows, self._checked(call, data, table, argument)
+
+    @staticmethod
+    def _checked(call: Call, data: Batch, table: npt.NDArray[np.int64], argument: str) -> npt.NDArray[np.int64]:
         wrong = (table < -data.ndim) | (table >= data.ndim)
         if wrong.any():
             sample, place = np.argwhere(wrong)[0]
@@ -109,24 +120,18 @@ class Pad(Operator):
         table = table % max(data.ndim, 1)
         ordered = np.sort(table, axis=1)
         if (ordered[:, 1:] == ordered[:, :-1]).any():
-            raise call.problem("an axis is given twice", argument="axis_names" if names else "axes")
+            raise call.problem("an axis is given twice", argument=argument)
         return table
 
-    @staticmethod
-    def _largest(data: Batch, axes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """The largest extent in the batch of each axis of `axes`."""
-        most: npt.NDArray[np.int64] = np.asarray(data.shapes.max(axis=0, initial=0), np.int64)
-        return np.asarray(most[axes], np.int64)
-
-    def _table(self, call: Call, name: str, count: int) -> npt.NDArray[np.int64] | None:
+    def _table(self, call: Call, name: str, rows: Rows, count: int) -> npt.NDArray[np.int64] | None:
         batch = call.batches.get(name)
         value = self.values[name]
         if batch is None and not value:
             return None
         table = (
-            integer_table(call, batch, name)
+            integer_table(call, batch.take(rows), name)
             if batch is not None
-            else np.tile(np.array(value, np.int64).reshape(1, -1), (call.count, 1))
+            else np.tile(np.array(value, np.int64).reshape(1, -1), (len(np.arange(call.count)[rows]), 1))
         )
         if table.shape[1] == 1:
             table = np.repeat(table, count, axis=1)
@@ -178,6 +183,10 @@ class Pad(Operator):
                 "align": PerSample([np.array([2], np.int32), np.array([3], np.int32), np.array([4], np.int32)]),
             },
         )
+        varied = PerSample([np.array(row, np.int32) for row in ([1], [], [-1, 0])])
+        extents = PerSample([np.array(row, np.int32) for row in ([9], [4, -1], [5, 6])])
+        yield Case((table,), {"axes": varied})
+        yield Case((table,), {"axes": varied, "shape": extents})
         yield Case((samples.tensors([(0, 2), (3, 1), (2, 2)], np.uint8),), {"fill_value": 9})
         for dtype in (np.uint8, np.int32, np.int64, np.float16, bool):
             yield Case((samples.tensors([(2, 2), (1, 3), (3, 1)], dtype),), {"fill_value": 2.5})

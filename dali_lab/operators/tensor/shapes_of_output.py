@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.dense import stacked
 from dali_lab.schema import Call
+
+Rows = slice | npt.NDArray[np.int64]
 
 
 def integer_table(call: Call, batch: Batch, argument: str) -> npt.NDArray[np.int64]:
@@ -26,6 +30,16 @@ def integer_table(call: Call, batch: Batch, argument: str) -> npt.NDArray[np.int
     if values.dtype.kind == "f" and not (np.abs(values) < 2**63).all():
         raise call.problem("must be whole numbers, got nan, infinity or more than 64 bits hold", argument=argument)
     return values.reshape(len(batch), -1).astype(np.int64)
+
+
+def integer_tables(call: Call, batch: Batch, argument: str) -> Iterator[tuple[Rows, npt.NDArray[np.int64]]]:
+    """As :func:`integer_table` for samples that may differ in length: which samples, and their ``int64[n, K]``."""
+    if batch.is_uniform():
+        yield slice(None), integer_table(call, batch, argument)
+        return
+    for length in np.unique(batch.sizes):
+        rows = np.flatnonzero(batch.sizes == length)
+        yield rows, integer_table(call, batch.take(rows), argument)
 
 
 def shape_table(call: Call, argument: str = "shape") -> npt.NDArray[np.int64] | None:
