@@ -21,6 +21,7 @@ class PipelineFiles:
     """The side of :class:`dali_lab.Pipeline` that reads and writes."""
 
     _settings: Settings
+    _seed: int
     _graph: Graph | None
     _runner: Any
     _dali_names: dict[str, str]
@@ -42,6 +43,11 @@ class PipelineFiles:
             Defines the outputs, in place of the method of this name.
         filename
             A file to write it to as well.
+
+        Raises
+        ------
+        ArgumentError
+            If `output_dtype`, `output_ndim` or `output_layout` describes more or fewer outputs than there are.
         """
         from dali_lab.formats import dali_proto
 
@@ -49,6 +55,7 @@ class PipelineFiles:
             if not callable(define_graph):
                 raise TypeError("define_graph is a function; to write a file, say serialize(filename=...)")
             self._trace(define_graph)
+        self._settings.expectations(len(self.graph.outputs))  # what no pipeline can be built of is not written
         data: bytes = dali_proto.dumps(self.graph, self._dali_names)
         if filename is not None:
             with open(filename, "wb") as file:
@@ -106,6 +113,7 @@ class PipelineFiles:
             if name in stored and getattr(self._settings, name) == getattr(default, name)
         }
         self._settings = type(default)(**{**vars(self._settings), **changes})
+        self._seed = changes.get("seed", self._seed)
         self.build()
 
     def checkpoint(self, filename: str | None = None) -> bytes:
