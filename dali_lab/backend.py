@@ -1,22 +1,27 @@
-"""The few names of NVIDIA DALI's compiled module that programs import."""
+"""The names of NVIDIA DALI's compiled module that programs use: operators that there are, memory, versions."""
+# ruff: noqa: N802  (the names are NVIDIA DALI's)
 
 from __future__ import annotations
 
+from dali_lab import types
+from dali_lab.plugin_manager import load_directory as LoadDirectory  # noqa: N812
+from dali_lab.plugin_manager import load_library as LoadLibrary  # noqa: N812
+from dali_lab.schema.op_schema import OpSchema, find_schema
 from dali_lab.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
 from dali_lab.types import TensorLayout
 
 
-def RegisteredCPUOps() -> list[str]:  # noqa: N802  (NVIDIA DALI's name)
+def RegisteredCPUOps() -> list[str]:
     """Serialized names of the operators that run on the CPU."""
     return _registered("cpu")
 
 
-def RegisteredGPUOps() -> list[str]:  # noqa: N802
+def RegisteredGPUOps() -> list[str]:
     """Serialized names of the operators that can be placed on a GPU."""
     return _registered("gpu")
 
 
-def RegisteredMixedOps() -> list[str]:  # noqa: N802
+def RegisteredMixedOps() -> list[str]:
     """Serialized names of the operators that read on the CPU and write on a GPU."""
     return _registered("mixed")
 
@@ -27,19 +32,136 @@ def _registered(device: str) -> list[str]:
     return sorted(operator.schema_name for operator in all_operators().values() if device in operator.devices)
 
 
-def GetCudaVersion() -> int:  # noqa: N802
+def GetSchema(name: str) -> OpSchema:
+    """What an operator declares, by its serialized name, as ``readers__File``.
+
+    Raises
+    ------
+    KeyError
+        If there is no such operator.
+    """
+    found = find_schema(name)
+    if found is None:
+        raise KeyError(f"there is no operator with the serialized name '{name}'")
+    return found
+
+
+def TryGetSchema(name: str) -> OpSchema | None:
+    """As :func:`GetSchema`, or `None` without such an operator."""
+    return find_schema(name)
+
+
+def GetCudaVersion() -> int:
     """Version of CUDA that the program was built with: 0, as it was built with none."""
     return 0
 
 
+def GetCufftVersion() -> int:
+    """Version of cuFFT: -1, as it is not used."""
+    return -1
+
+
+def GetNppVersion() -> int:
+    """Version of NPP: -1, as it is not used."""
+    return -1
+
+
+def GetNvjpegVersion() -> int:
+    """Version of nvJPEG: -1, as it is used by nvImageCodec alone."""
+    return -1
+
+
+__cuda_version__ = 0
+
+
+def check_cuda_runtime() -> None:
+    """Say nothing: a pipeline says itself where its nodes run."""
+
+
+def PreallocateDeviceMemory(bytes: int, device_id: int) -> None:  # noqa: A002
+    """Take memory of a GPU beforehand: not needed, as what batches need is reserved before the first one."""
+
+
+def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002
+    """Take pinned memory beforehand: not needed, as pipelines keep what they use."""
+
+
+def ReleaseUnusedMemory() -> None:
+    """Give up what no pipeline uses: pipelines do it when they are closed."""
+
+
+def RestrictPinnedMemUsage(restrict: bool) -> None:
+    """Use less pinned memory; without effect."""
+
+
+_policy = {"device growth": 1.1, "host growth": 1.1, "host shrink": 0.5}
+
+
+def GetDeviceBufferGrowthFactor() -> float:
+    """What was set, without effect here: buffers grow to what batches need."""
+    return _policy["device growth"]
+
+
+def GetHostBufferGrowthFactor() -> float:
+    """What was set, without effect here."""
+    return _policy["host growth"]
+
+
+def GetHostBufferShrinkThreshold() -> float:
+    """What was set, without effect here."""
+    return _policy["host shrink"]
+
+
+def SetDeviceBufferGrowthFactor(factor: float) -> None:
+    """Keep the number; without effect here."""
+    _policy["device growth"] = factor
+
+
+def SetHostBufferGrowthFactor(factor: float) -> None:
+    """Keep the number; without effect here."""
+    _policy["host growth"] = factor
+
+
+def SetBufferGrowthFactor(factor: float) -> None:
+    """Keep the number for both devices; without effect here."""
+    SetDeviceBufferGrowthFactor(factor)
+    SetHostBufferGrowthFactor(factor)
+
+
+def SetHostBufferShrinkThreshold(factor: float) -> None:
+    """Keep the number; without effect here."""
+    _policy["host shrink"] = factor
+
+
 __all__ = [
     "GetCudaVersion",
+    "GetCufftVersion",
+    "GetDeviceBufferGrowthFactor",
+    "GetHostBufferGrowthFactor",
+    "GetHostBufferShrinkThreshold",
+    "GetNppVersion",
+    "GetNvjpegVersion",
+    "GetSchema",
+    "LoadDirectory",
+    "LoadLibrary",
+    "OpSchema",
+    "PreallocateDeviceMemory",
+    "PreallocatePinnedMemory",
     "RegisteredCPUOps",
     "RegisteredGPUOps",
     "RegisteredMixedOps",
+    "ReleaseUnusedMemory",
+    "RestrictPinnedMemUsage",
+    "SetBufferGrowthFactor",
+    "SetDeviceBufferGrowthFactor",
+    "SetHostBufferGrowthFactor",
+    "SetHostBufferShrinkThreshold",
     "TensorCPU",
     "TensorGPU",
     "TensorLayout",
     "TensorListCPU",
     "TensorListGPU",
+    "TryGetSchema",
+    "check_cuda_runtime",
+    "types",
 ]

@@ -34,6 +34,7 @@ def make_function(operator: type[Operator]) -> Any:
     function.__name__ = function.__qualname__ = parts[-1]
     function.__module__ = ".".join([__name__, *parts[:-1]])
     function.__doc__ = docstring(operator)
+    function._schema_name = operator.schema_name  # type: ignore[attr-defined]
     kinds = inspect.Parameter
     parameters: list[inspect.Parameter] = []
     for declared in operator.inputs:
@@ -64,6 +65,7 @@ def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
     parts = alias.name.split(".")
     function.__name__ = function.__qualname__ = parts[-1]
     function.__module__ = ".".join([__name__, *parts[:-1]])
+    function._schema_name = alias.schema_name  # type: ignore[attr-defined]
     function.__doc__ = f"The name of ``fn.{alias.successor}`` in older releases."
     return function
 

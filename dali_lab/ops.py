@@ -15,6 +15,7 @@ from dali_lab.errors import ArgumentError, ArgumentTypeError, UnknownArgumentErr
 from dali_lab.graph.tracing import user_line
 from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
+from dali_lab.schema.op_schema import OpSchema
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, built_in, find_operator, on_register, registered
 
@@ -37,6 +38,7 @@ class OperatorObject:
     """
 
     operator_name: ClassVar[str] = ""
+    schema_name: ClassVar[str] = ""
     positional: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[Mapping[str, Any]] = {}
     outdated: ClassVar[str] = ""
@@ -68,6 +70,11 @@ class OperatorObject:
     def preserve(self) -> bool:
         """Whether its nodes are kept even if nothing uses them."""
         return bool(self._arguments.get("preserve", False))
+
+    @property
+    def schema(self) -> OpSchema:
+        """What the operator declares."""
+        return OpSchema(find_operator(self.operator_name), self.schema_name)
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:
         """Add a node with these inputs.
@@ -159,6 +166,7 @@ def make_class(operator: type[Operator], alias: Alias | None = None) -> type[Ope
     *path, last = _path(schema_name).split(".")
     content = {
         "operator_name": operator.name,
+        "schema_name": schema_name,
         "defaults": dict(alias.defaults) if alias is not None else {},
         "outdated": f"ops.{_path(schema_name)}" if alias is not None and alias.warns else "",
         "__doc__": docstring(operator),

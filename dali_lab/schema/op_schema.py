@@ -1,0 +1,181 @@
+"""An operator's declaration under the method names of NVIDIA DALI's ``OpSchema``, for programs that look them up."""
+# ruff: noqa: N802  (the names are NVIDIA DALI's)
+
+from __future__ import annotations
+
+from dali_lab.errors import GraphError
+from dali_lab.schema.arguments import Arg
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.reference import argument_text, docstring
+from dali_lab.types import DALIDataType, TensorLayout
+
+_TYPES = {
+    "float": (DALIDataType.FLOAT, DALIDataType._FLOAT_VEC),
+    "number": (DALIDataType.FLOAT, DALIDataType._FLOAT_VEC),
+    "int": (DALIDataType.INT32, DALIDataType._INT32_VEC),
+    "bool": (DALIDataType.BOOL, DALIDataType._BOOL_VEC),
+    "string": (DALIDataType.STRING, DALIDataType._STRING_VEC),
+    "layout": (DALIDataType.TENSOR_LAYOUT, DALIDataType._TENSOR_LAYOUT_VEC),
+    "dtype": (DALIDataType.DATA_TYPE, DALIDataType._DATA_TYPE_VEC),
+    "image_type": (DALIDataType.IMAGE_TYPE, DALIDataType.IMAGE_TYPE),
+    "interp_type": (DALIDataType.INTERP_TYPE, DALIDataType.INTERP_TYPE),
+    "object": (DALIDataType.PYTHON_OBJECT, DALIDataType.PYTHON_OBJECT),
+}
+
+
+class OpSchema:
+    """What an operator declares: inputs, arguments, devices, words.
+
+    Parameters
+    ----------
+    operator
+        The declaration.
+    name
+        The serialized name that it was asked for by.
+    """
+
+    def __init__(self, operator: type[Operator], name: str) -> None:
+        self._operator = operator
+        self._name = name
+
+    def Name(self) -> str:
+        """The serialized name, as ``readers__File``."""
+        return self._name
+
+    def OperatorName(self) -> str:
+        """The name without its modules, as ``File``."""
+        return self._name.rpartition("__")[2]
+
+    def ModulePath(self) -> list[str]:
+        """The modules that it is in, as ``["readers"]``."""
+        return self._name.split("__")[:-1]
+
+    def Dox(self) -> str:
+        """The reference as text."""
+        return docstring(self._operator)
+
+    def GetSupportedBackends(self) -> list[str]:
+        """The devices on which it can be placed."""
+        return list(self._operator.devices)
+
+    def MinNumInput(self) -> int:
+        """The number of inputs that it needs at least."""
+        return sum(not declared.optional for declared in self._operator.inputs)
+
+    def MaxNumInput(self) -> int:
+        """The number of inputs that it takes at most."""
+        inputs = self._operator.inputs
+        return 999 if any(declared.variadic for declared in inputs) else len(inputs)
+
+    def HasInputDox(self) -> bool:
+        """Whether inputs have names and words: here they always do."""
+        return True
+
+    def GetInputName(self, index: int) -> str:
+        """The name of an input."""
+        return self._operator.inputs[index].name
+
+    def GetInputDox(self, index: int) -> str:
+        """What an input is."""
+        return self._operator.inputs[index].doc
+
+    def GetSupportedLayouts(self, index: int) -> list[TensorLayout]:
+        """The layouts that an input may have, or an empty list where it may have any."""
+        return [TensorLayout(layout) for layout in self._operator.inputs[index].layouts or ()]
+
+    def GetArgumentNames(self, include_hidden: bool = False) -> list[str]:
+        """The arguments, in the order of the alphabet; old names are not among them."""
+        table = self._operator.argument_table
+        return sorted(name for name, arg in table.items() if include_hidden or arg.listed)
+
+    def HasArgument(self, name: str) -> bool:
+        """Whether there is an argument of this name."""
+        return name in self._operator.argument_table
+
+    def IsArgumentOptional(self, name: str) -> bool:
+        """Whether there is such an argument, and it may be left out."""
+        return self.HasArgument(name) and not self._argument(name).required
+
+    def IsTensorArgument(self, name: str) -> bool:
+        """Whether there is such an argument, and it takes nodes."""
+        return self.HasArgument(name) and self._argument(name).tensor
+
+    def ArgSupportsPerFrameInput(self, name: str) -> bool:
+        """Whether there is such an argument, and it takes a value for each frame."""
+        return self.HasArgument(name) and self._argument(name).per_frame
+
+    def GetArgumentDox(self, name: str) -> str:
+        """What an argument means."""
+        return argument_text(self._argument(name))
+
+    def GetArgumentType(self, name: str) -> DALIDataType:
+        """The type of an argument."""
+        argument = self._argument(name)
+        return _TYPES[argument.type][argument.vector]
+
+    def HasArgumentDefaultValue(self, name: str) -> bool:
+        """Whether something stands for an argument that is not given."""
+        argument = self._argument(name)
+        return not argument.required and argument.default is not None
+
+    def GetArgumentDefaultValueString(self, name: str) -> str:
+        """What stands for an argument that is not given, as Python writes it.
+
+        Raises
+        ------
+        ValueError
+            If nothing does.
+        """
+        if not self.HasArgumentDefaultValue(name):
+            raise ValueError(f"the argument '{name}' of '{self._name}' has no default")
+        default = self._argument(name).default
+        return str(default) if isinstance(default, DALIDataType) else repr(default)
+
+    def IsDeprecatedArg(self, name: str) -> bool:
+        """Whether there is such an argument, and it is an old name, or without effect."""
+        return self.HasArgument(name) and bool(self._argument(name).renamed_to or self._argument(name).removed)
+
+    def IsDeprecated(self) -> bool:
+        """Whether another operator took its place."""
+        return bool(self._operator.deprecated)
+
+    def IsStateful(self) -> bool:
+        """Whether what it gives depends on the batches before: readers, random operators, Python functions."""
+        return self._operator.source or self._operator.random or self._operator.in_order
+
+    def HasRandomSeedArg(self) -> bool:
+        """Whether it draws random numbers and takes a seed for them."""
+        return self._operator.random
+
+    def AllowsSequences(self) -> bool:
+        """Whether sequences are cut into frames for it."""
+        return self._operator.frames
+
+    def IsDocHidden(self) -> bool:
+        """Whether the reference leaves it out."""
+        return self._operator.hidden
+
+    def _argument(self, name: str) -> Arg:
+        table = self._operator.argument_table
+        if name not in table:
+            raise KeyError(f"'{self._name}' has no argument '{name}'")
+        return table[name]
+
+    def __repr__(self) -> str:
+        return f"<OpSchema of {self._name}>"
+
+
+def find_schema(name: str) -> OpSchema | None:
+    """What the operator of a serialized name declares, of today or of older releases, or `None` without one."""
+    from dali_lab.schema.aliases import ALIASES
+    from dali_lab.schema.registry import find_operator
+
+    successors = {alias.schema_name: alias.successor for alias in ALIASES.values()}
+    try:
+        operator = find_operator(successors.get(name, name))
+    except GraphError:
+        return None
+    return OpSchema(operator, name) if name in successors or name == operator.schema_name else None
+
+
+__all__ = ["OpSchema", "find_schema"]
