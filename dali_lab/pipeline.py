@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import random
 import sys
 import threading
-from collections.abc import Callable, Mapping
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -37,6 +40,22 @@ _local = threading.local()
 # NVIDIA DALI has a module ``pipeline.experimental``; this lets it be imported by name.
 __path__: list[str] = []
 sys.modules[f"{__name__}.experimental"] = experimental
+
+
+def _push(pipeline: Callable[[], Pipeline | None]) -> None:
+    if not hasattr(_local, "stack"):
+        _local.stack = []
+    _local.stack.append(pipeline)
+
+
+@contextmanager
+def _current(pipeline: weakref.ref[Pipeline]) -> Iterator[None]:
+    """Makes a pipeline the current one, without keeping it: a thread of its own must not be the last to hold it."""
+    _push(pipeline)
+    try:
+        yield
+    finally:
+        Pipeline.pop_current()
 
 
 class Pipeline(PipelineReport, PipelineFiles):
@@ -128,17 +147,15 @@ class Pipeline(PipelineReport, PipelineFiles):
 
     @staticmethod
     def current() -> Pipeline | None:
-        """The pipeline that is being defined on this thread."""
+        """The pipeline that is being defined on this thread, or whose Python function is running on it."""
         stack = getattr(_local, "stack", None)
-        return stack[-1] if stack else None
+        return stack[-1]() if stack else None
 
     @staticmethod
     def push_current(pipeline: Pipeline) -> Pipeline | None:
         """Make a pipeline the one being defined; returns the one before."""
         before = Pipeline.current()
-        if not hasattr(_local, "stack"):
-            _local.stack = []
-        _local.stack.append(pipeline)
+        _push(lambda: pipeline)
         return before
 
     @staticmethod
@@ -260,6 +277,9 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
         seeds = graph_seeds(graph, self._seed)
         self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph))
+        for step in self._runner.plan.steps():
+            if hasattr(step.operator, "around"):
+                step.operator.around = functools.partial(_current, weakref.ref(self))
         self._fill_queue = True
 
     def start_py_workers(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,10 @@ from dali_lab.schema.arguments import REQUIRED
 
 
 class FunctionOperator(Operator):
-    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function."""
+    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function.
+
+    A pipeline that runs one sets `around`, which makes that pipeline the current one for the function.
+    """
 
     name = ""
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
@@ -69,6 +73,7 @@ class FunctionOperator(Operator):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
 
     def setup(self) -> None:
+        self.around: Callable[[], AbstractContextManager[Any]] = nullcontext
         self._function: Callable[..., Any] = self.values["function"]
         if hasattr(self._function, "resolve"):
             raise self.fail(
@@ -81,11 +86,12 @@ class FunctionOperator(Operator):
 
     def run(self, call: Call, *inputs: Batch) -> tuple[Batch, ...]:
         samples = [[self.present(array) for array in batch.arrays()] for batch in inputs]
-        if self.value("batch_processing"):
-            columns = self._columns(self._function(*samples))
-        else:
-            rows = [self._columns(self._function(*(column[i] for column in samples))) for i in range(call.count)]
-            columns = [list(column) for column in zip(*rows, strict=True)]
+        with self.around():
+            if self.value("batch_processing"):
+                columns = self._columns(self._function(*samples))
+            else:
+                rows = [self._columns(self._function(*(column[i] for column in samples))) for i in range(call.count)]
+                columns = [list(column) for column in zip(*rows, strict=True)]
         if not self.output_count(self.values):
             return ()
         layouts = self.value("output_layouts") or ()

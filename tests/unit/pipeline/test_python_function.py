@@ -128,3 +128,18 @@ def test_a_word_is_no_function() -> None:
     with Pipeline(1, 1, None), pytest.raises(dali_lab.DaliLabError, match="takes a function"):
         fn.python_function(function="os:getcwd")
     assert ops.PythonFunction
+
+
+def test_the_current_pipeline_is_that_of_the_function() -> None:
+    seen: list[Any] = []
+
+    def look(image: Any) -> Any:
+        seen.append(Pipeline.current())
+        return image
+
+    pipeline = Pipeline(batch_size=1, num_threads=1, device_id=None)
+    with pipeline:
+        pipeline.set_outputs(fn.python_function(np.zeros(1), function=look))
+    pipeline.run()
+    assert seen and all(found is pipeline for found in seen)
+    assert Pipeline.current() is None
