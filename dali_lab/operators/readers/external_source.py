@@ -230,7 +230,7 @@ class ExternalSource(Operator):
             self._arrived.notify_all()
 
     def ready(self) -> bool:
-        if self.described is not None or self.values["blocking"] or self._fed:
+        if self.described is not None or self._fed:
             return True
         return bool(self.values["repeat_last"]) and self._last is not None
 

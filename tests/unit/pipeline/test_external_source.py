@@ -217,6 +217,13 @@ def test_blocking_waits_for_another_thread() -> None:
     assert pipeline.run()[0].at(0)[0] == 1
 
 
+def test_blocking_does_not_wait_for_batches_that_only_fill_the_queue() -> None:
+    pipeline = fed(blocking=True, settings={"prefetch_queue_depth": 5})
+    for value in range(3):
+        pipeline.feed_input("input", np.full((1, 1), value))
+        assert pipeline.run()[0].at(0)[0] == value
+
+
 def test_feeding_other_arrays() -> None:
     import torch
 
