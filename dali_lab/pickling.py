@@ -60,12 +60,15 @@ def _names(code: types.CodeType) -> set[str]:
 
 
 def _reduce(function: types.FunctionType) -> Any:
+    """How to make the function, and what to fill it with afterwards: so it may refer to itself."""
     code = function.__code__
-    used = {name: function.__globals__[name] for name in sorted(_names(code)) if name in function.__globals__}
-    used = {name: value for name, value in used.items() if value is not function}
-    cells = [cell.cell_contents if _is_filled(cell) else _Empty() for cell in function.__closure__ or ()]
-    details = (function.__name__, function.__defaults__, function.__kwdefaults__, function.__module__)
-    return _rebuild, (marshal.dumps(code), used, cells, details)
+    state = {
+        "globals": {name: function.__globals__[name] for name in sorted(_names(code)) if name in function.__globals__},
+        "cells": [cell.cell_contents if _is_filled(cell) else _Empty() for cell in function.__closure__ or ()],
+        "defaults": function.__defaults__,
+        "keyword_defaults": function.__kwdefaults__,
+    }
+    return _made, (marshal.dumps(code), function.__name__, function.__module__), state, None, None, _fill
 
 
 class _Empty:
@@ -79,11 +82,16 @@ def _is_filled(cell: types.CellType) -> bool:
         return False
 
 
-def _rebuild(code: bytes, used: dict[str, Any], cells: list[Any], details: tuple[Any, ...]) -> types.FunctionType:
-    name, defaults, keyword_defaults, module = details
-    namespace = {"__builtins__": __builtins__, "__name__": module, **used}
-    closure = tuple(types.CellType() if isinstance(value, _Empty) else types.CellType(value) for value in cells)
-    function = types.FunctionType(marshal.loads(code), namespace, name, defaults, closure)
-    function.__kwdefaults__ = keyword_defaults
-    namespace.setdefault(name, function)
-    return function
+def _made(code: bytes, name: str, module: str) -> types.FunctionType:
+    loaded = marshal.loads(code)
+    closure = tuple(types.CellType() for _ in loaded.co_freevars)
+    return types.FunctionType(loaded, {"__builtins__": __builtins__, "__name__": module}, name, None, closure)
+
+
+def _fill(function: types.FunctionType, state: dict[str, Any]) -> None:
+    function.__globals__.update(state["globals"])
+    function.__defaults__ = state["defaults"]
+    function.__kwdefaults__ = state["keyword_defaults"]
+    for cell, value in zip(function.__closure__ or (), state["cells"], strict=True):
+        if not isinstance(value, _Empty):
+            cell.cell_contents = value
