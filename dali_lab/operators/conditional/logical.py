@@ -20,7 +20,7 @@ def check_logical(batch: Batch, expression: str, side: str) -> None:
     OperatorError
         With the expression and its side.
     """
-    where = f"the {side} side of '{expression}'" if side else f"'{expression}'"
+    where = f"the {side} side of '{expression}'"
     if batch.dtype is not BOOL:
         raise OperatorError(f"{where} takes scalars of bool, got {batch.dtype}; compare with 0 to make it one")
     if batch.ndim:
@@ -50,7 +50,7 @@ class ValidateLogical(Operator):
 
 @register
 class Not(Operator):
-    """``not`` of one bool for each sample."""
+    """``not`` of one bool or number for each sample: true where it is zero."""
 
     name = "_conditional.not_"
     schema_name = "_conditional__Not_"
@@ -60,9 +60,13 @@ class Not(Operator):
     hidden = True
 
     def run(self, call: Call, batch: Batch) -> Batch:
-        check_logical(batch, "not", "")
-        return Batch.dense(~batch.stacked())
+        if batch.ndim:
+            raise OperatorError(f"'not' takes scalars, got tensors with {batch.ndim} dimensions")
+        return Batch.dense(batch.stacked() == 0)
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
         yield Case(([np.array(True), np.array(False), np.array(True)],))
+        for dtype in (np.uint8, np.int64, np.float16, np.float64):
+            yield Case(([np.array(42, dtype), np.array(0, dtype), np.array(1, dtype)],))
+        yield Case(([np.float32(np.nan), np.float32(-0.0), np.float32(0.1)],))
