@@ -27,6 +27,10 @@ to_torch_type = {
 }
 
 
+class TargetError(ValueError, AssertionError):
+    """A tensor that a batch cannot be copied to; NVIDIA DALI raises an :class:`AssertionError` there."""
+
+
 def _array(data: Any) -> np.ndarray[Any, Any]:
     """A tensor as an array, or a list of tensors of one shape as one array."""
     return np.asarray(data.as_array() if hasattr(data, "as_array") else to_array(data))
@@ -71,12 +75,12 @@ def feed_ndarray(dali_tensor: Any, arr: torch.Tensor, cuda_stream: Any = None) -
 
     Raises
     ------
-    ValueError
-        If dtype or shape differ.
+    TargetError
+        If dtype or shape differ; a :class:`ValueError` and an :class:`AssertionError`.
     """
     source = to_torch_tensor(dali_tensor)
     if source.dtype != arr.dtype or source.shape != arr.shape:
-        raise ValueError(
+        raise TargetError(
             f"the tensor has dtype {source.dtype} and shape {tuple(source.shape)},"
             f" the target has {arr.dtype} and {tuple(arr.shape)}"
         )

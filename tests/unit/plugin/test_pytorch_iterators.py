@@ -233,6 +233,8 @@ def test_feed_ndarray() -> None:
     assert target.flatten().tolist() == [1, 2]
     with pytest.raises(ValueError, match="dtype"):
         feed_ndarray(pipeline.run()[0], torch.zeros((2, 1)))
+    with pytest.raises(AssertionError, match="shape"):  # what NVIDIA DALI raises
+        feed_ndarray(numbers(dali_lab, 2).run()[0], torch.zeros((1, 2), dtype=torch.int64))
 
 
 @pytest.mark.parametrize(
