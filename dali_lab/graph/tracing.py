@@ -241,7 +241,7 @@ def _sort_arguments(
                 f"fn.{operator.name}: the argument '{key}' is now called '{arg.renamed_to}'",
             )
             if arg.renamed_to in kwargs:
-                raise ArgumentError(f"given together with its successor '{arg.renamed_to}'", argument=key)
+                raise ArgumentTypeError(f"given together with its successor '{arg.renamed_to}'", argument=key)
             key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
         if arg.tensor and pipeline is not None and not isinstance(value, DataNode):
             adopted = pipeline._adopted(value)
