@@ -267,7 +267,7 @@ class Video:
     def _open(self) -> None:
         self.close()
         self._decoding = iter(())
-        self._shown, self._fed, self._read = _NOWHERE, 0, 0
+        self._shown, self._fed, self._fresh = _NOWHERE, 0, True
         # A name with a colon in it is no address, and lists of files do not lead to others.
         source = f"file:{self._path}" if self._path is not None else io.BytesIO(self._bytes or b"")
         if not self._bytes and self._path is None:
@@ -318,8 +318,8 @@ class Video:
     def _seek(self, packet: int) -> int:
         """Go to a packet, or to one before it; how many are in between."""
         index = self._index
-        if self._read == 0 and packet == 0:
-            self._read = 1
+        fresh, self._fresh = self._fresh, False
+        if fresh and packet == 0:
             return 0
         if packet and index is not None and index.timed:
             pts = int(index.pts[np.searchsorted(index.begin, packet)])
@@ -346,7 +346,7 @@ class Video:
         state = self._decoding, self._shown, self._fed
         self._open()
         self._decoding, self._shown, self._fed = state
-        self._read = 1
+        self._fresh = False
 
     def close(self) -> None:
         """Close the file."""

@@ -11,10 +11,7 @@ WAITING: dict[str, str] = {
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
     "experimental.readers.fits": _READERS,
-    "readers.video": _VIDEO,
-    "readers.video_resize": _VIDEO,
     "experimental.inputs.video": _VIDEO,
-    "experimental.readers.video": _VIDEO,
 }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -92,3 +93,14 @@ def each_sample(call: Call, work: Callable[[int], None]) -> None:
         return True
 
     call.share(some)
+
+
+@contextlib.contextmanager
+def named(call: Call, sample: int, source: str | None) -> Iterator[None]:
+    """Have errors of the codec name the sample, and the file it came from."""
+    from dali_lab.codecs.encoded import CodecError
+
+    try:
+        yield
+    except CodecError as error:
+        raise call.problem(f"cannot decode the video: {error}", sample=sample, source=source) from None

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,15 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.codecs.video_index import Numbers
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.decoders.frame_numbers import FILL_VALUE, each_sample, empty_frames, filled, pad_mode, padded
+from dali_lab.operators.decoders.frame_numbers import (
+    FILL_VALUE,
+    each_sample,
+    empty_frames,
+    filled,
+    named,
+    pad_mode,
+    padded,
+)
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
@@ -93,19 +100,20 @@ class Video(Operator):
         if data.itemsize != 1 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         choice = _Choice(call)
+        sources = data.sources or [None] * len(data)
         videos: list[Any] = [None] * len(data)
         numbers: list[Any] = [None] * len(data)
 
         def look(sample: int) -> None:
             from dali_lab.codecs.video import Video as Decoder
 
-            with _named(call, data, sample):
+            with named(call, sample, sources[sample]):
                 videos[sample] = Decoder(data.array(sample))
                 numbers[sample] = choice.of(sample, len(videos[sample].index))
 
         def decode(sample: int) -> None:
             video, videos[sample] = videos[sample], None
-            with _named(call, data, sample):
+            with named(call, sample, sources[sample]):
                 video.decode(*filled(out.array(sample), numbers[sample], self.value("fill_value")))
             video.close()
 
@@ -197,18 +205,6 @@ class _Choice:
                 argument=argument,
                 sample=sample,
             ) from None
-
-
-@contextlib.contextmanager
-def _named(call: Call, data: Batch, sample: int) -> Iterator[None]:
-    """Errors of the codec name the sample, and the file it came from."""
-    from dali_lab.codecs.encoded import CodecError
-
-    try:
-        yield
-    except CodecError as error:
-        source = data.sources[sample] if data.sources is not None else None
-        raise call.problem(f"cannot decode the video: {error}", sample=sample, source=source) from None
 
 
 def _files() -> list[npt.NDArray[np.uint8]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -248,8 +248,10 @@ class Resizing(Operator):
         " one axis with another filter along the other keeps to the region, which NVIDIA DALI shifts twice."
         " `interp_type`, `min_filter` and `mag_filter` may be nodes of any integer type."
     )
-    inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),)
-    outputs = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
+    inputs: ClassVar[tuple[Input, ...]] = (
+        Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),
+    )
+    outputs: ClassVar[tuple[Output, ...]] = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
     devices = ("cpu", "gpu")
     on_gpu = True
 
