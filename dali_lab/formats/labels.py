@@ -78,7 +78,8 @@ def edge_label(graph: Graph, source: str, output: int) -> str:
     operator = find_operator(node.op)
     if operator.count_outputs(node.arguments, len(node.inputs)) < 2:
         return ""
-    return operator.outputs[output].name if output < len(operator.outputs) > 1 else str(output)
+    present = operator.present_outputs(node.arguments)
+    return present[output].name if output < len(present) > 1 else str(output)
 
 
 def short(value: Any) -> str:

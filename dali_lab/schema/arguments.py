@@ -330,13 +330,17 @@ class Input:
 
 @dataclass(frozen=True)
 class Output:
-    """One output of an operator; `layout` and `dtype` where they are always the same."""
+    """One output of an operator; `layout` and `dtype` where they are always the same.
+
+    An output that is there only if it is asked for says so by `when`: arguments, one of which must be true.
+    """
 
     name: str
     kind: Kind = "image"
     doc: str = ""
     layout: str | None = None
     dtype: types.DALIDataType | None = None
+    when: tuple[str, ...] = ()
 
 
 def is_array(value: Any) -> bool:

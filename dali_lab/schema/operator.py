@@ -194,7 +194,16 @@ class Operator:
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         """Number of outputs for these arguments."""
-        return len(cls.outputs)
+        return len(cls.present_outputs(values))
+
+    @classmethod
+    def present_outputs(cls, values: Mapping[str, Any]) -> tuple[Output, ...]:
+        """The declared outputs that are there for these arguments, in order."""
+        return tuple(
+            output
+            for output in cls.outputs
+            if not output.when or any(values.get(name, cls.argument_table[name].default) for name in output.when)
+        )
 
     @classmethod
     def count_outputs(cls, values: Mapping[str, Any], inputs: int) -> int:

@@ -115,7 +115,7 @@ def output_kinds(graph: Graph) -> dict[str, list[str]]:
                 edge = bare(node.inputs[0])
                 before = kinds.get(edge.node, [])
                 inherited = before[edge.output] if edge.output < len(before) else "any"
-            declared = [output.kind for output in operator.outputs]
+            declared = [output.kind for output in operator.present_outputs(node.arguments)]
             count = max(len(declared), operator.output_count(node.arguments))
             declared += declared[-1:] * (count - len(declared))
             kinds[name] = [inherited if kind == "any" else kind for kind in declared]

@@ -6,6 +6,7 @@ import ast
 import inspect
 import io
 import itertools
+import json
 import warnings
 import wave
 from collections.abc import Callable
@@ -92,6 +93,19 @@ SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
 }
 
 
+def coco(folder: Path) -> None:
+    (folder / "images").mkdir()
+    images = [{"id": index, "file_name": f"{index}.jpg", "width": 320, "height": 256} for index in range(2)]
+    for index in range(2):
+        (folder / "images" / f"{index}.jpg").write_bytes(jpeg(index))
+    data = {"images": images, "annotations": [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 30, 40]}]}
+    (folder / "instances.json").write_text(json.dumps(data))
+
+
+FILES: dict[str, Callable[[Path], None]] = {"readers.coco": coco}
+"""What writes the files that an example reads from the current folder."""
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of pictures, arrays and sounds."""
@@ -113,6 +127,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.hidden])
 def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    FILES.get(name, lambda folder: None)(tmp_path)
     text = inspect.cleandoc(find_operator(name).example).replace(">>> ", "").replace("... ", "")
     tree = ast.parse(text)
     register_kernel("invert", source="__device__ void invert(const Sample& s, i64 i) { s.out[i] = 255 - s.in0[i]; }")

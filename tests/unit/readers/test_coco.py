@@ -1,0 +1,228 @@
+"""The COCO reader: objects, shapes and order of NVIDIA DALI, files that both write, errors that name the culprit."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab import fn, ops
+from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.kernels.cpu import background
+from dali_lab.operators.readers.run_lengths import as_runs
+from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write
+from tests.unit.readers.reading import assert_same, make, take
+
+dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
+import nvidia.dali.fn  # noqa: E402, F401
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+BOTH = {"here": dali_lab, "there": dali}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    return write(tmp_path_factory.mktemp("coco"), annotations())
+
+
+def agree(arguments: dict[str, Any], batches: int = 7) -> None:
+    mine, other = (make(engine, "readers.coco", arguments) for engine in BOTH.values())
+    assert mine.reader_meta() == other.reader_meta() and mine.epoch_size() == other.epoch_size()
+    assert_same(take(mine, batches), take(other, batches))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"ltrb": True, "ratio": True, "image_ids": True, "random_shuffle": True, "initial_fill": 3},
+        {"polygon_masks": True, "include_iscrowd": False, "shuffle_after_epoch": True},
+        {"polygon_masks": True, "include_iscrowd": False, "ratio": True, "num_shards": 2, "pad_last_batch": True},
+        {"masks": True, "include_iscrowd": False, "save_img_ids": True, "skip_empty": True},
+        {"pixelwise_masks": True, "image_ids": True},
+        {"pixelwise_masks": True, "ratio": True, "random_shuffle": True, "shard_id": 1, "num_shards": 3},
+        {"pixelwise_masks": True, "include_iscrowd": False, "avoid_class_remapping": True, "stick_to_shard": True},
+        {"size_threshold": 9.5, "skip_empty": True, "avoid_class_remapping": True},
+        {"images": ["3.jpg", "0.jpg", "no.jpg", "3.jpg", "8.jpg"], "shuffle_after_epoch": True},
+    ],
+    ids=str,
+)
+def test_objects_and_order_of_dali(data: dict[str, str], arguments: dict[str, Any]) -> None:
+    agree({**data, **arguments})
+
+
+def test_masks_are_the_same_before_kernels_are_compiled(data: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "ready", lambda *arguments: False)
+    agree({**data, "pixelwise_masks": True}, batches=2)
+
+
+@pytest.mark.parametrize("first", BOTH)
+@pytest.mark.parametrize("kind", ["polygon_masks", "pixelwise_masks"])
+def test_saved_annotations_go_both_ways(tmp_path: Path, data: dict[str, str], first: str, kind: str) -> None:
+    saving = {"save_preprocessed_annotations": True, "save_preprocessed_annotations_dir": str(tmp_path)}
+    options = {kind: True, "image_ids": True}
+    changes = {"ltrb": True, "skip_empty": True, "include_iscrowd": kind == "pixelwise_masks"}
+    pipeline = make(BOTH[first], "readers.coco", {**data, **options, **saving, **changes})
+    expected = take(pipeline, 3)
+    again = {"file_root": data["file_root"], "preprocessed_annotations": str(tmp_path), **options}
+    for engine in BOTH.values():
+        assert_same(take(make(engine, "readers.coco", again), 3), expected)
+
+
+def test_saved_files_that_do_not_do(tmp_path: Path, data: dict[str, str]) -> None:
+    saving = {"save_preprocessed_annotations": True, "save_preprocessed_annotations_dir": str(tmp_path)}
+    make(dali_lab, "readers.coco", {**data, **saving})
+    again = {"file_root": data["file_root"], "preprocessed_annotations": str(tmp_path)}
+    with pytest.raises(dali_lab.DaliLabError, match=r"polygon_offset\.dat"):
+        make(dali_lab, "readers.coco", {**again, "polygon_masks": True})
+    (tmp_path / "boxes.dat").write_bytes((tmp_path / "boxes.dat").read_bytes()[:-3])
+    with pytest.raises(dali_lab.DaliLabError, match=r"boxes\.dat"):
+        make(dali_lab, "readers.coco", again)
+
+
+@pytest.mark.parametrize("reader", [{}, {"random_shuffle": True, "initial_fill": 4}, {"shuffle_after_epoch": True}])
+def test_checkpoints_go_both_ways(data: dict[str, str], reader: dict[str, Any]) -> None:
+    for first, second in (("here", "there"), ("there", "here")):
+        whole = make(BOTH[first], "readers.coco", {**data, **reader}, checkpoint="")
+        take(whole, 4)
+        saved = whole.checkpoint()
+        expected = take(whole, 3)
+        resumed = make(BOTH[second], "readers.coco", {**data, **reader}, checkpoint=saved)
+        assert_same(take(resumed, 3), expected)
+
+
+def test_old_names_and_serialized_pipelines(data: dict[str, str]) -> None:
+    arguments = {**data, "ratio": True, "polygon_masks": True, "image_ids": True, "include_iscrowd": False}
+    expected = take(make(dali, "readers.coco", arguments), 3)
+    assert_same(take(make(dali_lab, "coco_reader", arguments), 3), expected)
+    pipeline = dali_lab.Pipeline(4, 2, None, seed=5)
+    reader = ops.COCOReader(name="Reader", **arguments)
+    with pipeline:
+        results = reader()
+        pipeline.set_outputs(*results, fn.get_property(results[0], key="source_info"))
+    graph = pipeline.graph
+    for form in (dali_proto, json_file, python_code):
+        assert form.loads(form.dumps(graph)) == graph
+    theirs = dali.Pipeline.deserialize(pipeline.serialize())
+    theirs.build()
+    assert_same(take(theirs, 3), expected)
+    back = dali_lab.Pipeline.deserialize(make(dali, "readers.coco", arguments).serialize())
+    assert_same(take(back, 3), expected)
+
+
+def wrong(change: Any) -> Any:
+    """Annotations with something changed."""
+    changed = copy.deepcopy(annotations())
+    change(changed)
+    return changed
+
+
+BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
+    "no id": (lambda d: d["images"][4].pop("id"), {}, "picture 4.*'id'"),
+    "no box": (lambda d: d["annotations"][3].pop("bbox"), {}, "id 103.*'bbox'"),
+    "short box": (lambda d: d["annotations"][3]["bbox"].pop(), {}, "id 103.*3 numbers"),
+    "words in a box": (lambda d: d["annotations"][3].update(bbox=[1, 2, "x", 4]), {}, "id 103.*bbox"),
+    "fraction": (lambda d: d["annotations"][2].update(image_id=1.5), {}, r"id 102.*image_id.*1\.5"),
+    "no pictures": (lambda d: d.update(images=[]), {}, "no pictures"),
+    "no list of pictures": (lambda d: d.pop("images"), {}, "'images'"),
+    "object for list": (lambda d: d.update(annotations={"a": 1}), {}, "'annotations' is no list"),
+    "odd polygon": (
+        lambda d: d["annotations"][1]["segmentation"][0].pop(), {"polygon_masks": True}, "id 101.*makes no pairs",
+    ),
+    "flat polygon": (
+        lambda d: d["annotations"][1].update(segmentation=[1, 2, 3, 4]), {"polygon_masks": True}, "id 101.*list of",
+    ),
+    "long runs": (
+        lambda d: d["annotations"][9].update(segmentation={"size": [HEIGHT, WIDTH], "counts": [700, 50]}),
+        {"pixelwise_masks": True}, "id 109.*750",
+    ),
+    "runs without counts": (
+        lambda d: d["annotations"][9]["segmentation"].pop("counts"), {"pixelwise_masks": True}, "id 109.*'counts'",
+    ),
+    "damaged runs": (
+        lambda d: d["annotations"][9]["segmentation"].update(counts="\u00e4~"), {"pixelwise_masks": True}, "id 109",
+    ),
+    "runs of another size": (
+        lambda d: d["annotations"][9].update(image_id=2, segmentation={"size": [2, 2], "counts": [4]}),
+        {"pixelwise_masks": True}, "id 109.*2, 2",
+    ),
+    "picture without size": (lambda d: d["images"][0].pop("width"), {"ratio": True}, "width and height"),
+    "nothing left": (lambda d: d.update(annotations=[]), {"skip_empty": True}, "no picture has objects"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_annotations_are_named(tmp_path: Path, name: str) -> None:
+    change, arguments, words = BAD[name]
+    given = write(tmp_path, wrong(lambda d: None)) | arguments
+    Path(given["annotations_file"]).write_text(json.dumps(wrong(change)))
+    with pytest.raises(dali_lab.DaliLabError, match=f"(?s){words}") as caught:
+        make(dali_lab, "readers.coco", given)
+    assert name == "nothing left" or given["annotations_file"] in str(caught.value)
+
+
+def test_a_file_that_ends_in_the_middle(tmp_path: Path, data: dict[str, str]) -> None:
+    text = Path(data["annotations_file"]).read_text()
+    path = tmp_path / "cut.json"
+    for end in (0, 1, 40, len(text) // 2, len(text) - 1):
+        path.write_text(text[:end])
+        with pytest.raises(dali_lab.DaliLabError, match=r"cut\.json.*line 1 column"):
+            make(dali_lab, "readers.coco", {**data, "annotations_file": str(path)})
+    path.write_text("[" * 100_000)
+    with pytest.raises(dali_lab.DaliLabError, match=r"cut\.json"):
+        make(dali_lab, "readers.coco", {**data, "annotations_file": str(path)})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, "file_root"),
+        ({"file_root": "."}, "annotations_file"),
+        ({"file_root": ".", "annotations_file": "/no/such.json"}, r"/no/such\.json"),
+        ({"file_root": ".", "annotations_file": os.path.dirname(__file__)}, "directory"),
+        ({"file_root": ".", "preprocessed_annotations": "/no/such"}, "/no/such/filenames"),
+        ({"file_root": ".", "preprocessed_annotations": ".", "ratio": True}, "ratio"),
+        ({"file_root": ".", "annotations_file": "a", "polygon_masks": True, "pixelwise_masks": True}, "pixelwise"),
+        ({"file_root": ".", "annotations_file": "a", "save_preprocessed_annotations": True}, "_dir"),
+    ],
+)
+def test_errors_name_the_argument(arguments: dict[str, Any], words: str) -> None:
+    with pytest.raises(dali_lab.DaliLabError, match=words):
+        make(dali_lab, "readers.coco", arguments)
+
+
+def test_a_picture_that_is_not_there_is_named_and_the_next_batch_comes(tmp_path: Path) -> None:
+    pipeline = make(dali_lab, "readers.coco", write(tmp_path, annotations(4)), batch_size=2)
+    (tmp_path / "0.jpg").unlink()
+    failed = 0
+    for _ in range(2):
+        try:
+            take(pipeline, 1)
+        except dali_lab.DaliLabError as error:
+            failed += "0.jpg" in str(error)
+    assert failed == 1
+
+
+def test_objects_without_shapes_do_not_hide_others(tmp_path: Path) -> None:
+    data = annotations(3, 0)
+    number = data["images"][0]["id"]
+    shapes = [[], [[2, 2, 9, 2, 9, 9, 2, 9]]]
+    data["annotations"] = [
+        {"id": i, "image_id": number, "category_id": [90, 3][i], "bbox": [2, 2, 7, 7], "segmentation": shape}
+        for i, shape in enumerate(shapes)
+    ]
+    given = {**write(tmp_path, data), "images": ["0.jpg"], "pixelwise_masks": True}
+    (batch,) = take(make(dali_lab, "readers.coco", given, batch_size=1), 1)
+    assert set(np.unique(batch[3][1][0])) == {0, 2} and batch[3][0] == "HWC"
+
+
+def test_runs_are_joined_and_filled_up() -> None:
+    assert as_runs([5, 0, 3, 2], [4, 4]).tolist() == [8, 2, 6]
+    assert as_runs([0, 0, 5, 0, 3], [4, 4]).tolist() == [16]
+    assert as_runs("U1X15`2S6YMe2", [24, 30]).tolist() == [37, 40, 5, 120, 200, 33, 285]
