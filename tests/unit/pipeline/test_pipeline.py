@@ -213,7 +213,7 @@ def test_wrong_definitions() -> None:
         node = fn.external_source(name="x")
     with second, pytest.raises(dali_lab.DaliLabError, match="another pipeline"):
         fn.flip(node)
-    with pytest.raises(TypeError, match="cannot be iterated"):
+    with pytest.raises(TypeError, match="not iterable"):
         list(node)
 
 
