@@ -55,6 +55,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "experimental.cuda_kernel": ("python.cuda_kernel", "experimental__CudaKernel"),
     "experimental.dilate": ("filters.dilate", "experimental__Dilate"),
     "experimental.erode": ("filters.erode", "experimental__Erode"),
+    "experimental.inputs.video": ("decoders.video_input", "experimental__inputs__Video"),
     "experimental.median_blur": ("filters.median_blur", "experimental__MedianBlur"),
     "experimental.readers.video": ("readers.video_decoded", "experimental__readers__Video"),
     "experimental.remap": ("geometry.remap", "experimental__Remap"),

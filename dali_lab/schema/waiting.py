@@ -5,13 +5,11 @@ from __future__ import annotations
 import functools
 
 _READERS = "readers of this format come with a later release; readers.file, readers.numpy and external_source are there"
-_VIDEO = "video comes with a later release"
 
 WAITING: dict[str, str] = {
     "readers.nemo_asr": _READERS,
     "readers.sequence": _READERS,
     "experimental.readers.fits": _READERS,
-    "experimental.inputs.video": _VIDEO,
 }
 
 

@@ -1,0 +1,142 @@
+"""Decodes videos that are fed, a batch of sequences at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.incoming import incoming_batch
+from dali_lab.errors import OperatorError
+from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
+from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
+from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, register
+from dali_lab.schema.operator import Draw, Extent
+from dali_lab.types import UINT8
+
+
+@register
+class VideoInput(Operator):
+    __doc__ = f"""Decodes videos that are fed by ``Pipeline.feed_input``, one at a time, a batch of sequences a run.
+
+    Each run gives the next frames: as many sequences as a batch holds, fewer at the end of a video. After it the next
+    video that was fed begins. Long videos never stand in memory as a whole: {CODECS}. {COLORS} {PYAV}
+    """
+
+    name = "experimental.inputs.video"
+    family = "decoders"
+    title = "Video input"
+    outputs = (Output("frames", kind="image", doc="Sequences of frames, UINT8, FHWC.", dtype=UINT8),)
+    devices = ("cpu", "mixed")
+    source = True
+    in_order = True
+    whole_batch = True
+    tested_elsewhere = "tests/unit/readers/test_video_input.py"
+    differs = "It always decodes on the CPU. Operator traces with the identifier of the data are not there."
+    arguments = (
+        Arg("sequence_length", "int", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
+        Arg(
+            "last_sequence_policy",
+            "string",
+            "partial",
+            "The last sequence of a video has fewer frames ('partial'), or black ones at its end ('pad').",
+            choices=("partial", "pad"),
+        ),
+        Arg("blocking", "bool", False, "Wait until a video is fed, instead of raising."),
+        Arg(
+            "no_copy",
+            "bool",
+            False,
+            "Use the memory of the data itself; it must stay as it is until the video was used.",
+            advanced=True,
+        ),
+        Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
+    )
+    example = """
+    >>> frames = fn.experimental.inputs.video(name="video", sequence_length=16, blocking=True)
+    """
+
+    def setup(self) -> None:
+        self._fed: deque[Batch] = deque()
+        self._arrived = threading.Condition()
+        self._closed = False
+        self._video: Any = None
+        self._next = 0
+
+    def extents(self) -> tuple[Extent, ...]:
+        return (Extent((-1, -1, -1, 3), UINT8, "FHWC"),)
+
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        """Take a video from outside: a batch of one sample, its bytes.
+
+        Raises
+        ------
+        OperatorError
+            If it is not that.
+        """
+        batch = incoming_batch(data, copy=not self.value("no_copy"))
+        if len(batch) != 1:
+            raise self.fail(f"takes one video at a time, got {len(batch)}")
+        if batch.dtype != UINT8:
+            raise self.fail(f"takes the bytes of a video as UINT8, got {batch.dtype.name}")
+        with self._arrived:
+            self._fed.append(batch)
+            self._arrived.notify_all()
+
+    def ready(self) -> bool:
+        return self._video is not None or bool(self._fed) or bool(self.value("blocking"))
+
+    def draw(self, batch_size: int) -> Draw:
+        if self._video is None:
+            self._begin()
+        video, first = self._video, self._next
+        length, count = self.value("sequence_length"), len(video.index)
+        starts = np.arange(first, count, length)[:batch_size]
+        self._next = int(starts[-1]) + length
+        if self._next >= count:
+            self._video = None
+        return Draw(len(starts), (video, starts, self._video is None))
+
+    def _begin(self) -> None:
+        """Open the next video that was fed."""
+        from dali_lab.codecs.encoded import CodecError
+        from dali_lab.codecs.video import Video
+
+        with self._arrived:
+            while not self._fed and self.value("blocking") and not self._closed:
+                self._arrived.wait()
+            if self._closed:
+                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self.node)
+            if not self._fed:
+                raise self.fail("no video was fed: call feed_input before the run")
+            batch = self._fed.popleft()
+        try:
+            video = Video(batch.array(0).reshape(-1))
+            assert len(video.index)
+        except CodecError as error:
+            raise self.fail(f"cannot decode the video: {error}") from None
+        self._video, self._next = video, 0
+
+    def close(self) -> None:
+        with self._arrived:
+            self._closed = True
+            self._arrived.notify_all()
+
+    def run(self, call: Call) -> Batch:
+        video, starts, last = call.ticket
+        length, count = self.value("sequence_length"), len(video.index)
+        numbers = []
+        for start in starts.tolist():
+            wanted = np.arange(start, start + length)
+            partial = self.value("last_sequence_policy") == "partial"
+            numbers.append(wanted[wanted < count] if partial else np.where(wanted < count, wanted, -1))
+        out = empty_frames(call, [video.index] * len(numbers), numbers, UINT8)
+        for sample, wanted in enumerate(numbers):
+            with named(call, sample, None):
+                video.decode(*filled(out.array(sample), wanted, (0,)))
+        if last:
+            video.close()
+        return out
