@@ -18,6 +18,7 @@ from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.encoding import encode_jpeg, encode_png, jpeg_round_trip
 from dali_lab.codecs.headers import ImageInfo, peek, peek_shapes, peek_sound, title
 from dali_lab.codecs.headers.bmp import bmp_length
+from dali_lab.codecs.headers.jpeg import with_one_exif
 
 Array = npt.NDArray[Any]
 Region = tuple[int, int, int, int]
@@ -124,7 +125,8 @@ def decode(
                         y0, x0, y1, x1 = region
                         array = np.ascontiguousarray(array[y0:y1, x0:x1])
                 if array is None:
-                    later.append((index, data, info, region))
+                    one = with_one_exif(data) if info.format == "jpeg" else data
+                    later.append((index, one, info, region))
                     continue
             else:
                 out = None
@@ -287,6 +289,9 @@ def _batched_color(info: ImageInfo, color: str) -> str | None:
     if info.format == "bmp" and color == "ANY_DATA":
         # With 32 bits the last 8 mean nothing in most files.
         return "RGB" if info.channels == 3 else "GRAY"
+    if info.planar and info.bits != 8:
+        # nvImageCodec takes their rows for those of all channels.
+        return None
     if info.channels == 2 or (color == "ANY_DATA" and info.channels == 4 and info.color == "rgb"):
         return None
     return color

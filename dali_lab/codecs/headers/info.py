@@ -28,6 +28,8 @@ class ImageInfo(NamedTuple):
         Of PNG, in hundred-thousandths: values are light to this power; 0 if the file does not say.
     progressive
         Whether a JPEG may come in many scans, each of which refines the whole picture.
+    planar
+        Whether a TIFF keeps its channels apart.
     """
 
     height: int
@@ -40,6 +42,7 @@ class ImageInfo(NamedTuple):
     color: str = "rgb"
     gamma: int = 0
     progressive: bool = False
+    planar: bool = False
 
     @property
     def displayed_size(self) -> tuple[int, int]:

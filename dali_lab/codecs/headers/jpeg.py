@@ -19,6 +19,7 @@ _SCAN = b"\xff\xda"
 def read(view: Any) -> ImageInfo:
     """What a JPEG says before its first scan: the frame header, EXIF in APP1 and Adobe's APP14.
 
+    Of several EXIF blocks the first counts that says how the picture is turned.
     The walk over the markers passes over what it does not understand, as decoders do.
     """
     at = 2
@@ -62,6 +63,26 @@ def read(view: Any) -> ImageInfo:
         color = "gray" if channels == 1 else "ycc"
     dtype = "uint8" if bits <= 8 else "uint16"
     return ImageInfo(height, width, channels, dtype, "jpeg", orientation or 1, bits, color, progressive=progressive)
+
+
+def with_one_exif(data: Buffer) -> Buffer:
+    """The picture with no EXIF block but the one that counts: nvImageCodec mixes several, and spoils memory by it."""
+    view = bytes(data)
+    if view.count(EXIF_HEADER) < 2:
+        return data
+    kept, at, found = [view[:2]], 2, False
+    while at + 4 <= len(view) and view[at] == 0xFF and view[at + 1] not in (0xD9, 0xDA):
+        end = at + 2 + max(be16(view, at + 2), 2)
+        block = view[at:end]
+        if block[1] == 0xE1 and block[4:10] == EXIF_HEADER:
+            counts = not found and exif_orientation(block[10:]) != 0
+            found = found or counts
+        else:
+            counts = True
+        if counts:
+            kept.append(block)
+        at = end
+    return b"".join((*kept, view[at:]))
 
 
 def refuse_many_scans(data: Buffer) -> None:

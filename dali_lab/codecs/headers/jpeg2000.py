@@ -35,7 +35,10 @@ def read_codestream(view: Any) -> ImageInfo:
     """What a codestream says, without boxes around it."""
     if bytes(view[:4]) != b"\xff\x4f\xff\x51":
         raise CodecError("bad JPEG 2000 header: the codestream does not start with its size")
-    width, height = be32(view, 8) - be32(view, 16), be32(view, 12) - be32(view, 20)
+    # The steps of the first channel; colours may have larger ones, and are then as large all the same.
+    across, down = max(view[43], 1), max(view[44], 1)
+    width = -(-be32(view, 8) // across) - -(-be32(view, 16) // across)
+    height = -(-be32(view, 12) // down) - -(-be32(view, 20) // down)
     channels, depth = be16(view, 40), view[42]
     bits = (depth & 0x7F) + 1
     dtype = ("int" if depth & 0x80 else "uint") + ("8" if bits <= 8 else "16" if bits <= 16 else "32")

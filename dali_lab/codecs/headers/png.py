@@ -27,7 +27,7 @@ def read(view: Any) -> ImageInfo:
     while at + 8 <= size and kind != b"IEND":
         length, kind = be32(view, at), bytes(view[at + 4 : at + 8])
         if kind == b"eXIf" and orientation == 1:
-            orientation = exif_orientation(view[at + 8 : at + 8 + length])
+            orientation = exif_orientation(view[at + 8 : at + 8 + length]) or 1
         elif kind == b"sRGB" and length == 1 and view[at + 8] < 4:
             gamma = _SRGB
         elif kind == b"gAMA" and length == 4 and not gamma:

@@ -19,7 +19,7 @@ _DTYPES = {
 }
 _COLORS = {0: "inverse gray", 1: "gray", 2: "rgb", 3: "palette", 5: "cmyk", 6: "ycc"}
 _FIELD_SIZES = {1: 1, 3: 2, 4: 4, 16: 8}
-_TAGS = frozenset((256, 257, 258, 262, 274, 277, 339))
+_TAGS = frozenset((256, 257, 258, 262, 274, 277, 284, 339))
 
 
 def read(view: Any) -> ImageInfo:
@@ -48,6 +48,7 @@ def read(view: Any) -> ImageInfo:
     dtype = _DTYPES.get((tags.get(339, 1), max(8, bits)), "uint8")
     channels = 3 if color == "palette" else tags.get(277, 1)
     orientation = tags.get(274, 1)
-    return ImageInfo(
-        tags[257], tags[256], channels, dtype, "tiff", orientation if 1 <= orientation <= 8 else 1, bits, color
-    )
+    if not 1 <= orientation <= 8:
+        orientation = 1
+    planar = channels > 1 and tags.get(284, 1) == 2
+    return ImageInfo(tags[257], tags[256], channels, dtype, "tiff", orientation, bits, color, planar=planar)

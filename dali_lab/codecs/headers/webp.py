@@ -33,7 +33,7 @@ def read(view: Any) -> ImageInfo:
             length = le32(view, at + 4)
             if bytes(view[at : at + 4]) == b"EXIF":
                 block = view[at + 8 : at + 8 + length]
-                orientation = exif_orientation(block[6:] if bytes(block[:6]) == EXIF_HEADER else block)
+                orientation = exif_orientation(block[6:] if bytes(block[:6]) == EXIF_HEADER else block) or 1
                 break
             at += 8 + length + (length & 1)
     return ImageInfo(height, width, 4 if flags & 16 else 3, "uint8", "webp", orientation)

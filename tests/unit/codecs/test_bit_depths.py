@@ -1,13 +1,15 @@
-"""TIFF and JPEG 2000 with an odd number of bits, which NVIDIA DALI refuses, are as bright as they should be."""
+"""TIFF and JPEG 2000 of forms that NVIDIA DALI refuses or misreads: odd numbers of bits, channels apart, steps."""
 
 from __future__ import annotations
 
+import io
 import struct
 
 import numpy as np
 import pytest
 
 from dali_lab.codecs import imagecodecs_backend
+from dali_lab.codecs.headers import peek
 from dali_lab.codecs.image import decode_one
 
 pytestmark = pytest.mark.skipif(not imagecodecs_backend.available(), reason="needs imagecodecs")
@@ -23,9 +25,10 @@ def tiff(values: np.ndarray[tuple[int, int], np.dtype[np.int64]], bits: int, col
             number = (number << bits) | value
         used = bits * width
         strip += (number << (-used % 8)).to_bytes((used + 7) // 8, "big")
-    tags = ((256, width), (257, height), (258, bits), (259, 1), (262, color), (273, 8 + 2 + 9 * 12 + 4), (277, 1))
-    tags += ((278, height), (279, len(strip)))
-    directory = struct.pack(">H", len(tags)) + b"".join(struct.pack(">HHII", tag, 4, 1, value) for tag, value in tags)
+    values_of = {256: width, 257: height, 258: bits, 259: 1, 262: color, 273: 8 + 2 + 9 * 12 + 4, 277: 1}
+    values_of |= {278: height, 279: len(strip)}
+    entries = b"".join(struct.pack(">HHII", tag, 4, 1, value) for tag, value in values_of.items())
+    directory = struct.pack(">H", len(values_of)) + entries
     return b"MM\0*" + struct.pack(">I", 8) + directory + bytes(4) + bytes(strip)
 
 
@@ -48,3 +51,20 @@ def test_jpeg2000_of_five_bits() -> None:
     values = np.random.default_rng(5).integers(0, 32, (16, 16), np.uint8)
     data = imagecodecs.jpeg2k_encode(values, bitspersample=5, reversible=True)
     np.testing.assert_array_equal(decode_one(data, output_type="GRAY")[..., 0], np.rint(values * (255 / 31)))
+
+
+def test_planar_tiff_of_sixteen_bits() -> None:
+    """NVIDIA DALI takes the rows of one channel for those of all."""
+    tifffile = pytest.importorskip("tifffile")
+    values = np.random.default_rng(7).integers(0, 1 << 16, (3, 9, 11), np.uint16)
+    file = io.BytesIO()
+    tifffile.imwrite(file, values, photometric="rgb", planarconfig="separate")
+    decoded = decode_one(file.getvalue(), dtype=np.uint16)
+    np.testing.assert_array_equal(decoded, values.transpose(1, 2, 0))
+
+
+def test_jpeg2000_whose_channels_all_have_steps() -> None:
+    """The size is that of the first channel, not that of the grid on which it lies."""
+    size = struct.pack(">HHIIIIIIIIH", 47, 0, 103, 87, 0, 0, 103, 87, 0, 0, 3)
+    info = peek(b"\xff\x4f\xff\x51" + size + b"\7\2\2" * 3)
+    assert (info.height, info.width, info.channels) == (44, 52, 3)

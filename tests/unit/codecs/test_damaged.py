@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from dali_lab.codecs import image, opencv
+from dali_lab.codecs import convert, image, opencv
 from tests.unit.codecs import pictures
 
 FUZZ = """
@@ -137,3 +137,22 @@ def test_progressive_jpeg_with_very_many_scans() -> None:
     with pytest.raises(image.CodecError, match="more than the limit of 256"):
         image.decode_one(many)
     assert image.peek(many).progressive
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [((6, 3), 6), ((3, 6), 3), ((1, 3), 1), ((3, 1), 3), ((None, 3), 3), ((3, None), 3), ((2, 3, 4), 2)],
+)
+def test_several_exif_blocks(turns: tuple[int | None, ...], expected: int) -> None:
+    """The first that says how the picture is turned counts; nvImageCodec spoils memory with some of these."""
+    plain = pictures.jpegs()["jpeg quality 75"]
+
+    def block(turn: int | None) -> bytes:
+        tag = b"\x01\x0f" if turn is None else b"\x01\x12"
+        body = b"Exif\0\0MM\0*\0\0\0\x08\0\x01" + tag + b"\0\x03\0\0\0\x01\0" + bytes([turn or 1]) + bytes(6)
+        return b"\xff\xe1" + struct.pack(">H", len(body) + 2) + body
+
+    data = plain[:2] + b"".join(map(block, turns)) + plain[2:]
+    wanted = convert.upright(image.decode_one(plain), expected)
+    np.testing.assert_array_equal(image.decode_one(data), wanted)
+    assert image.peek(data).displayed_size == wanted.shape[:2]
