@@ -7,8 +7,6 @@ import functools
 _READERS = "readers of this format come with a later release; readers.file, readers.numpy and external_source are there"
 
 WAITING: dict[str, str] = {
-    "readers.nemo_asr": _READERS,
-    "readers.sequence": _READERS,
     "experimental.readers.fits": _READERS,
 }
 

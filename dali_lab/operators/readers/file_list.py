@@ -186,7 +186,7 @@ def _search(
 ) -> tuple[list[str], list[int]]:
     """Names relative to `root`, and labels."""
     folders = sorted(
-        (e.name for e in _entries(root, "file_root") if e.is_dir() and (match_folder is None or match_folder(e.name))),
+        (e.name for e in entries(root, "file_root") if e.is_dir() and (match_folder is None or match_folder(e.name))),
         key=os.fsencode,
     )
     names: list[str] = []
@@ -209,13 +209,14 @@ def _files_in(folder: str, match: Callable[[str], object]) -> list[str]:
     """Names of the files and links in a folder that match, sorted by their bytes."""
     found = [
         entry.name
-        for entry in _entries(folder, "file_root")
+        for entry in entries(folder, "file_root")
         if match(entry.name) and (entry.is_symlink() or entry.is_file(follow_symlinks=False))
     ]
     return sorted(found, key=os.fsencode)
 
 
-def _entries(folder: str, argument: str) -> list[os.DirEntry[str]]:
+def entries(folder: str, argument: str) -> list[os.DirEntry[str]]:
+    """What is in a folder; an :class:`ArgumentError` about `argument` if it cannot be listed."""
     try:
         if not folder:
             raise FileNotFoundError

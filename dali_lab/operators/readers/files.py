@@ -47,7 +47,9 @@ def can_read_compiled() -> bool:
     return os.name == "posix"
 
 
-def read_files(call: Call, paths: Paths, rows: npt.NDArray[np.int64], sources: tuple[str, ...]) -> Batch:
+def read_files(
+    call: Call, paths: Paths, rows: npt.NDArray[np.int64], sources: tuple[str, ...], *, per_sample: int = 1
+) -> Batch:
     """The bytes of each file as a one-dimensional sample.
 
     Parameters
@@ -60,6 +62,8 @@ def read_files(call: Call, paths: Paths, rows: npt.NDArray[np.int64], sources: t
         Which of them to read.
     sources
         What the samples are called from here on.
+    per_sample
+        How many of the files make a sample of the reader, for errors.
 
     Raises
     ------
@@ -68,7 +72,7 @@ def read_files(call: Call, paths: Paths, rows: npt.NDArray[np.int64], sources: t
     """
     batch = _read_compiled(paths, rows) if can_read_compiled() else None
     if batch is None:
-        batch = _read_one_by_one(call, [paths.names[index] for index in rows.tolist()])
+        batch = _read_one_by_one(call, [paths.names[index] for index in rows.tolist()], per_sample)
     batch.sources = sources
     return batch
 
@@ -98,7 +102,7 @@ def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
     return Batch(addresses, sizes.reshape(-1, 1), UINT8, "", tuple(blocks))
 
 
-def _read_one_by_one(call: Call, names: Sequence[str]) -> Batch:
+def _read_one_by_one(call: Call, names: Sequence[str], per_sample: int) -> Batch:
     """The same from Python, which tells what is wrong with a file."""
     handles: list[int] = []
     index = 0
@@ -124,7 +128,9 @@ def _read_one_by_one(call: Call, names: Sequence[str]) -> Batch:
         return batch
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise call.problem(f"cannot read the file: {reason}", sample=index, source=names[index]) from error
+        raise call.problem(
+            f"cannot read the file: {reason}", sample=index // per_sample, source=names[index]
+        ) from error
     finally:
         for handle in handles:
             os.close(handle)

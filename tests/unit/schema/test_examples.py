@@ -102,7 +102,43 @@ def coco(folder: Path) -> None:
     (folder / "instances.json").write_text(json.dumps(data))
 
 
-FILES: dict[str, Callable[[Path], None]] = {"readers.coco": coco}
+def archives(folder: Path) -> None:
+    for number in range(2):
+        with tarfile.open(folder / f"shard{number}.tar", "w") as archive:
+            for name, data in (("a.jpg", jpeg(number)), ("a.cls", b"1")):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+
+
+def records(folder: Path) -> None:
+    content: dict[str, list[Any]] = {"image/encoded": [jpeg(0)], "image/object/bbox/label": [1, 2]}
+    write(folder / "train", [example(content)])
+
+
+def streams(folder: Path) -> None:
+    (folder / "streams" / "first").mkdir(parents=True)
+    for index in range(7):
+        (folder / "streams" / "first" / f"{index}.jpg").write_bytes(jpeg(index))
+
+
+def manifest(folder: Path) -> None:
+    lines = []
+    for index, sound in enumerate(samples.waves()):
+        with wave.open(str(folder / f"{index}.wav"), "wb") as file:
+            file.setparams((1, 2, 16000, 0, "NONE", ""))
+            file.writeframes((sound * 32767).astype(np.int16).tobytes())
+        lines.append(json.dumps({"audio_filepath": str(folder / f"{index}.wav"), "text": "a word"}))
+    (folder / "manifest.json").write_text("\n".join(lines))
+
+
+FILES: dict[str, Callable[[Path], None]] = {
+    "readers.coco": coco,
+    "readers.nemo_asr": manifest,
+    "readers.sequence": streams,
+    "readers.tfrecord": records,
+    "readers.webdataset": archives,
+}
 """What writes the files that an example reads from the current folder."""
 
 
