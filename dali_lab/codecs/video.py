@@ -33,15 +33,15 @@ class VideoHeader(NamedTuple):
         FFmpeg's name of the codec, such as ``h264``.
     rate
         Frames a second on average; 0 if the file does not say.
-    duration
-        Seconds; 0 if the file does not say.
+    frames
+        Number of frames; 0 if the file does not say.
     """
 
     height: int
     width: int
     codec: str
     rate: Fraction
-    duration: Fraction
+    frames: int
 
 
 class Video:
@@ -71,6 +71,7 @@ class Video:
         self._container: Any = None
         self._converter = self._av.video.reformatter.VideoReformatter()
         self._decoding: Iterator[tuple[int, Any]] = iter(())
+        self._damage: list[tuple[int, str]] = []
         self._open()
 
     # -- what there is ------------------------------------------------------------------------------------------
@@ -80,12 +81,7 @@ class Video:
         """What the file says of itself."""
         context = self._stream.codec_context
         rate = self._stream.average_rate or Fraction(0)
-        duration = Fraction(0)
-        if self._stream.duration is not None:
-            duration = self._stream.duration * self._stream.time_base
-        elif self._container.duration is not None:
-            duration = Fraction(self._container.duration, 1_000_000)
-        return VideoHeader(context.height, context.width, self._stream.codec_context.name, rate, duration)
+        return VideoHeader(context.height, context.width, context.name, rate, self._stream.frames)
 
     @property
     def first_duration(self) -> Fraction:
@@ -94,6 +90,11 @@ class Video:
             base: Fraction = self._stream.time_base
             return (packet.duration or 0) * base
         return Fraction(0)
+
+    @property
+    def known(self) -> bool:
+        """Whether :attr:`index` is there without reading the file."""
+        return self._index is not None
 
     @property
     def index(self) -> FrameIndex:
@@ -174,16 +175,19 @@ class Video:
         if not self._can_go_on(number):
             self._go_to(int(self.index.begin[number]))
         try:
-            for shown, frame in self._decoding:
-                if shown == number:
-                    return frame
-                if shown > number:
-                    break
+            following: Iterator[tuple[int, Any]] = (found for found in self._decoding if found[0] >= number)
+            shown, frame = next(following, (-1, None))
         except CodecError:
             self._shown = _NOWHERE
             raise
-        self._shown = _NOWHERE
-        raise CodecError(f"frame {number} cannot be decoded: the file is damaged, or frames before it are missing")
+        # What follows a damaged packet needs it, up to the next key frame.
+        first, last = int(self.index.begin[number]), int(self.index.place[number])
+        reasons = [reason for packet, reason in self._damage if first <= packet <= last]
+        if frame is not None and shown == number and not reasons and not frame.is_corrupt:
+            return frame
+        if shown != number:
+            self._shown = _NOWHERE
+        raise CodecError(f"frame {number} is damaged{': ' + reasons[0] if reasons else ''}")
 
     def _can_go_on(self, number: int) -> bool:
         """Whether the frame follows the last one without a key frame to leap to."""
@@ -193,6 +197,7 @@ class Video:
 
     def _go_to(self, packet: int) -> None:
         self._decoding = self._decoded(packet)
+        self._damage = []
         self._shown = int(np.searchsorted(self.index.begin, packet)) - 1 if packet else -1
         self._fed = packet
 
@@ -217,14 +222,13 @@ class Video:
                 yield number, frame
 
     def _decoded_packet(self, packet: Any) -> list[Any]:
+        """The frames that a packet brings to an end, after `None` those that are left."""
+        frames: list[Any] = []
         try:
-            frames: list[Any] = self._stream.codec_context.decode(packet)
+            frames = self._stream.codec_context.decode(packet)
         except self._av.FFmpegError as error:
-            if packet is None and isinstance(error, self._av.EOFError):
-                return []
-            raise CodecError(f"a frame after frame {self._shown} is damaged: {_reason(error)}") from None
-        finally:
-            self._fed += packet is not None
+            self._damage.append((self._fed, _reason(error)))
+        self._fed += packet is not None
         return frames
 
     @staticmethod
@@ -241,8 +245,6 @@ class Video:
                 f"the size of its frames changes from {width} × {height} to {frame.width} × {frame.height} "
                 f"at frame {number}"
             )
-        if frame.is_corrupt:
-            raise CodecError(f"frame {number} is damaged")
         flags = self._av.video.reformatter.Interpolation
         full = frame.color_range == _FULL_RANGE or frame.format.name.startswith("yuvj")
         value_range = _FULL_RANGE if full else _LIMITED_RANGE

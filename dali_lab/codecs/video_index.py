@@ -45,8 +45,8 @@ class FrameIndex(NamedTuple):
         ``int64[N]``, when each frame is shown; their places where the file does not say.
     begin
         ``int64[N]``, the packet with which decoding begins for each frame: that of a key frame.
-    packets
-        Number of packets.
+    place
+        ``int64[N]``, the packet of each frame.
     timed
         Frames are found by `pts`. Otherwise they are counted from the beginning of the file.
     """
@@ -56,7 +56,7 @@ class FrameIndex(NamedTuple):
     time_base: Fraction
     pts: Numbers
     begin: Numbers
-    packets: int
+    place: Numbers
     timed: bool
 
     def __len__(self) -> int:
@@ -99,7 +99,7 @@ def frame_index(packets: Sequence[PacketInfo], size: tuple[int, int], time_base:
     keys = [place for place, packet in enumerate(packets) if packet.key] or [0]
     times = [packet.pts for packet in packets if packet.shown]
     timed = None not in times and len(set(times)) == len(times)
-    rows: list[tuple[int, int]] = []
+    rows: list[tuple[int, int, int]] = []
     latest = -1
     for place, packet in enumerate(packets):
         if latest + 1 < len(keys) and keys[latest + 1] == place:
@@ -107,14 +107,15 @@ def frame_index(packets: Sequence[PacketInfo], size: tuple[int, int], time_base:
         if not packet.shown or latest < 0:
             continue
         if not timed or packet.pts is None:
-            rows.append((len(rows), 0))
+            rows.append((len(rows), 0, place))
             continue
         key = latest
         while key >= 0 and packet.pts < (packets[keys[key]].pts or 0):
             key -= 1
         if key >= 0 and packet.pts >= 0:
-            rows.append((packet.pts, keys[key]))
+            rows.append((packet.pts, keys[key], place))
     if not rows:
         raise CodecError("the video has no frames")
     table = np.array(sorted(rows), np.int64)
-    return FrameIndex(*size, time_base, table[:, 0].copy(), table[:, 1].copy(), len(packets), timed)
+    pts, begin, own = table.T.copy()
+    return FrameIndex(*size, time_base, pts, begin, own, timed)

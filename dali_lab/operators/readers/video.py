@@ -45,8 +45,8 @@ class VideoReader(VideoReading):
     __doc__ = f"""Reads sequences of frames from video files of constant frame rate: {CODECS}.
 
     Sequences of `sequence_length` frames, each `stride` after the one before, begin every `step` frames. How many there
-    are follows from the lengths that files say they have; a file is read through when its first sequence is asked for,
-    and only what a sequence needs is decoded, from the key frame before. {COLORS} {PYAV}
+    are follows from the numbers of frames that files say they have; where they do not, and when its first sequence is
+    asked for, a file is read through. Only what a sequence needs is decoded, from the key frame before. {COLORS} {PYAV}
     """
 
     name = "readers.video"
@@ -83,7 +83,7 @@ class VideoReader(VideoReading):
     def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
         with videos.borrowed(listed.path) as video:
             rate = video.header.rate
-            count = round(video.header.duration * rate) or len(video.index)
+            count = video.header.frames or len(video.index)
             if not self.value("skip_vfr_check"):
                 _check_rate(video, rate)
         first, end = self._part(listed, count, float(rate))
@@ -124,7 +124,7 @@ class VideoReader(VideoReading):
 
 def _check_rate(video: Decoder, rate: Fraction) -> None:
     """Raise :class:`CodecError` if frames are not equally far apart."""
-    if rate and video.first_duration == 1 / rate:
+    if rate and not video.known and video.first_duration == 1 / rate:
         return
     index = video.index
     if len(index) > 2 and index.timed:
