@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder, sample_files
-from dali_lab.operators.geometry.windows import SLICE, slice_windows, verify_slice, within
+from dali_lab.operators.geometry.slice import verify_slice
+from dali_lab.operators.geometry.windows import SLICE, slice_windows, within
 from dali_lab.schema import Call, Case, ErrorCase, Input, register
 
 

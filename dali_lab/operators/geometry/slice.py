@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.crop import DIFFERS, DTYPE, OLD, cut
 from dali_lab.operators.geometry.windows import (
     FILL_VALUES,
@@ -15,12 +16,34 @@ from dali_lab.operators.geometry.windows import (
     SLICE,
     Windowed,
     slice_windows,
-    verify_slice,
     within,
 )
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import FLOAT
+
+
+def verify_slice(values: Any, connected: Any, inputs: int) -> None:
+    """Raise :class:`ArgumentError` where slice arguments contradict each other."""
+
+    def given(name: str) -> bool:
+        return name in connected or values.get(name) is not None
+
+    for left, right in (
+        ("start", "rel_start"),
+        ("end", "rel_end"),
+        ("shape", "rel_shape"),
+        ("end", "shape"),
+        ("end", "rel_shape"),
+        ("rel_end", "shape"),
+        ("rel_end", "rel_shape"),
+    ):
+        if given(left) and given(right):
+            raise ArgumentError(f"given together with '{left}'; give one or the other", argument=right)
+    if inputs > 1:
+        for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape"):
+            if given(name):
+                raise ArgumentError("given together with an 'anchor' input; give one or the other", argument=name)
 
 
 @register
@@ -118,6 +141,10 @@ class Slice(Windowed):
         yield Case((samples.pictures(),), {"start": (1, 1), "end": ()})
         yield Case((samples.pictures(),), {"rel_start": (0.2, 0.3), "shape": ()})
         yield Case((samples.pictures(),), {"rel_shape": ()})
+        axes = PerSample([np.array(row, np.int32) for row in ([1], [], [-1, 0])])
+        starts = PerSample([np.array(row, np.float32) for row in ([0.1], [0.1, 0.2, 0], [0, 0.3])])
+        shares = PerSample([np.array(row, np.float32) for row in ([0.5], [0.3, 0.2, 1], [1, 0.5])])
+        yield Case((samples.pictures(),), {"axes": axes, "rel_start": starts, "rel_shape": shares})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

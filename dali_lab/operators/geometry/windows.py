@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.errors import ArgumentError, SampleError
 from dali_lab.schema import Arg, Call, Operator
 
 Table = npt.NDArray[np.int64]
@@ -200,6 +201,9 @@ def slice_windows(
     call: Call, shapes: Table, layout: str, anchor: Batch | None = None, extent: Batch | None = None
 ) -> Windows:
     """The window of each sample for the arguments of a slice, positional or named."""
+    by_sample = call.batches.get("axes")
+    if by_sample is not None and not by_sample.is_uniform():
+        return _by_number_of_axes(call, shapes, layout, by_sample.sizes, anchor, extent)
     start = np.zeros_like(shapes)
     stop = shapes.copy()
     ndim = shapes.shape[1]
@@ -227,6 +231,24 @@ def slice_windows(
     return Windows(start, size)
 
 
+def _by_number_of_axes(
+    call: Call, shapes: Table, layout: str, counts: Table, anchor: Batch | None, extent: Batch | None
+) -> Windows:
+    """:func:`slice_windows` where some samples name more axes than others: those with equally many together."""
+    windows = Windows(np.empty_like(shapes), np.empty_like(shapes))
+    for count in np.unique(counts):
+        rows = np.flatnonzero(counts == count)
+        batches = {name: batch.take(rows) for name, batch in call.batches.items()}
+        inputs = [None if batch is None else batch.take(rows) for batch in (anchor, extent)]
+        part = dataclasses.replace(call, start=0, count=len(rows), batches=batches)
+        try:
+            windows.start[rows], windows.shape[rows] = slice_windows(part, shapes[rows], layout, *inputs)
+        except SampleError as error:
+            error.sample = call.start + int(rows[error.sample or 0])
+            raise
+    return windows
+
+
 def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
     """The axes that slice arguments speak of, ``int64[N, length]``."""
     operator = call.operator
@@ -244,7 +266,7 @@ def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
         axes = call.vectors("axes", _length(call, "axes"), np.int64)
         if (axes < -ndim).any() or (axes >= ndim).any():
             raise call.problem(f"{axes[0].tolist()} lies outside the {ndim} dimensions", argument="axes")
-        axes = axes % ndim
+        axes = axes % ndim if axes.shape[1] else np.arange(ndim).reshape(1, -1)
         if any(len(set(row)) != len(row) for row in axes[: 1 if "axes" not in call.batches else None].tolist()):
             raise call.problem(f"{axes[0].tolist()} names an axis twice", argument="axes")
     if length > 1 and axes.shape[1] != length:
@@ -356,29 +378,6 @@ def named_bounds(
         if _speaks(call.operator, start) and _speaks(call.operator, shape):
             last = (call.vectors(start, length).astype(np.float64) + call.vectors(shape, length)) * extents
     return first, last
-
-
-def verify_slice(values: Any, connected: Any, inputs: int) -> None:
-    """Raise :class:`ArgumentError` where slice arguments contradict each other."""
-
-    def given(name: str) -> bool:
-        return name in connected or values.get(name) is not None
-
-    for left, right in (
-        ("start", "rel_start"),
-        ("end", "rel_end"),
-        ("shape", "rel_shape"),
-        ("end", "shape"),
-        ("end", "rel_shape"),
-        ("rel_end", "shape"),
-        ("rel_end", "rel_shape"),
-    ):
-        if given(left) and given(right):
-            raise ArgumentError(f"given together with '{left}'; give one or the other", argument=right)
-    if inputs > 1:
-        for name in ("start", "rel_start", "end", "rel_end", "shape", "rel_shape"):
-            if given(name):
-                raise ArgumentError("given together with an 'anchor' input; give one or the other", argument=name)
 
 
 class Windowed(Operator):
