@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.types import DALIDataType
-
 Array = npt.NDArray[Any]
 
 _INDENT = " " * 4
@@ -20,9 +18,7 @@ _MANY_SHAPES = 16
 _WIDE = 75
 
 
-def tensor_text(
-    name: str, data: Array | None, dtype: DALIDataType, layout: str, device: str, shape: Sequence[int]
-) -> str:
+def tensor_text(name: str, data: Array | None, dtype: object, layout: str, device: str, shape: Sequence[int]) -> str:
     """A tensor as text; `data` is `None` where the elements are not to be shown."""
     lines = [] if data is None else [_numbers(data, _INDENT)]
     lines += [*_attributes(dtype, layout, device), f"shape={tuple(shape)})"]
@@ -32,7 +28,7 @@ def tensor_text(
 def list_text(
     name: str,
     sample: Callable[[int], Array] | None,
-    dtype: DALIDataType,
+    dtype: object,
     layout: str,
     device: str,
     shapes: Sequence[tuple[int, ...]],
@@ -45,7 +41,7 @@ def list_text(
     return f"{name}(\n{inner}" + f",\n{inner}".join(lines)
 
 
-def _attributes(dtype: DALIDataType, layout: str, device: str) -> list[str]:
+def _attributes(dtype: object, layout: str, device: str) -> list[str]:
     return [f"dtype={dtype}", *([f'layout="{layout}"'] if layout else []), f'device="{device}"']
 
 

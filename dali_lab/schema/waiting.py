@@ -24,12 +24,9 @@ def _plain(name: str) -> str:
     return name.replace("__", ".").replace("_", "").lower()
 
 
-_EAGER = "operators run in pipelines here; @pipeline_def(debug=True) runs them one by one"
-
 MODULES: dict[str, str] = {
-    "experimental": _EAGER,
-    "experimental.dynamic": _EAGER,
-    "experimental.eager": _EAGER,
+    "experimental.dynamic": "of dynamic mode there are tensors, batches, operators, readers and generators",
+    "experimental.eager": "dali_lab.experimental.dynamic has operators outside of pipelines",
     "experimental.torchvision": "dali-lab export --to torchvision goes the other way; there is no such interface here",
     "plugin.tf": "batches go to TensorFlow as NumPy arrays (as_array) or by DLPack",
     "plugin.paddle": "batches go to Paddle as NumPy arrays (as_array) or by DLPack",

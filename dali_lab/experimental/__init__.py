@@ -1,0 +1,1 @@
+"""Ways to use operators that may still change, under NVIDIA DALI's names."""

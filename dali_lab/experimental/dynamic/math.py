@@ -1,0 +1,31 @@
+"""Mathematical functions of tensors and batches; those of :mod:`dali_lab.math`, which are for nodes of a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dali_lab import math as _nodes
+
+
+def _function(name: str) -> Callable[..., Any]:
+    recorded = getattr(_nodes, name)
+
+    def function(*operands: Any) -> Any:
+        from dali_lab.experimental.dynamic.calling import expression
+        from dali_lab.experimental.dynamic.tensor import as_tensor
+        from dali_lab.experimental.dynamic.values import Value
+
+        if not any(isinstance(each, Value) for each in operands):
+            operands = (as_tensor(operands[0]), *operands[1:])
+        return expression(recorded, operands)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__doc__ = recorded.__doc__
+    return function
+
+
+__all__ = list(_nodes.__all__)
+for _name in __all__:
+    globals()[_name] = _function(_name)

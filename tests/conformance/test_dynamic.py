@@ -1,0 +1,290 @@
+"""Operators outside of pipelines, in both engines: the same values, shapes, types, layouts and printed forms."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+import dali_lab.experimental.dynamic as ours
+from dali_lab import types
+from dali_lab.errors import ArgumentError, DaliLabError, UnknownArgumentError
+from dali_lab.experimental.dynamic import evaluation
+from dali_lab.graph.tracing import build_graph
+from dali_lab.schema.samples import picture
+
+theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
+
+PICTURES = [picture(30, 40), picture(21, 17, seed=1), picture(8, 50, seed=2)]
+
+
+def images(ndd: Any) -> Any:
+    return ndd.batch(PICTURES, layout="HWC")
+
+
+def numbers(ndd: Any) -> Any:
+    return ndd.batch([np.arange(4, dtype=np.int16), np.arange(3, 9, dtype=np.int16)])
+
+
+CASES: dict[str, Callable[[Any], Any]] = {
+    "tensor of integers": lambda ndd: ndd.tensor([1, 2, 3]),
+    "tensor of wide integers": lambda ndd: ndd.tensor([1, 1 << 31]),
+    "tensor of floats": lambda ndd: ndd.tensor([[1.5, 2], [3, 4]], layout="HW"),
+    "tensor of bools": lambda ndd: ndd.tensor([True, False]),
+    "tensor of a type": lambda ndd: ndd.tensor([1, 2], dtype=ndd.uint8),
+    "converted tensor": lambda ndd: ndd.tensor(np.array([1.7, -2.0, 300.0]), dtype=ndd.uint8),
+    "type as function": lambda ndd: ndd.tensor(7, dtype=ndd.float64),
+    "scalar": lambda ndd: ndd.tensor(3),
+    "batch of arrays": images,
+    "batch of one array": lambda ndd: ndd.as_batch(np.arange(6).reshape(2, 3)),
+    "batch with a type": lambda ndd: ndd.batch([[1, 2], [3]], dtype=ndd.float16),
+    "broadcast": lambda ndd: ndd.Batch.broadcast(ndd.tensor([1, 2]), 3),
+    "tensor of a batch": lambda ndd: ndd.as_tensor(ndd.batch([[1, 2], [3, 4]])),
+    "tensor of a padded batch": lambda ndd: ndd.as_tensor(numbers(ndd), pad=True),
+    "sample": lambda ndd: images(ndd).tensors[1],
+    "sliced samples": lambda ndd: images(ndd).slice[2:7, 3],
+    "sliced by batches": lambda ndd: numbers(ndd).slice[ndd.batch([0, 2]) : ndd.batch([2, 5])],
+    "index": lambda ndd: ndd.tensor(PICTURES[0], layout="HWC")[3],
+    "range": lambda ndd: ndd.tensor(PICTURES[0], layout="HWC")[2:9, ..., 1],
+    "range from the end": lambda ndd: ndd.tensor(np.arange(9))[-4:-1],
+    "index by a tensor": lambda ndd: ndd.tensor(np.arange(9))[ndd.tensor(4)],
+    "sum": lambda ndd: numbers(ndd) + numbers(ndd),
+    "sum with a tensor": lambda ndd: numbers(ndd) + ndd.tensor(2.5),
+    "sum with a number on the left": lambda ndd: 3 - numbers(ndd),
+    "quotients": lambda ndd: (numbers(ndd) / 2, numbers(ndd) // 2, 7 % (numbers(ndd) + 1)),
+    "comparisons": lambda ndd: (numbers(ndd) > 3, numbers(ndd) == 4, ~(numbers(ndd) != 4)),
+    "bits": lambda ndd: (numbers(ndd) & 3, 5 | numbers(ndd), numbers(ndd) ^ 1, numbers(ndd) << 1),
+    "signs": lambda ndd: (-numbers(ndd), +numbers(ndd), abs(numbers(ndd) - 4)),
+    "functions": lambda ndd: (
+        ndd.math.sqrt(numbers(ndd)),
+        ndd.math.max(numbers(ndd), 4),
+        ndd.math.atan2(2.0, ndd.tensor([1.0])),
+    ),
+    "resize": lambda ndd: ndd.resize(images(ndd), size=(12, 14)),
+    "resize of a tensor": lambda ndd: ndd.resize(ndd.tensor(PICTURES[0], layout="HWC"), resize_shorter=11),
+    "arguments of a batch": lambda ndd: ndd.rotate(images(ndd), angle=ndd.batch([10.0, 20.0, -30.0]), fill_value=7),
+    "argument of a tensor": lambda ndd: ndd.brightness(images(ndd), brightness=ndd.tensor(1.25)),
+    "argument of an array": lambda ndd: ndd.crop(images(ndd), crop=np.array([5, 6], np.float32)),
+    "type as an argument": lambda ndd: ndd.cast(images(ndd), dtype=ndd.float32),
+    "normalized": lambda ndd: ndd.crop_mirror_normalize(
+        images(ndd), crop=(8, 8), mean=[1.0, 2, 3], std=[4.0, 5, 6], mirror=1
+    ),
+    "several inputs": lambda ndd: ndd.cat(numbers(ndd), numbers(ndd) + np.int16(1), axis=0),
+    "no inputs": lambda ndd: ndd.zeros(shape=[2, 3], dtype=ndd.int32),
+    "no inputs as a batch": lambda ndd: ndd.ones(shape=[2], batch_size=3),
+    "transforms": lambda ndd: ndd.transforms.translation(ndd.transforms.scale(scale=(2.0, 3.0)), offset=(1.0, 1.0)),
+    "reduction": lambda ndd: ndd.reductions.mean(images(ndd), axis_names="HW"),
+    "several outputs": lambda ndd: ndd.nonsilent_region(ndd.batch([np.sin(np.arange(3000) / 9).astype(np.float32)])),
+    "dtype of a library": lambda ndd: ndd.tensor([1, 2], dtype=ndd.dtype(np.dtype("int8"))),
+    "names of types": lambda ndd: (str(ndd.float32), str(ndd.uint8), str(ndd.bool), ndd.float16.exponent_bits),
+    "numbers of a generator": lambda ndd: [generator() for generator in [ndd.random.RNG(seed=7)] for _ in range(9)],
+    "state of a generator": lambda ndd: advanced(ndd).state.__str__(),
+    "clone of a generator": lambda ndd: advanced(ndd).clone()(),
+    "devices": lambda ndd: (str(ndd.device("cpu")), ndd.Device("cpu") == ndd.Device.CPU),
+}
+
+
+def advanced(ndd: Any) -> Any:
+    generator = ndd.random.RNG(seed=1 << 60)
+    generator()
+    generator.advance(1001)
+    return generator
+
+
+def described(value: Any) -> Any:
+    """What is compared: everything about tensors and batches, and other things as they are."""
+    if isinstance(value, (tuple, list)):
+        return [described(each) for each in value]
+    if isinstance(value, (ours.Tensor, theirs.Tensor)):
+        return (
+            np.asarray(value).tobytes(),
+            value.shape,
+            str(value.dtype),
+            value.layout or "",
+            str(value.device),
+            repr(value),
+        )
+    if isinstance(value, (ours.Batch, theirs.Batch)):
+        rows = [np.asarray(each).tobytes() for each in value.tensors]
+        shapes = [tuple(each) for each in value.shape]
+        return rows, shapes, str(value.dtype), value.layout or "", str(value.device), repr(value)
+    return value
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_same_as_nvidia_dali(name: str) -> None:
+    assert described(CASES[name](ours)) == described(CASES[name](theirs))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_deferred_calls_give_the_same(name: str) -> None:
+    now = described(CASES[name](ours))
+    with ours.EvalMode.deferred:
+        later = CASES[name](ours)
+    assert described(later) == now
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("pictures")
+    for index in range(10):
+        place = root / f"{index % 3}"
+        place.mkdir(exist_ok=True)
+        cv2.imwrite(str(place / f"{index}.png"), picture(9 + index, 12, seed=index))
+    return root
+
+
+@pytest.mark.parametrize("size", [None, 1, 4])
+@pytest.mark.parametrize(
+    "options", [{}, {"random_shuffle": True, "seed": 5}, {"num_shards": 3, "shard_id": 1}, {"pad_last_batch": True}]
+)
+def test_epochs_of_a_reader(folder: Path, size: int | None, options: dict[str, Any]) -> None:
+    def read(ndd: Any) -> list[Any]:
+        reader = ndd.readers.File(file_root=str(folder), **options)
+        return [
+            [described((ndd.decoders.image(data), label)) for data, label in reader.next_epoch(batch_size=size)]
+            for _ in range(3)
+        ]
+
+    assert read(ours) == read(theirs)
+
+
+def test_paths(folder: Path) -> None:
+    paths = sorted(folder.rglob("*.png"))
+    assert described(ours.imread(paths[0])) == described(theirs.imread(paths[0]))
+    several = ours.imread([str(path) for path in paths], output_type=types.GRAY)
+    expected = theirs.imread(
+        [str(path) for path in paths], output_type=importlib.import_module("nvidia.dali.types").GRAY
+    )
+    assert described(several) == described(expected)
+
+
+def test_the_same_state_draws_the_same() -> None:
+    def draw(generator: Any) -> Any:
+        first = ours.random.uniform(range=(0.0, 1.0), shape=[5], batch_size=3, rng=generator)
+        return described([first, ours.random.normal(shape=[4], rng=generator)])
+
+    generator = ours.random.RNG(seed=3)
+    copy = generator.clone()
+    first = draw(generator)
+    assert draw(copy) == first
+    assert draw(generator) != first
+    ours.random.set_seed(9)
+    one = described(ours.random.coin_flip(batch_size=50))
+    ours.random.set_seed(9)
+    assert described(ours.random.coin_flip(batch_size=50)) == one
+
+
+def test_deferred_calls_run_as_one_graph_and_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    graphs: list[Any] = []
+
+    def built(slots: Any) -> Any:
+        graphs.append(build_graph(slots))
+        return graphs[-1]
+
+    monkeypatch.setattr(evaluation, "build_graph", built)
+    with ours.EvalMode.deferred:
+        small = ours.resize(images(ours), size=(9, 9))
+        bright = ours.brightness(small, brightness=1.5)
+        unused = ours.flip(small)
+        del unused
+        assert not graphs
+        assert bright.shape == [(9, 9, 3)] * 3
+        assert small.shape == [(9, 9, 3)] * 3
+        assert len(graphs) == 1
+        assert {node.op for node in graphs[0].nodes.values()} == {"external_source", "resize", "brightness"}
+
+
+def test_threads_of_a_context() -> None:
+    expected = described(ours.resize(images(ours), size=(9, 9)))
+    with ours.EvalContext(num_threads=3) as context:
+        assert ours.EvalContext.current() is context
+        assert described(ours.resize(images(ours), size=(9, 9))) == expected
+    with ours.EvalContext(num_threads=1), ours.EvalMode.deferred:
+        waiting = ours.resize(images(ours), size=(9, 9))
+    assert waiting.slot.batch is not None
+    with pytest.raises(ValueError, match="at least 1"):
+        ours.set_num_threads(0)
+
+
+def test_parts_of_a_batch() -> None:
+    # NVIDIA DALI 2.4 makes a batch of the first samples of these.
+    for which in ([2, 0], slice(1, None), slice(None, None, 2)):
+        part = images(ours).select(which)
+        expected = [PICTURES[index] for index in (which if isinstance(which, list) else range(3)[which])]
+        assert [np.asarray(each).tobytes() for each in part] == [each.tobytes() for each in expected]
+    assert images(ours).select(...).batch_size == 3
+
+
+def test_mistakes_are_named() -> None:
+    with pytest.raises(OverflowError, match="out of the range of int32"):
+        ours.tensor([-1, 1 << 40])
+    with pytest.raises(UnknownArgumentError, match="did you mean 'size'"):
+        ours.resize(images(ours), siz=3)
+    with pytest.raises(ValueError, match="different numbers of samples: 2 and 3"):
+        ours.cat(images(ours), numbers(ours))
+    with pytest.raises(DaliLabError, match="no layout"):
+        ours.resize(np.zeros((3, 3), np.uint8), size=2)
+    with pytest.raises(ValueError, match="has another type"):
+        ours.batch([np.zeros(2, np.int8), np.zeros(2, np.int16)])
+    with pytest.raises(ValueError, match="needs a dtype"):
+        ours.batch([])
+    with pytest.raises(ValueError, match="pad=True"):
+        ours.as_tensor(images(ours))
+    with pytest.raises(ValueError, match="4 elements"):
+        ours.tensor([1, 2, 3, 4]).item()
+    with pytest.raises(ValueError, match="there is no device"):
+        ours.Device("tpu")
+    with pytest.raises(ValueError, match="rng must be"):
+        ours.random.uniform(range=(0.0, 1.0), rng=3)
+    with pytest.raises(ArgumentError, match="runs on 'cpu'"):
+        ours.io.file.read(np.zeros(3, np.uint8), device="gpu")
+    with pytest.raises(ValueError, match="not the state"):
+        ours.random.RNG(state="x")
+    with pytest.raises(ValueError, match="on the CPU and on the GPU"):
+        ours.tensor([1]) + ours.tensor([1], device="gpu")
+    assert ours.resize(images(ours), size=3).shape == [(3, 3, 3)] * 3
+
+
+def test_on_the_gpu_as_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = described(ours.brightness(ours.flip(images(ours)), brightness=1.5))
+    monkeypatch.setenv("DALI_LAB_GPU", "emulated")
+    with ours.EvalMode.deferred:
+        there = ours.brightness(ours.flip(images(ours), device="gpu"), brightness=1.5)
+    assert str(there.device) == "gpu:0"
+    assert there.samples.device is not None
+    assert described(there.cpu()) == expected
+    with pytest.raises(TypeError, match=r"cpu\(\)"):
+        np.asarray(there.tensors[0])
+    eager = ours.brightness(ours.flip(images(ours), device="gpu"), brightness=1.5)
+    assert described(eager.cpu()) == expected
+
+
+def test_memory_is_shared_with_other_libraries() -> None:
+    torch = pytest.importorskip("torch")
+    source = torch.arange(6, dtype=torch.int32)
+    value = ours.as_tensor(source)
+    source[0] = 9
+    assert np.asarray(value)[0] == 9
+    assert ours.tensor(source).torch()[0] == 9
+    assert value.torch().data_ptr() == source.data_ptr()
+    assert ours.as_batch([source, source]).torch().shape == (2, 6)
+    with pytest.raises(ValueError, match="a copy is needed"):
+        ours.as_batch([source, source[:2]]).torch(copy=False)
+
+
+def test_a_reader_goes_on_from_its_state(folder: Path) -> None:
+    reader = ours.readers.File(file_root=str(folder), random_shuffle=True, seed=3, enable_checkpointing=True)
+    epoch = reader.next_epoch(batch_size=2)
+    next(epoch), next(epoch)
+    state = reader.get_state()
+    rest = [described(item) for item in epoch]
+    other = ours.readers.File(file_root=str(folder), random_shuffle=True, seed=3, enable_checkpointing=True)
+    other.set_state(state)
+    assert [described(item) for _, item in zip(rest, other.next_epoch(batch_size=2), strict=False)] == rest
+    assert other.get_metadata()["epoch_size"] == 10
