@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import DaliLabError, InputError, OperatorError, SampleError
@@ -29,6 +32,8 @@ def run_operator(
 ) -> tuple[Batch, ...]:
     """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
+    if _channels_before_frames(operator, call, inputs):
+        return _channel_by_channel(operator, call, inputs[0], output_count)
     counts = sequences = None
     if operator.frames and inputs and inputs[0].layout.startswith("F") and not _takes(operator, inputs[0].layout):
         sequences = inputs[0].shapes
@@ -52,6 +57,33 @@ def run_operator(
             if batch.sources is None:
                 batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
     return outputs
+
+
+def _channels_before_frames(operator: Operator, call: Call, inputs: list[Batch]) -> bool:
+    """Whether arguments of frames meet sequences that begin with their channels, which operators take as they are."""
+    if not (operator.frames and len(inputs) == 1 and inputs[0].layout.startswith("CF")):
+        return False
+    return operator.inputs[0].layouts is None and any(batch.layout[:1] == "F" for batch in call.batches.values())
+
+
+def _channel_by_channel(operator: Operator, call: Call, data: Batch, output_count: int) -> tuple[Batch, ...]:
+    """One channel after the other as one long sequence, for which the arguments of the frames come again and again."""
+    channels, frames = data.shapes[:, :1], data.shapes[:, 1:2]
+    batches = {
+        name: Batch.of(
+            [np.concatenate([row] * int(n)) for row, n in zip(batch.arrays(), channels[:, 0], strict=True)],
+            batch.layout,
+        )
+        if batch.layout[:1] == "F"
+        else batch
+        for name, batch in call.batches.items()
+    }
+    flat = data.replaced(shapes=np.hstack([channels * frames, data.shapes[:, 2:]]), layout=data.layout[1:])
+    outputs = run_operator(operator, dataclasses.replace(call, batches=batches), [flat], output_count)
+    return tuple(
+        batch.replaced(shapes=np.hstack([channels, frames, batch.shapes[:, 1:]]), layout="C" + batch.layout)
+        for batch in outputs
+    )
 
 
 def with_layout(call: Call, index: int, batch: Batch) -> Batch:

@@ -141,6 +141,12 @@ class GaussianBlur(Operator):
         yield Case((samples.volumes(),), {"sigma": (1.0, 0.5, 2.0)})
         yield Case((samples.tensors(((30,), (41,), (5,))),), {"sigma": (2.0,)})
         yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)})
+        movies = samples.sequences((2, 2, 2))[0]
+        channels_first = [np.ascontiguousarray(movie.transpose(3, 0, 1, 2)) for movie in movies]
+        yield Case(
+            ((channels_first, "CFHW"),),
+            {"sigma": PerSample([np.array(rows, np.float32) for rows in ([[1], [2]], [[0.5], [3]], [[2], [1]])], "F*")},
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:

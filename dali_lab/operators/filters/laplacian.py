@@ -202,6 +202,16 @@ class Laplacian(Operator):
             yield Case((volumes_of,), options)
         yield Case((samples.tensors(((30,), (41,), (5,))),), {"window_size": (5,)})
         yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"window_size": (7,)})
+        movies = samples.sequences((2, 2, 2))[0]
+        channels_first = [np.ascontiguousarray(movie.transpose(3, 0, 1, 2)) for movie in movies]
+        yield Case(
+            ((channels_first, "CFHW"),),
+            {
+                "window_size": PerSample(
+                    [np.array(rows, np.int32) for rows in ([[3], [5]], [[7], [3]], [[5], [9]])], "F*"
+                )
+            },
+        )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
