@@ -57,6 +57,7 @@ def decode(
     downmix: bool = False,
     sample_rates: Sequence[float] | npt.NDArray[np.floating[Any]] | float | None = None,
     quality: float = 50.0,
+    spans: npt.NDArray[np.float64] | None = None,
 ) -> tuple[list[Array | None], npt.NDArray[np.float32], list[tuple[int, str]]]:
     """Decode a chunk of sound files in the calling thread.
 
@@ -72,6 +73,9 @@ def decode(
         Rate to resample to, one or one for each file; `None` or 0 leaves a file at its own.
     quality
         Of resampling, 0 to 100.
+    spans
+        ``float64[N, 2]``: where to begin in each file, and how much of it to decode, in seconds; see
+        :func:`frames_of`.
 
     Returns
     -------
@@ -96,7 +100,9 @@ def decode(
     failures = []
     for index, data in enumerate(buffers):
         try:
-            arrays[index], rates[index] = _decode_one(data, wanted, downmix, float(targets[index]), quality)
+            arrays[index], rates[index] = _decode_one(
+                data, wanted, downmix, float(targets[index]), quality, None if spans is None else spans[index]
+            )
         except CodecError as error:
             failures.append((index, str(error)))
         except MemoryError:
@@ -104,8 +110,35 @@ def decode(
     return arrays, rates, failures
 
 
+def frames_of(length: int, rate: float, span: npt.NDArray[np.float64]) -> tuple[int, int]:
+    """First sample and number of samples of a part of a sound.
+
+    Parameters
+    ----------
+    length, rate
+        Samples of the sound, and how many make a second.
+    span
+        Seconds from its start to that of the part, and seconds that this lasts; negative ones count as not given.
+
+    Raises
+    ------
+    CodecError
+        If nothing is left.
+    """
+    start = int(span[0] * rate) if span[0] > 0 else 0
+    count = min(int(span[1] * rate) if span[1] >= 0 else length, length - start)
+    if count <= 0:
+        raise CodecError(f"no samples from {span[0]:g} s on: it lasts {length / rate:g} s")
+    return start, count
+
+
 def _decode_one(
-    data: Buffer, wanted: np.dtype[Any], downmix: bool, target: float, quality: float
+    data: Buffer,
+    wanted: np.dtype[Any],
+    downmix: bool,
+    target: float,
+    quality: float,
+    span: npt.NDArray[np.float64] | None,
 ) -> tuple[Array, float]:
     with _open(data) as file:
         rate, channels = float(file.samplerate), file.channels
@@ -113,9 +146,13 @@ def _decode_one(
             raise CodecError(f"sample rate {target} is negative")
         resamples = target > 0 and np.float32(target) != np.float32(rate)
         mixes = downmix and channels > 1
+        start, count = (0, file.frames) if span is None else frames_of(file.frames, rate, span)
         try:
+            if start and file.seekable():
+                file.seek(start)
+                start = 0
             # Said how many, it reads those files as well in which it can't seek (GSM).
-            sound = file.read(file.frames, "float32" if resamples or mixes else wanted.name, always_2d=True)
+            sound = file.read(start + count, "float32" if resamples or mixes else wanted.name, always_2d=True)[start:]
         except RuntimeError as error:
             raise CodecError(f"damaged {file.format} file: {error}") from None
     if mixes:
@@ -163,4 +200,4 @@ def _open(data: Buffer) -> Any:
         raise CodecError(f"not a sound file that can be decoded: {reason}") from None
 
 
-__all__ = ["AudioInfo", "CodecError", "decode", "peek_audio"]
+__all__ = ["AudioInfo", "CodecError", "decode", "frames_of", "peek_audio"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu import audio_plain, background, wave
 from dali_lab.kernels.cpu.memory import rows
-from dali_lab.kernels.cpu.wave import CHANNELS, LENGTH, RATE
+from dali_lab.kernels.cpu.wave import CHANNELS, LENGTH, OFFSET, RATE
 
 Table = npt.NDArray[np.int64]
 
@@ -61,4 +61,13 @@ def convert(data: Batch, table: Table, plain: npt.NDArray[np.bool_], out: Batch,
         )  # fmt: skip
 
 
-__all__ = ["CHANNELS", "LENGTH", "RATE", "convert", "find"]
+def cut(table: Table, index: int, first: int, count: int) -> None:
+    """Leave only `count` samples from `first` on of what a row of :func:`find`'s table says."""
+    row = table[index]
+    row[OFFSET] += first * row[CHANNELS] * _BYTES[int(row[wave.ENCODING])]
+    row[LENGTH] = count
+
+
+_BYTES = {wave.PCM_8: 1, wave.PCM_16: 2, wave.PCM_32: 4, wave.FLOAT: 4}
+
+__all__ = ["CHANNELS", "LENGTH", "RATE", "convert", "cut", "find"]

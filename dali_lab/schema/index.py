@@ -162,6 +162,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "readers.file": ("readers.file", "readers__File"),
     "readers.mxnet": ("readers.mxnet", "readers__MXNet"),
     "readers.numpy": ("readers.numpy", "readers__Numpy"),
+    "readers.nemo_asr": ("readers.nemo_asr", "readers__NemoAsr"),
     "readers.sequence": ("readers.sequence", "readers__Sequence"),
     "readers.tfrecord": ("readers.tfrecord", "readers___TFRecord"),
     "readers.video": ("readers.video", "readers__Video"),

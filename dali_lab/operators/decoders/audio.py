@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
+from dali_lab.errors import OperatorError
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
@@ -55,11 +56,6 @@ class Audio(Operator):
     """
 
     def run(self, call: Call, data: Batch) -> tuple[Batch, Batch]:
-        from dali_lab.codecs import audio, waves
-
-        wanted = self.value("dtype")
-        if wanted not in (FLOAT, INT16, INT32):
-            raise call.problem(f"gives FLOAT, INT16 or INT32, not {wanted.name}", argument="dtype")
         if data.dtype != UINT8 or data.ndim != 1:
             raise call.problem(f"takes one-dimensional UINT8 samples, got {data.ndim} dimensions of {data.dtype.name}")
         targets = call.numbers("sample_rate")
@@ -67,31 +63,7 @@ class Audio(Operator):
         if wrong.any():
             index = int(wrong.argmax())
             raise call.problem(f"{targets[index]:g} is not a sample rate", argument="sample_rate", sample=index)
-        table, plain = waves.find(data, numpy_dtype(wanted), self.value("downmix"), targets)
-        others = np.flatnonzero(~plain)
-        arrays, other_rates, failures = audio.decode(
-            data.take(others).arrays(),
-            dtype=numpy_dtype(wanted),
-            downmix=self.value("downmix"),
-            sample_rates=targets[others],
-            quality=self.value("quality"),
-        )
-        if failures:
-            which, reason = failures[0]
-            index = int(others[which])
-            source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
-            raise call.problem(f"cannot decode the sound: {reason}", sample=index, source=source)
-        rates = table[:, waves.RATE].astype(np.float32)
-        rates[others] = other_rates
-        shapes = table[:, [waves.LENGTH, waves.CHANNELS]][:, : 1 if self.value("downmix") else 2]
-        for index, array in zip(others.tolist(), arrays, strict=True):
-            assert array is not None
-            shapes[index] = array.shape
-        sounds = call.allocate(shapes, wanted, "")
-        for index, array in zip(others.tolist(), arrays, strict=True):
-            sounds.array(index)[...] = array
-        waves.convert(data, table, plain, sounds, self.value("downmix"))
-        sounds.sources = data.sources
+        sounds, rates = decode_sounds(call, data, targets)
         return sounds, Batch.dense(rates, dtype=FLOAT)
 
     @classmethod
@@ -133,6 +105,73 @@ class Audio(Operator):
         yield ErrorCase((good,), {"dtype": UINT8}, words=("dtype", "UINT8", "INT16"))
         yield ErrorCase((good,), {"sample_rate": -5.0}, words=("sample_rate", "-5"))
         yield ErrorCase((good,), {"quality": 101.0}, words=("quality", "101"))
+
+
+def decode_sounds(
+    call: Call, data: Batch, targets: npt.NDArray[np.float32], spans: npt.NDArray[np.float64] | None = None
+) -> tuple[Batch, npt.NDArray[np.float32]]:
+    """Decode sounds by the arguments ``dtype``, ``downmix`` and ``quality`` of the operator.
+
+    Parameters
+    ----------
+    call
+        The call.
+    data
+        Encoded files.
+    targets
+        Rate to resample each of them to; 0 for its own.
+    spans
+        ``float64[N, 2]``: the part that is wanted of each; see :func:`~dali_lab.codecs.audio.frames_of`.
+
+    Returns
+    -------
+    sounds : Batch
+        The first output.
+    rates : numpy.ndarray
+        ``float32[N]``, the rates that they have.
+    """
+    from dali_lab.codecs import audio, waves
+
+    wanted, downmix = call.operator.value("dtype"), call.operator.value("downmix")
+    if wanted not in (FLOAT, INT16, INT32):
+        raise call.problem(f"gives FLOAT, INT16 or INT32, not {wanted.name}", argument="dtype")
+
+    def failed(index: int, reason: str) -> OperatorError:
+        source = data.sources[index] if data.sources is not None and index < len(data.sources) else None
+        return call.problem(f"cannot decode the sound: {reason}", sample=index, source=source)
+
+    table, plain = waves.find(data, numpy_dtype(wanted), downmix, targets)
+    if spans is not None:
+        for index in np.flatnonzero(plain).tolist():
+            try:
+                part = audio.frames_of(int(table[index, waves.LENGTH]), float(table[index, waves.RATE]), spans[index])
+            except audio.CodecError as error:
+                raise failed(index, str(error)) from error
+            waves.cut(table, index, *part)
+    others = np.flatnonzero(~plain)
+    arrays, other_rates, failures = audio.decode(
+        data.take(others).arrays(),
+        dtype=numpy_dtype(wanted),
+        downmix=downmix,
+        sample_rates=targets[others],
+        quality=call.operator.value("quality"),
+        spans=None if spans is None else spans[others],
+    )
+    if failures:
+        which, reason = failures[0]
+        raise failed(int(others[which]), reason)
+    rates = table[:, waves.RATE].astype(np.float32)
+    rates[others] = other_rates
+    shapes = table[:, [waves.LENGTH, waves.CHANNELS]][:, : 1 if downmix else 2]
+    for index, array in zip(others.tolist(), arrays, strict=True):
+        assert array is not None
+        shapes[index] = array.shape
+    sounds = call.allocate(shapes, wanted, "")
+    for index, array in zip(others.tolist(), arrays, strict=True):
+        sounds.array(index)[...] = array
+    waves.convert(data, table, plain, sounds, downmix)
+    sounds.sources = data.sources
+    return sounds, rates
 
 
 def _files() -> list[npt.NDArray[np.uint8]]:

@@ -1,0 +1,218 @@
+"""Reads sound and its transcripts by manifests of NVIDIA NeMo."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.batch.batch import Batch
+from dali_lab.errors import ArgumentError
+from dali_lab.operators.decoders.audio import decode_sounds
+from dali_lab.operators.readers.files import Paths, read_files
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.operator import Extent
+from dali_lab.types import FLOAT, INT64, UINT8
+
+
+class Entry(NamedTuple):
+    """One line of a manifest: the file, the part of it in seconds (negative if it is not given), text and number."""
+
+    path: str
+    offset: float
+    duration: float
+    text: bytes
+    number: int
+
+
+@register
+class NemoAsr(ListReader):
+    """Reads sound and its transcripts for speech recognition, by manifests of NVIDIA NeMo.
+
+    A manifest has a JSON object on each line: ``audio_filepath``, and if wanted ``offset`` and ``duration`` in seconds
+    and ``text``.
+    """
+
+    name = "readers.nemo_asr"
+    family = "readers"
+    title = "NeMo speech reader"
+    outputs = (
+        Output("sound", kind="audio", doc="``(n,)``, or ``(n, channels)`` without `downmix`."),
+        Output(
+            "sample_rate",
+            kind="tensor",
+            doc="With `read_sample_rate`: the file's own rate in Hz, a FLOAT.",
+            dtype=FLOAT,
+            when=("read_sample_rate",),
+        ),
+        Output("text", kind="tensor", doc="With `read_text`: UINT8, in UTF-8.", dtype=UINT8, when=("read_text",)),
+        Output(
+            "index",
+            kind="tensor",
+            doc="With `read_idxs`: INT64 of shape (1,), the number of the line among those of its manifest that are"
+            " read.",
+            dtype=INT64,
+            when=("read_idxs",),
+        ),
+    )
+    tested_elsewhere = "tests/unit/readers/test_nemo_asr.py"
+    differs = (
+        "The path of its file is the source of a sample, which has none in NVIDIA DALI. Damaged lines and parts beyond"
+        " the end of a file are errors."
+    )
+    arguments = (
+        Arg("manifest_filepaths", "string", REQUIRED, "Manifests.", vector=True, widget="path", important=True),
+        Arg("read_sample_rate", "bool", True, "Give the sample rates of files."),
+        Arg("read_text", "bool", True, "Give the transcripts."),
+        Arg("read_idxs", "bool", False, "Give the numbers of lines."),
+        Arg(
+            "sample_rate",
+            "float",
+            -1.0,
+            "Rate to resample to; up to 0 leaves files at their own.",
+            maximum=1e9,
+            soft_minimum=0,
+            unit="Hz",
+            important=True,
+        ),
+        Arg("quality", "float", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
+        Arg("downmix", "bool", True, "Average the channels, which leaves one dimension.", important=True),
+        Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
+        Arg(
+            "min_duration",
+            "float",
+            0.0,
+            "Leave out lines with a shorter or no `duration`, if this is more than 0.",
+            soft_minimum=0,
+            unit="s",
+        ),
+        Arg(
+            "max_duration",
+            "float",
+            0.0,
+            "Leave out lines with a longer `duration`, if this is more than 0.",
+            soft_minimum=0,
+            unit="s",
+        ),
+        *AFTER_EPOCH,
+        *READER,
+        Arg("normalize_text", "bool", None, "Has no effect.", removed=True),
+    )
+    example = """
+    >>> sound, rate, text = fn.readers.nemo_asr(manifest_filepaths=["manifest.json"], sample_rate=16000, name="Reader")
+    """
+
+    def setup(self) -> None:
+        super().setup()
+        self._entries: list[Entry] = []
+        self._paths: Paths | None = None
+
+    def load(self) -> int:
+        self._entries = []
+        low, high = (float(np.float32(self.value(name))) for name in ("min_duration", "max_duration"))
+        for manifest in self.value("manifest_filepaths"):
+            self._entries += read_manifest(manifest, low, high, read_text=self.value("read_text"))
+        if not self._entries:
+            raise self.fail("no line names a sound that may be read", "manifest_filepaths")
+        self._paths = Paths([entry.path for entry in self._entries])
+        return len(self._entries)
+
+    def extents(self) -> tuple[Extent, ...]:
+        sound = Extent((-1,) if self.value("downmix") else (-1, -1), self.value("dtype"))
+        rest = {"sample_rate": Extent((), FLOAT), "text": Extent((-1,), UINT8), "index": Extent((1,), INT64)}
+        return (sound, *(rest[output.name] for output in self.present_outputs(self.values)[1:]))
+
+    def run(self, call: Call) -> tuple[Batch, ...]:
+        from dali_lab.codecs.audio import peek_audio
+
+        assert self._paths is not None
+        rows = call.ticket[call.start : call.start + call.count]
+        entries = [self._entries[row] for row in rows.tolist()]
+        data = read_files(call, self._paths, rows, tuple(entry.path for entry in entries))
+        spans = np.array([(entry.offset, entry.duration) for entry in entries], np.float64).reshape(-1, 2)
+        rate = np.float32(max(self.value("sample_rate"), 0))
+        sounds, rates = decode_sounds(call, data, np.full(len(entries), rate), spans)
+        results = [sounds]
+        if self.value("read_sample_rate"):
+            if rate:
+                rates = np.array([peek_audio(array).sample_rate for array in data.arrays()], np.float32)
+            results.append(Batch.dense(rates, dtype=FLOAT))
+        if self.value("read_text"):
+            results.append(_texts([entry.text for entry in entries]))
+        if self.value("read_idxs"):
+            results.append(Batch.dense(np.array([[entry.number] for entry in entries], np.int64), dtype=INT64))
+        for result in results:
+            result.sources = data.sources
+        return tuple(results)
+
+
+def _texts(texts: list[bytes]) -> Batch:
+    sizes = np.array([len(text) for text in texts], np.int64)
+    memory: npt.NDArray[np.uint8] = np.frombuffer(b"".join(texts), np.uint8).copy()
+    return Batch(memory.ctypes.data + np.cumsum(sizes) - sizes, sizes[:, None], UINT8, "", (memory,))
+
+
+def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> list[Entry]:
+    """The lines of a manifest that are to be read.
+
+    Parameters
+    ----------
+    path
+        The manifest.
+    low, high
+        Least and largest duration, each if it is more than 0.
+    read_text
+        Whether transcripts are wanted.
+
+    Raises
+    ------
+    ArgumentError
+        If the manifest cannot be read, or a line is damaged; it names the line.
+    """
+    try:
+        with open(path, "rb") as file:
+            lines = file.read().split(b"\n")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
+    entries: list[Entry] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith(b"{"):
+            _skip(path, number, "is no object")
+            continue
+        try:
+            value = json.loads(line.decode("utf-8", "surrogateescape"))
+            name = _part(value, "audio_filepath", str, "")
+            offset, duration = (
+                float(_part(value, *part)) for part in (("offset", _NUMBER, 0), ("duration", _NUMBER, -1))
+            )
+            text = _part(value, "text", str, "").encode("utf-8", "surrogateescape") if read_text else b""
+        except (ValueError, RecursionError, OverflowError) as error:
+            message = f"line {number} of '{path}' is damaged: {error}"
+            raise ArgumentError(message, argument="manifest_filepaths") from error
+        if not name:
+            _skip(path, number, "names no 'audio_filepath'")
+        elif not (high > 0 and duration > high) and not (low > 0 and duration < low):
+            entries.append(Entry(name, offset, duration, text.split(b"\0", 1)[0], len(entries)))
+    return entries
+
+
+_NUMBER = (int, float)
+
+
+def _part(value: dict[str, Any], name: str, kind: Any, default: Any) -> Any:
+    found = value.get(name, default)
+    if not isinstance(found, kind) or isinstance(found, bool) or found in (np.inf, -np.inf) or found != found:
+        raise ValueError(f"{name!r} is {found!r:.60}")
+    return found
+
+
+def _skip(path: str, number: int, reason: str) -> None:
+    warnings.warn(f"line {number} of '{path}' {reason} and is left out", stacklevel=2)
