@@ -45,7 +45,7 @@ def to_colors(array: Array, output_type: str, info: ImageInfo) -> Array:
         return array if output_type == "GRAY" else np.repeat(array, 3, axis=2)
     if output_type == "GRAY":
         if info.format == "png" and _is_curved(info.gamma):
-            return _gray_of_light(array, info.gamma)
+            return _gray_of_light(array, info.gamma, info.significant)
         return _gray(array, info.format)
     array = array[..., :3]
     return array[..., ::-1] if output_type == "BGR" else array
@@ -84,10 +84,15 @@ def _is_curved(gamma: int) -> bool:
     return 16 <= gamma <= 625_000_000 and not STRAIGHT[0] <= gamma <= STRAIGHT[1]
 
 
-def _gray_of_light(rgb: Array, gamma: int) -> Array:
-    """Luma of a PNG with a gamma: libpng weighs light, by tables of as many bits as the picture has."""
+def _gray_of_light(rgb: Array, gamma: int, significant: int) -> Array:
+    """Luma of a PNG with a gamma: libpng weighs light, by tables of as many bits as the picture has.
+
+    Those of 16 bits have no more steps than `significant` bits, of which 0 stands for all, but 256.
+    """
     limit = int(np.iinfo(rgb.dtype).max)
-    values = np.arange(limit + 1) / limit
+    skipped = min(16 - significant, 8) if limit > 255 and 0 < significant < 16 else 0
+    steps = np.arange(limit + 1) >> skipped
+    values = steps / (limit >> skipped)
     to_light, from_light = (
         np.floor(limit * values ** (power * 0.00001 if _is_far(power) else 1.0) + 0.5).astype(np.uint32)
         for power in (_inverse(gamma), _inverse(_inverse(gamma)))
@@ -95,7 +100,8 @@ def _gray_of_light(rgb: Array, gamma: int) -> Array:
     red, green, blue = (rgb[..., channel] for channel in range(3))
     total = to_light[red] * np.uint32(9797) + to_light[green] * np.uint32(19234) + to_light[blue] * np.uint32(3737)
     gray = from_light[(total + np.uint32(1 << 14)) >> np.uint32(15)].astype(rgb.dtype)
-    return np.where((red == green) & (red == blue), red, gray)[..., None]
+    same = np.floor(limit * values + 0.5).astype(rgb.dtype)[red]
+    return np.where((red == green) & (red == blue), same, gray)[..., None]
 
 
 def gray_from_cmyk(rgb: Array) -> Array:

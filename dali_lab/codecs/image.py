@@ -299,7 +299,7 @@ def _batched_color(info: ImageInfo, color: str) -> str | None:
 
 def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
     """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason why not."""
-    if info.format == "bmp" or (info.format == "jpeg" and color != "ANY_DATA"):
+    if info.format == "bmp" or (info.format == "jpeg" and info.bits == 8 and color != "ANY_DATA"):
         if nvimgcodec.available() or _is_cut_off(data, info):
             raise CodecError(_reason(data, info))
         array = opencv.decode(data, info, color)

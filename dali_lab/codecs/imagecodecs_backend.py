@@ -83,7 +83,7 @@ def _webp(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[
 
 
 def _jpeg(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:
-    return library.jpeg_decode(data)  # type: ignore[no-any-return]
+    return _over_whole_range(library.jpeg_decode(data), info.bits)
 
 
 def _tiff(library: Any, data: Buffer, info: ImageInfo, out: Any) -> npt.NDArray[Any]:

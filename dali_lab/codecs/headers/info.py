@@ -30,6 +30,8 @@ class ImageInfo(NamedTuple):
         Whether a JPEG may come in many scans, each of which refines the whole picture.
     planar
         Whether a TIFF keeps its channels apart.
+    significant
+        Bits that mean something in the values of a PNG, 0 if the file does not say.
     """
 
     height: int
@@ -43,6 +45,7 @@ class ImageInfo(NamedTuple):
     gamma: int = 0
     progressive: bool = False
     planar: bool = False
+    significant: int = 0
 
     @property
     def displayed_size(self) -> tuple[int, int]:

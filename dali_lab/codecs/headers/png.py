@@ -22,7 +22,7 @@ def read(view: Any) -> ImageInfo:
     if view[25] not in _CHANNELS or bits not in (1, 2, 4, 8, 16):
         raise CodecError(f"bad PNG header: colour type {view[25]} with {bits} bits")
     channels, color = _CHANNELS[view[25]]
-    orientation, gamma, kind = 1, 0, b""
+    orientation, gamma, significant, kind = 1, 0, 0, b""
     at, size = 33, len(view)
     while at + 8 <= size and kind != b"IEND":
         length, kind = be32(view, at), bytes(view[at + 4 : at + 8])
@@ -32,8 +32,11 @@ def read(view: Any) -> ImageInfo:
             gamma = _SRGB
         elif kind == b"gAMA" and length == 4 and not gamma:
             gamma = be32(view, at + 8)
+        elif kind == b"sBIT" and length == channels and not significant:
+            each = bytes(view[at + 8 : at + 8 + length])
+            significant = max(each, default=0) if all(0 < value <= bits for value in each) else 0
         at += 12 + length
     if kind != b"IEND":
         raise CodecError("truncated PNG: it ends before its last chunk")
     dtype = "uint16" if bits == 16 else "uint8"
-    return ImageInfo(height, width, channels, dtype, "png", orientation, bits, color, gamma)
+    return ImageInfo(height, width, channels, dtype, "png", orientation, bits, color, gamma, significant=significant)

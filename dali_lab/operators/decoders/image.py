@@ -94,13 +94,13 @@ class ImageDecoder(Operator):
     family = "decoders"
     differs = (
         "A damaged picture fails alone; NVIDIA DALI loses the pipeline, or the process. Decoded as well are BMP of 32"
-        " bits with ANY_DATA, WebP and PNG with grey and alpha, and TIFF and JPEG 2000 of any number of bits; grey TIFF"
-        " with alpha comes out grey, where NVIDIA DALI takes alpha and the next pixel for colours, and planar TIFF of"
-        " 16 bits with its own pixels. PNG and WebP with alpha are turned as their EXIF data say, with ANY_DATA too; of"
-        " several EXIF blocks in a JPEG the first counts that says so, where NVIDIA DALI mixes them and may crash."
-        " JPEG 2000 in sYCC has the colours that were written, where NVIDIA DALI takes it for YUV; an animated PNG with"
-        " a picture of its own for programs that do not animate is that picture, not the first frame;"
-        " animated PNG as GRAY may be a level apart. `dtype` may be of any numbers."
+        " bits with ANY_DATA, WebP and PNG with grey and alpha, TIFF and JPEG 2000 of any number of bits, and lossless"
+        " JPEG of 12 and 16; grey TIFF with alpha comes out grey, where NVIDIA DALI takes alpha and the next pixel for"
+        " colours, and planar TIFF of 16 bits with its own pixels. PNG and WebP with alpha are turned as their EXIF"
+        " data say, with ANY_DATA too; of several EXIF blocks in a JPEG the first counts that says so, where NVIDIA"
+        " DALI mixes them and may crash. JPEG 2000 in sYCC has the colours that were written, where NVIDIA DALI takes"
+        " it for YUV; an animated PNG with a picture of its own for programs that do not animate is that picture, not"
+        " the first frame; animated PNG as GRAY may be a level apart. `dtype` may be of any numbers."
     )
     inputs: ClassVar[tuple[Input, ...]] = (ENCODED,)
     outputs = (

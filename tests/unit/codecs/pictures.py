@@ -158,6 +158,9 @@ def pngs() -> dict[str, bytes]:
         "png gamma near 1": png(rgba(), 8, 6, extra=chunk(b"gAMA", struct.pack(">I", 95100))),
         "png srgb": png(rgb(), 8, 2, extra=chunk(b"gAMA", struct.pack(">I", 99000)) + chunk(b"sRGB", b"\1")),
         "png srgb 16": png(rgb16(), 16, 2, extra=chunk(b"sRGB", b"\0")),
+        "png gamma 16 with 10 bits": png(
+            rgb16(), 16, 2, extra=chunk(b"gAMA", struct.pack(">I", 45455)) + chunk(b"sBIT", b"\5\12\6")
+        ),
         "png background": png(rgba(), 8, 6, extra=chunk(b"bKGD", struct.pack(">HHH", 10, 200, 30))),
         "png gray 16": bytes(imagecodecs.png_encode(gray16())),
         "png rgb 16": bytes(imagecodecs.png_encode(rgb16())),

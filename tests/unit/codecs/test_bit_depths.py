@@ -68,3 +68,16 @@ def test_jpeg2000_whose_channels_all_have_steps() -> None:
     size = struct.pack(">HHIIIIIIIIH", 47, 0, 103, 87, 0, 0, 103, 87, 0, 0, 3)
     info = peek(b"\xff\x4f\xff\x51" + size + b"\7\2\2" * 3)
     assert (info.height, info.width, info.channels) == (44, 52, 3)
+
+
+@pytest.mark.parametrize("bits", [12, 16])
+def test_lossless_jpeg(bits: int) -> None:
+    """NVIDIA DALI has these on a GPU alone."""
+    import imagecodecs
+
+    values = np.random.default_rng(bits).integers(0, 1 << bits, (9, 11), np.uint16)
+    data = imagecodecs.ljpeg_encode(values, bitspersample=bits)
+    expected = np.rint(values * (65535 / ((1 << bits) - 1)))[..., None]
+    for color in ("GRAY", "ANY_DATA"):
+        np.testing.assert_array_equal(decode_one(data, output_type=color, dtype=np.uint16), expected)
+    np.testing.assert_array_equal(decode_one(data, dtype=np.uint16), np.repeat(expected, 3, axis=2))
