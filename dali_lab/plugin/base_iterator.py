@@ -34,6 +34,10 @@ class LastBatchPolicy(Enum):
     PARTIAL = 2
 
 
+class IteratorError(ArgumentError, AssertionError):
+    """An argument that an iterator does not take; an :class:`AssertionError` too, which NVIDIA DALI raises."""
+
+
 class _DaliBaseIterator:
     """Base of iterators over one or more pipelines; see :class:`dali_lab.plugin.pytorch.DALIGenericIterator`.
 
@@ -57,9 +61,9 @@ class _DaliBaseIterator:
         self._num_gpus = len(self._pipes)
         self.batch_size = self._pipes[0].max_batch_size
         if any(pipeline.max_batch_size != self.batch_size for pipeline in self._pipes):
-            raise ArgumentError("must all have the same batch size", argument="pipelines")
+            raise IteratorError("must all have the same batch size", argument="pipelines")
         if auto_reset not in (False, None, "no", True, "yes"):
-            raise ArgumentError(f"{auto_reset!r} is none of 'yes', 'no', True, False", argument="auto_reset")
+            raise IteratorError(f"{auto_reset!r} is none of 'yes', 'no', True, False", argument="auto_reset")
         self._auto_reset = auto_reset in (True, "yes")
         self._prepare_first_batch = prepare_first_batch
         if fill_last_batch is not None:
@@ -83,23 +87,23 @@ class _DaliBaseIterator:
             self._read_meta(reader_name)
         self._enable_checkpointing = self._pipes[0].enable_checkpointing
         if any(pipeline.enable_checkpointing != self._enable_checkpointing for pipeline in self._pipes):
-            raise ArgumentError("must agree in enable_checkpointing", argument="pipelines")
+            raise IteratorError("must agree in enable_checkpointing", argument="pipelines")
         if self._enable_checkpointing:
             self._restore()
             self._initial_checkpoints = self._take_checkpoints()
 
     def _check_size(self) -> None:
         if self._size == 0:
-            raise ArgumentError("cannot be 0", argument="size")
+            raise IteratorError("cannot be 0", argument="size")
         if self._size < 0 and not self._reader_name:
             if self._num_gpus > 1:
-                raise ArgumentError("must be given for several pipelines (or reader_name)", argument="size")
+                raise IteratorError("must be given for several pipelines (or reader_name)", argument="size")
             # The end is where the pipeline ends, so there is no last batch to care for.
             self._policy, self._padded = LastBatchPolicy.FILL, False
         if self._reader_name and self._size > 0:
-            raise ArgumentError("is not given along with reader_name, which knows it", argument="size")
+            raise IteratorError("is not given along with reader_name, which knows it", argument="size")
         if self._reader_name and self._padded:
-            raise ArgumentError("is not given along with reader_name, which knows it", argument="last_batch_padded")
+            raise IteratorError("is not given along with reader_name, which knows it", argument="last_batch_padded")
         if self._size > 0 and not self._reader_name:
             warnings.warn(
                 "give reader_name instead of size and last_batch_padded where there is a reader: with several shards,"
@@ -114,7 +118,7 @@ class _DaliBaseIterator:
         metas = [pipeline.reader_meta(name) for pipeline in self._pipes]
         for key in ("epoch_size", "number_of_shards", "pad_last_batch", "stick_to_shard"):
             if any(meta[key] != metas[0][key] for meta in metas):
-                raise ArgumentError(f"the reader '{name}' has different {key} in the pipelines", argument="reader_name")
+                raise IteratorError(f"the reader '{name}' has different {key} in the pipelines", argument="reader_name")
         first = metas[0]
         self._size_no_pad = int(first["epoch_size"])
         self._shards_num = int(first["number_of_shards"])

@@ -24,7 +24,7 @@ class FunctionOperator(Operator):
 
     name = ""
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
-    arguments = (
+    arguments: ClassVar[tuple[Arg, ...]] = (
         Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
         Arg("num_outputs", "int", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
         Arg(
@@ -92,17 +92,18 @@ class FunctionOperator(Operator):
             else:
                 rows = [self._columns(self._function(*(column[i] for column in samples))) for i in range(call.count)]
                 columns = [list(column) for column in zip(*rows, strict=True)]
+        return self._batches(columns, call.count, self.value("output_layouts") or ())
+
+    def _batches(self, columns: Sequence[Any], count: int, layouts: Sequence[str | None]) -> tuple[Batch, ...]:
+        """What the function gave for each output, as batches of `count` samples."""
         if not self.output_count(self.values):
             return ()
-        layouts = self.value("output_layouts") or ()
         results = []
         for index, column in enumerate(columns):
             layout = layouts[index] if index < len(layouts) else None
             batch = incoming_batch(column if isinstance(column, list) else np.asarray(column), layout=layout)
-            if len(batch) != call.count:
-                raise OperatorError(
-                    f"the function gave {len(batch)} samples for output {index}, the batch has {call.count}"
-                )
+            if len(batch) != count:
+                raise OperatorError(f"the function gave {len(batch)} samples for output {index}, the batch has {count}")
             results.append(batch)
         return tuple(results)
 

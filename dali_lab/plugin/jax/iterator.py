@@ -12,15 +12,15 @@ import jax
 import numpy as np
 
 from dali_lab.batch.tensors import TensorList
-from dali_lab.errors import ArgumentError
 from dali_lab.pipeline import Pipeline, pipeline_def
-from dali_lab.plugin.base_iterator import LastBatchPolicy, _DaliBaseIterator
+from dali_lab.plugin.base_iterator import IteratorError, LastBatchPolicy, _DaliBaseIterator
 
 
 class DALIGenericIterator(_DaliBaseIterator):
     """Iterates over one or more pipelines, giving one dictionary of JAX arrays for each batch.
 
-    Batches of several pipelines are joined along the first axis, on the devices of `sharding` where it is given.
+    Batches of several pipelines are joined along the first axis, on the devices of `sharding`, where that is given, and
+    stacked along a new axis otherwise.
 
     Parameters
     ----------
@@ -32,10 +32,12 @@ class DALIGenericIterator(_DaliBaseIterator):
         As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are fixed.
     sharding
         A ``jax.sharding.Sharding`` for the arrays.
+    pmap_compatible
+        Whether arrays of a single pipeline have the new axis, too; :func:`data_iterator` has them so with `devices`.
 
     Raises
     ------
-    ArgumentError
+    IteratorError
         If the arguments contradict each other or the pipelines.
     """
 
@@ -50,20 +52,22 @@ class DALIGenericIterator(_DaliBaseIterator):
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
         sharding: Any = None,
+        pmap_compatible: bool | None = None,
     ) -> None:
         self.output_map = list(output_map)
         self._sharding = sharding
+        self._stacks = bool(pmap_compatible)
         if len(set(self.output_map)) != len(self.output_map):
-            raise ArgumentError(f"the names must differ, got {self.output_map}", argument="output_map")
+            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
         if last_batch_policy is LastBatchPolicy.PARTIAL:
-            raise ArgumentError(
+            raise IteratorError(
                 "PARTIAL is not supported: arrays of all batches have one shape", argument="last_batch_policy"
             )
         super().__init__(
             pipelines, size, reader_name, auto_reset, None, last_batch_padded, last_batch_policy, prepare_first_batch
         )
         if any(pipeline.num_outputs != len(self.output_map) for pipeline in self._pipes):
-            raise ArgumentError(
+            raise IteratorError(
                 f"has {len(self.output_map)} names for {self._pipes[0].num_outputs} outputs", argument="output_map"
             )
         self._prepare()
@@ -78,10 +82,13 @@ class DALIGenericIterator(_DaliBaseIterator):
         joined = {}
         for name in self.output_map:
             arrays = [batch[name] for batch in batches]
-            array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-            joined[name] = (
-                jax.device_put(array, self._sharding) if self._sharding is not None else jax.numpy.asarray(array)
-            )
+            if len({array.shape for array in arrays}) > 1:
+                raise IteratorError(f"'{name}' has different shapes in the pipelines, which are no JAX array")
+            if self._sharding is not None:
+                joined[name] = jax.device_put(np.concatenate(arrays), self._sharding)
+            else:
+                stacks = self._stacks or len(arrays) > 1
+                joined[name] = jax.numpy.asarray(np.stack(arrays) if stacks else arrays[0])
         return joined
 
 
@@ -96,53 +103,68 @@ def data_iterator(
     prepare_first_batch: bool = True,
     sharding: Any = None,
     devices: Sequence[Any] | None = None,
+    pmap_compatible: bool | None = None,
 ) -> Any:
     """Turn a function that defines a graph into one that makes iterators over it.
 
     Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from. With
-    `devices` there is a pipeline for each; a function with the arguments ``device_id``, ``shard_id`` or ``num_shards``
-    gets them.
+    `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a function
+    with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
 
     Parameters
     ----------
     pipeline_fn
         Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
     devices
-        JAX devices whose batches are joined, in this order.
+        JAX devices whose batches are stacked along a new first axis, in this order.
     output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch, sharding
         As in :class:`DALIGenericIterator`.
+    pmap_compatible
+        As in :class:`DALIGenericIterator`; by default true with `devices`.
+
+    Raises
+    ------
+    ValueError
+        If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
     """
+    options = {name: value for name, value in locals().items() if name != "pipeline_fn"}
+    return iterator_maker(DALIGenericIterator, pipeline_fn, **options)
+
+
+def iterator_maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
+    """What :func:`data_iterator` makes, of iterators of a class."""
+    if options["sharding"] is not None and options["devices"] is not None:
+        raise ValueError("give either 'sharding' or 'devices'")
     if pipeline_fn is None:
-        options = {name: value for name, value in locals().items() if name != "pipeline_fn"}
-        return lambda function: data_iterator(function, **options)
+        return lambda function: iterator_maker(kind, function, **options)
     function = pipeline_fn
     define = function if getattr(function, "_is_pipeline_def", False) else pipeline_def(function)
     own = inspect.signature(function).parameters
+    settings = dict(options)
+    devices = settings.pop("devices")
+    if settings["pmap_compatible"] is None:
+        settings["pmap_compatible"] = devices is not None
 
     @functools.wraps(function)
     def make(*args: Any, checkpoints: Sequence[bytes] | None = None, **kwargs: Any) -> DALIGenericIterator:
         kwargs.setdefault("num_threads", min(8, os.cpu_count() or 1))
-        count = len(devices) if devices is not None else 1
+        split = devices is not None or settings["sharding"] is not None
+        used = devices if devices is not None else jax.local_devices() if split else [None]
+        shards = len(used) if devices is not None else jax.device_count()
+        if split and kwargs.get("batch_size") is not None:
+            kwargs["batch_size"] //= shards
+        if checkpoints is not None and len(checkpoints) != len(used):
+            raise ValueError(f"there are {len(checkpoints)} checkpoints for {len(used)} devices")
         pipelines = []
-        for index in range(count):
+        for index, device in enumerate(used):
             given = dict(kwargs)
-            if count > 1:
-                known = {"device_id": index, "shard_id": index, "num_shards": count}
+            if split:
+                known = {"device_id": index, "shard_id": device.id, "num_shards": shards}
                 given.update({name: value for name, value in known.items() if name in own})
             if checkpoints is not None:
                 given["checkpoint"] = checkpoints[index]
             pipelines.append(define(*args, **given))
-        return DALIGenericIterator(
-            pipelines,
-            output_map,
-            size,
-            reader_name,
-            auto_reset,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-            sharding,
-        )
+        return kind(pipelines, **settings)
 
     return make
 

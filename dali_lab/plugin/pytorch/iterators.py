@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from dali_lab.batch.tensors import TensorList
-from dali_lab.errors import ArgumentError
 from dali_lab.pipeline import Pipeline
-from dali_lab.plugin.base_iterator import LastBatchPolicy, _DaliBaseIterator
+from dali_lab.plugin.base_iterator import IteratorError, LastBatchPolicy, _DaliBaseIterator
 from dali_lab.plugin.pytorch.torch_utils import to_torch_tensor
 
 
@@ -43,7 +42,7 @@ class DALIGenericIterator(_DaliBaseIterator):
 
     Raises
     ------
-    ArgumentError
+    IteratorError
         If the arguments contradict each other or the pipelines.
     """
 
@@ -62,7 +61,7 @@ class DALIGenericIterator(_DaliBaseIterator):
     ) -> None:
         self.output_map = list(output_map)
         if len(set(self.output_map)) != len(self.output_map):
-            raise ArgumentError(f"the names must differ, got {self.output_map}", argument="output_map")
+            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
         super().__init__(
             pipelines,
             size,
@@ -75,7 +74,7 @@ class DALIGenericIterator(_DaliBaseIterator):
         )
         for pipeline in self._pipes:
             if pipeline.num_outputs != len(self.output_map):
-                raise ArgumentError(
+                raise IteratorError(
                     f"has {len(self.output_map)} names for {pipeline.num_outputs} outputs", argument="output_map"
                 )
         self._prepare()
@@ -147,7 +146,7 @@ class DALIRaggedIterator(DALIGenericIterator):
         tags = (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG)
         self._types = list(output_types) if output_types is not None else [self.DENSE_TAG] * len(output_map)
         if len(self._types) != len(output_map) or any(tag not in tags for tag in self._types):
-            raise ArgumentError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
+            raise IteratorError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
         super().__init__(
             pipelines,
             output_map,

@@ -1,0 +1,5 @@
+"""Functions on JAX arrays, as operators."""
+
+from dali_lab.plugin.jax.functions import jax_function
+
+__all__ = ["jax_function"]
