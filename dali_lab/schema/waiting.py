@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import functools
 
-_READERS = "readers of this format come with a later release; readers.file, readers.numpy and external_source are there"
-
-WAITING: dict[str, str] = {
-    "experimental.readers.fits": _READERS,
-}
+WAITING: dict[str, str] = {}
 
 
 @functools.cache

@@ -107,6 +107,31 @@ def find_files(
     return FileList([_join(root, name) for name in names], np.asarray(given, np.int32), names)
 
 
+def find_unlabelled(
+    file_root: str | None, file_list: str | None, files: Sequence[str] | None, file_filter: str
+) -> FileList:
+    """Find files by the arguments of readers that have no labels: :func:`find_files` with names alone in `file_list`.
+
+    Raises
+    ------
+    ArgumentError
+        As :func:`find_files`.
+    """
+    if file_list is not None and files is None:
+        try:
+            with open(file_list, "rb") as file:
+                files = [os.fsdecode(line) for line in file.read().split(b"\n") if line]
+        except OSError as error:
+            raise ArgumentError(f"cannot read '{file_list}': {_reason(error)}", argument="file_list") from error
+        if not files:
+            raise ArgumentError(f"'{file_list}' has no lines", argument="file_list")
+        file_root = os.path.dirname(file_list) if file_root is None else file_root
+        file_list = None
+    return find_files(
+        file_root, file_list, files, file_filters=(file_filter,), case_sensitive_filter=True, label_folders=False
+    )
+
+
 def _check(
     file_root: str | None,
     file_list: str | None,

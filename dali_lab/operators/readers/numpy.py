@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +13,7 @@ from dali_lab.batch.conversion import elements
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.windows import Windows, within
 from dali_lab.operators.readers.array_files import ArrayFiles, Headers
-from dali_lab.operators.readers.file_list import FileList, find_files
+from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.schema import Arg, Call, Output, register
@@ -75,30 +74,11 @@ class Numpy(ListReader):
         self._arrays: ArrayFiles | None = None
 
     def load(self) -> int:
-        self._files = self._find()
+        self._files = find_unlabelled(
+            self.value("file_root"), self.value("file_list"), self.value("files"), self.value("file_filter")
+        )
         self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
         return len(self._files.paths)
-
-    def _find(self) -> FileList:
-        listed, files, root = self.value("file_list"), self.value("files"), self.value("file_root")
-        if listed is not None:
-            if files is not None:
-                raise self.fail("given together with 'file_list'; give one or the other", "files")
-            try:
-                with open(listed, "rb") as file:
-                    files = [os.fsdecode(line) for line in file.read().split(b"\n") if line]
-            except OSError as error:
-                raise self.fail(f"cannot read '{listed}': {error.strerror or error}", "file_list") from error
-            if not files:
-                raise self.fail(f"'{listed}' has no lines", "file_list")
-            root = os.path.dirname(listed) if root is None else root
-        return find_files(
-            file_root=root,
-            files=files,
-            file_filters=(self.value("file_filter"),),
-            case_sensitive_filter=True,
-            label_folders=False,
-        )
 
     def run(self, call: Call) -> Batch:
         assert self._arrays is not None
