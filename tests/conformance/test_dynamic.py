@@ -11,6 +11,7 @@ import cv2
 import numpy as np
 import pytest
 
+import dali_lab
 import dali_lab.experimental.dynamic as ours
 from dali_lab import types
 from dali_lab.errors import ArgumentError, DaliLabError, UnknownArgumentError
@@ -288,3 +289,16 @@ def test_a_reader_goes_on_from_its_state(folder: Path) -> None:
     other.set_state(state)
     assert [described(item) for _, item in zip(rest, other.next_epoch(batch_size=2), strict=False)] == rest
     assert other.get_metadata()["epoch_size"] == 10
+
+
+def test_batches_go_where_those_of_pipelines_go() -> None:
+    batch = images(ours)
+    assert "<img" in dali_lab.show(batch)._repr_html_()
+    pipeline = dali_lab.Pipeline(3, 1, None)
+    with pipeline:
+        pipeline.set_outputs(dali_lab.fn.flip(dali_lab.fn.external_source(name="data")))
+    pipeline.build()
+    pipeline.feed_input("data", batch)
+    (flipped,) = pipeline.run()
+    assert described(ours.as_batch(flipped)) == described(ours.flip(batch))
+    assert described(ours.flip(flipped)) == described(batch)

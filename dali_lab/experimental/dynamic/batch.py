@@ -91,6 +91,11 @@ class Batch(Value):
             raise ValueError("the samples do not lie one after the other in memory: a copy is needed")
         return as_tensor(self, pad=pad).torch(bool(copy))
 
+    @property
+    def _batch(self) -> Samples:
+        # By this external sources, dali_lab.show and others take it as they take what a pipeline gives.
+        return self.samples
+
     def __repr__(self) -> str:
         samples = self.cpu().samples
         return list_text("Batch", samples.array, self.dtype, self.layout or "", str(self.device), self.shape)
