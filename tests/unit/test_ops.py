@@ -47,7 +47,7 @@ def test_there_is_a_class_for_each_operator() -> None:
             continue
         found: Any = ops
         for part in operator.schema_name.split("__"):
-            found = getattr(found, part)
+            found = getattr(found, part.lstrip("_"))
         assert issubclass(found, ops.OperatorObject) and found.__doc__
 
 
@@ -130,3 +130,15 @@ def test_what_is_not_there_yet_says_so_under_all_its_names() -> None:
                 functools.reduce(getattr, path.split("."), module)
     with pytest.raises(AttributeError, match=r"dali_lab\.ops' has no attribute 'Nothing'"):
         ops.Nothing  # noqa: B018
+
+
+def test_an_external_source_that_is_fed_has_a_node_for_each_output() -> None:
+    pipeline = dali_lab.Pipeline(batch_size=2, num_threads=1, device_id=None)
+    with pipeline:
+        nodes = ops.ExternalSource(num_outputs=2, layout=["W", "H"])()
+        pipeline.set_outputs(*nodes)
+    for value, node in enumerate(nodes):
+        pipeline.feed_input(node, np.full((2, 3), value))
+    first, second = pipeline.run()
+    assert (first.layout(), second.layout()) == ("W", "H")
+    assert (first.at(0)[0], second.at(1)[0]) == (0, 1)

@@ -7,6 +7,7 @@ import inspect
 import io
 import itertools
 import json
+import tarfile
 import warnings
 import wave
 from collections.abc import Callable
@@ -18,9 +19,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from dali_lab import Pipeline, fn, math, types
+from dali_lab import DataNode, Pipeline, fn, math, tfrecord, types
 from dali_lab.kernels.cuda.user import register as register_kernel
 from dali_lab.schema import all_operators, find_operator, samples
+from tests.unit.readers.records import example, write
 
 SIZE = 3
 BIG = ((256, 320),) * SIZE
@@ -171,6 +173,7 @@ def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatc
         "fn": fn,
         "math": math,
         "types": types,
+        "tfrec": tfrecord,
         "np": np,
         "root": str(files / next((kind for kind in ("audio", "numpy") if kind in name), "image")),
         "names": [str(path) for path in sorted(files.rglob("*.jpg"))] * SIZE,
@@ -192,8 +195,9 @@ def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatc
                 exec(ast.unparse(statement), words)
                 if isinstance(statement, ast.Assign):
                     results.append(eval(ast.unparse(statement.targets[0]), words))
+        results = [list(result.values()) if isinstance(result, dict) else result for result in results]
         outputs = [node for result in results for node in (result if isinstance(result, (list, tuple)) else [result])]
-        pipeline.set_outputs(*outputs)
+        pipeline.set_outputs(*(node for node in outputs if isinstance(node, DataNode)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nodes for a GPU run on the CPU where there is none
         pipeline.run()
