@@ -105,7 +105,23 @@ class _ExternalSource(OperatorObject):
     def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
         if arguments.get("batch") is None and arguments.get("parallel"):
             arguments["batch"] = False  # the object asks for samples here, the function for batches
-        return super()._call(inputs, arguments)
+        count = arguments.get("num_outputs")
+        if count is None or inputs or arguments.get("source") is not None:
+            return super()._call(inputs, arguments)
+        # Data that is fed has a node of its own for each output; the function refuses to make them.
+        return [super(_ExternalSource, self)._call((), _of_output(arguments, index)) for index in range(int(count))]
+
+
+def _of_output(arguments: dict[str, Any], index: int) -> dict[str, Any]:
+    """The arguments for one of several nodes that are fed."""
+    found = {name: value for name, value in arguments.items() if name != "num_outputs"}
+    for name in ("dtype", "ndim", "layout"):
+        value = found.get(name)
+        if isinstance(value, (list, tuple)):
+            found[name] = value[index] if index < len(value) else None
+    if found.get("name") is not None:
+        found["name"] = f"{found['name']}[{index}]"
+    return found
 
 
 class PythonFunctionObject(OperatorObject):

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.batch.incoming import incoming_batch
-from dali_lab.errors import ArgumentTypeError, OperatorError
+from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 
@@ -71,6 +71,9 @@ class FunctionOperator(Operator):
         function = values.get("function")
         if not callable(function) and not hasattr(function, "resolve"):
             raise ArgumentTypeError(f"takes a function, got {function!r}", argument="function")
+        layouts, count = values.get("output_layouts"), cls.output_count(values)
+        if isinstance(layouts, (list, tuple)) and len(layouts) > count:
+            raise ArgumentError(f"has {len(layouts)} layouts for {count} outputs", argument="output_layouts")
 
     def setup(self) -> None:
         self.around: Callable[[], AbstractContextManager[Any]] = nullcontext
