@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.errors import DaliLabError
+from dali_lab.gallery.samples.coco import Boxes, coco_boxes, coco_files
 from dali_lab.gallery.samples.making import made
 
 MOST_PICTURES = 256
@@ -48,9 +49,10 @@ def pictures_in(folder: Path) -> list[str]:
 def annotations_of(folder: Path, files: Sequence[str]) -> Path:
     """A folder with boxes, labels, points and a mask for each picture, called by :func:`annotation_name`.
 
-    Boxes come from ``NAME.boxes.npy`` (left, top, right, bottom as shares of the size) with ``NAME.labels.npy``, or
-    from ``NAME.txt`` as YOLO has it, points from ``NAME.points.npy``, masks from ``NAME.mask.png``. A picture that has
-    none gets stand-ins: a box in its middle, five points, an ellipse.
+    Boxes come from ``NAME.boxes.npy`` (left, top, right, bottom as shares of the size) with ``NAME.labels.npy``, from
+    ``NAME.txt`` as YOLO has it, or from a JSON file of COCO annotations in the folder; points come from
+    ``NAME.points.npy``, masks from ``NAME.mask.png``. A picture that has none gets stand-ins: a box in its middle, five
+    points, an ellipse.
 
     Raises
     ------
@@ -58,6 +60,8 @@ def annotations_of(folder: Path, files: Sequence[str]) -> Path:
         If a file beside a picture is damaged; the message names it.
     """
     digest = hashlib.sha256(os.fsencode(folder))
+    for path in coco_files(folder):
+        digest.update(f"{path.name}:{path.stat().st_mtime_ns}".encode("utf-8", "surrogateescape"))
     for file in files:
         digest.update(file.encode("utf-8", "surrogateescape"))
         for path in (_beside(folder, file, kind) for kind in _BESIDE):
@@ -75,8 +79,9 @@ def _beside(folder: Path, file: str, kind: str) -> Path:
 
 
 def _write(folder: Path, files: Sequence[str], target: Path) -> None:
+    listed = coco_boxes(folder, files)
     for file in files:
-        boxes, labels = _boxes(folder, file)
+        boxes, labels = _boxes(folder, file, listed.get(file))
         np.save(target / annotation_name(file, ".boxes.npy"), boxes)
         np.save(target / annotation_name(file, ".labels.npy"), labels)
         points = _table(_beside(folder, file, ".points.npy"), 2)
@@ -89,7 +94,7 @@ def _write(folder: Path, files: Sequence[str], target: Path) -> None:
             _write_ellipse(target / annotation_name(file, ".mask.png"))
 
 
-def _boxes(folder: Path, file: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
+def _boxes(folder: Path, file: str, otherwise: Boxes | None) -> Boxes:
     boxes = _table(_beside(folder, file, ".boxes.npy"), 4)
     if boxes is not None:
         path = _beside(folder, file, ".labels.npy")
@@ -100,7 +105,7 @@ def _boxes(folder: Path, file: str) -> tuple[npt.NDArray[np.float32], npt.NDArra
     listed = _beside(folder, file, ".txt")
     if listed.is_file():
         return _yolo(listed)
-    return np.array(_BOX, np.float32), np.ones(1, np.int32)
+    return (np.array(_BOX, np.float32), np.ones(1, np.int32)) if otherwise is None else otherwise
 
 
 def _yolo(path: Path) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:

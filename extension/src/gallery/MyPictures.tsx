@@ -33,7 +33,7 @@ export function MyPictures({ annotated }: { annotated: boolean }) {
       {annotated && (own !== null || open) && (
         <p className="muted">
           {t(
-            'Boxes, points and masks come from files beside each picture: NAME.boxes.npy or NAME.txt (YOLO), NAME.points.npy, NAME.mask.png. Pictures without get stand-ins in their middle.',
+            'Boxes, points and masks come from files beside each picture: NAME.boxes.npy or NAME.txt (YOLO), NAME.points.npy, NAME.mask.png; boxes also from a JSON file of COCO annotations in the folder. Pictures without get stand-ins in their middle.',
           )}
         </p>
       )}

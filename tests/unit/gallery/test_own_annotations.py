@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -46,6 +47,26 @@ def test_what_stands_beside_a_picture_is_taken(folder: Path) -> None:
     np.testing.assert_array_equal(found, mask)
     stand_in = cv2.imread(str(made / annotation_name(second, ".mask.png")), cv2.IMREAD_UNCHANGED)
     assert set(np.unique(stand_in)) == {0, 1}
+
+
+def test_boxes_of_coco_annotations(folder: Path) -> None:
+    first, second, third, *_ = pictures_in(folder)
+    images = [{"id": i, "file_name": name, "width": 280, "height": 220} for i, name in enumerate((first, "1.jpg"))]
+    boxes = [(0, [28, 22, 140, 110]), (1, [0, 0, 280, 220]), (0, [140, 110, 140, 110])]
+    data = {
+        "images": images,
+        "annotations": [{"image_id": image, "category_id": 9, "bbox": box} for image, box in boxes],
+        "categories": [{"id": 2}, {"id": 9}],
+    }
+    (folder / "settings.json").write_text("{")
+    (folder / "instances.json").write_text(json.dumps(data))
+    found, labels = read(folder, ".boxes.npy"), read(folder, ".labels.npy")
+    np.testing.assert_allclose(found[0], [[0.1, 0.1, 0.6, 0.6], [0.5, 0.5, 1, 1]], atol=1e-6)
+    assert second == "coarse/1.jpg" and found[1].tolist() == [[0, 0, 1, 1]] and third
+    assert [each.tolist() for each in labels[:3]] == [[2, 2], [2], [1]]
+    (folder / "instances.json").write_text(json.dumps(data)[:-9])
+    with pytest.raises(DaliLabError, match=r"instances\.json"):
+        read(folder, ".boxes.npy")
 
 
 def test_a_change_beside_a_picture_is_seen(folder: Path) -> None:
