@@ -15,6 +15,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Bytes, Event
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
+from dali_lab.kernels.cpu.copy import copy
 from dali_lab.kernels.cuda.kernel import THREADS
 from dali_lab.types import DALIDataType, numpy_dtype
 
@@ -140,18 +141,15 @@ class Launcher:
         out = self.batch(batch.shapes, batch.dtype, batch.layout)
         out.sources = batch.sources
         sizes = batch.sizes * batch.itemsize
-        staging = self.device_staging(int(sizes.sum()))
-        at = 0
-        for index, size in enumerate(sizes.tolist()):
-            if size:
-                staging.data[at : at + size] = batch.array(index).reshape(-1).view(np.uint8)
-            at += size
+        total = int(sizes.sum())
+        starts = np.cumsum(sizes) - sizes
+        staging = self.device_staging(total)
+        copy(batch.addresses, staging.data.ctypes.data + starts, batch.sizes, batch.itemsize)
         self._kept.append(staging)
         if self.device.arena.slab:
-            if at:
-                self._send(int(out.addresses[0]), staging.data[:at])
+            if total:
+                self._send(int(out.addresses[0]), staging.data[:total])
             return out
-        starts = np.cumsum(sizes) - sizes
         for address, start, size in zip(out.addresses.tolist(), starts.tolist(), sizes.tolist(), strict=True):
             if size:
                 self._send(address, staging.data[start : start + size])
