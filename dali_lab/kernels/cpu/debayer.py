@@ -1,4 +1,4 @@
-"""Colour images from Bayer patterns, with the numbers of OpenCV."""
+"""Colour images from Bayer patterns, with the numbers of OpenCV, or in the way of NPP."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dali_lab.kernels.cpu import background, debayer_plain
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
 
 Array = np.ndarray[Any, Any]
-ALGORITHMS = ("bilinear", "edge_aware", "gray")
-_BILINEAR, _EDGE_AWARE, _GRAY = range(len(ALGORITHMS))
+ALGORITHMS = ("bilinear", "edge_aware", "gray", "along_colors")
+_BILINEAR, _EDGE_AWARE, _GRAY, _ALONG_COLORS = range(len(ALGORITHMS))
 _RED, _GREEN, _BLUE = 4899, 9617, 1868
 """Shares of the colours in brightness, of 16384."""
 
@@ -20,6 +20,8 @@ def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: s
     """Make RGB images, or gray ones.
 
     Pixels of the edge are those next to them inside; images without an inside, of two rows or columns, become 0.
+    "along_colors" reflects the image at its edges instead, and takes green from above and below, or from both sides,
+    wherever the colour that a pixel has seen changes less; means are rounded down.
 
     Parameters
     ----------
@@ -41,6 +43,9 @@ def debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: s
 
 
 def _in_numpy(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: int, like: Array) -> None:
+    if algorithm == _ALONG_COLORS:
+        debayer_plain.along_colors(src, dst, sizes, positions, like)
+        return
     shares = (_RED, _GREEN, _BLUE) if algorithm == _GRAY else None
     debayer_plain.debayer(src, dst, sizes, positions, algorithm == _EDGE_AWARE, shares, like)
 
@@ -52,6 +57,9 @@ def _debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: 
         height, width = sizes[i, 0], sizes[i, 1]
         source = array_at(src[i], (height, width), like)
         target = array_at(dst[i], (height, width * channels), like)
+        if algorithm == _ALONG_COLORS:
+            _along_colors(source, target, positions[i, 0], positions[i, 1])
+            continue
         if height <= 2 or width <= 2:
             target[:] = 0
             continue
@@ -70,6 +78,38 @@ def _debayer(src: Array, dst: Array, sizes: Array, positions: Array, algorithm: 
                 row[(width - 1) * channels + c] = row[(width - 2) * channels + c]
         target[0] = target[1]
         target[height - 1] = target[height - 2]
+
+
+@inner_part
+def _mirrored(index: Any, size: Any) -> Any:
+    """An index of up to two beyond the first or the last element, of two at least."""
+    index = abs(index)
+    return abs(2 * size - 2 - index) if index >= size else index
+
+
+@inner_part
+def _along_colors(source: Array, target: Array, blue_row: Any, blue_column: Any) -> None:
+    height, width = source.shape
+    for y in range(height):
+        above, here, below = source[_mirrored(y - 1, height)], source[y], source[_mirrored(y + 1, height)]
+        far_above, far_below = source[_mirrored(y - 2, height)], source[_mirrored(y + 2, height)]
+        out = target[y]
+        row = (y + 1) % 2 == blue_row
+        across, down = (2, 0) if row else (0, 2)
+        for x in range(width):
+            left, right = _mirrored(x - 1, width), _mirrored(x + 1, width)
+            seen = np.int64(here[x])
+            beside, over = np.int64(here[left]) + here[right], np.int64(above[x]) + below[x]
+            if row != ((x + 1) % 2 == blue_column):
+                out[3 * x + across] = beside // 2
+                out[3 * x + 1] = seen
+                out[3 * x + down] = over // 2
+                continue
+            far_beside = np.int64(here[_mirrored(x - 2, width)]) + here[_mirrored(x + 2, width)]
+            change = abs(seen - far_beside // 2) - abs(seen - (np.int64(far_above[x]) + far_below[x]) // 2)
+            out[3 * x + across] = seen
+            out[3 * x + 1] = beside // 2 if change < 0 else over // 2 if change > 0 else (beside + over) // 4
+            out[3 * x + down] = (np.int64(above[left]) + above[right] + below[left] + below[right]) // 4
 
 
 @inner_part

@@ -44,6 +44,28 @@ def debayer(
         target[0], target[-1] = target[1], target[-2]
 
 
+def along_colors(src: Array, dst: Array, sizes: Array, positions: Array, like: Array) -> None:
+    """Do what :func:`~dali_lab.kernels.cpu.debayer.debayer` asks of its kernel for "along_colors"."""
+    for i, (height, width) in enumerate(sizes.tolist()):
+        source = array_in_memory(src[i], (height, width), like).astype(np.int64)
+        target = array_in_memory(dst[i], (height, width, 3), like)
+        wide = np.pad(source, 2, "reflect")
+
+        def moved(down: int, across: int, wide: Array = wide, height: int = height, width: int = width) -> Array:
+            return wide[2 + down : 2 + down + height, 2 + across : 2 + across + width]
+
+        beside, over = moved(0, -1) + moved(0, 1), moved(-1, 0) + moved(1, 0)
+        corners = (moved(-1, -1) + moved(-1, 1) + moved(1, -1) + moved(1, 1)) // 4
+        change = abs(source - (moved(0, -2) + moved(0, 2)) // 2) - abs(source - (moved(-2, 0) + moved(2, 0)) // 2)
+        green = np.where(change < 0, beside // 2, np.where(change > 0, over // 2, (beside + over) // 4))
+        blue_row = ((np.arange(height) + 1) % 2 == positions[i, 0])[:, None]
+        seen_green = blue_row != ((np.arange(width) + 1) % 2 == positions[i, 1])
+        across, down = np.where(seen_green, beside // 2, source), np.where(seen_green, over // 2, corners)
+        target[..., 0] = np.where(blue_row, down, across)
+        target[..., 1] = np.where(seen_green, source, green)
+        target[..., 2] = np.where(blue_row, across, down)
+
+
 class _Pixels:
     """Every second pixel of every second row from a place on, and sums of those around each."""
 

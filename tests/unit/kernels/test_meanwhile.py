@@ -122,7 +122,7 @@ def test_resize_and_normalize_of_any_kind(case: int, kind: Any) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-@pytest.mark.parametrize("algorithm", range(3))
+@pytest.mark.parametrize("algorithm", range(4))
 def test_debayer(algorithm: int, dtype: Any) -> None:
     rng = np.random.default_rng(algorithm)
     sizes = [(2, 2), (2, 30), (30, 2), (4, 4), (6, 22), (34, 68), (20, 4), (8, 8)]
