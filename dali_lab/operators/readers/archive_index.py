@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -115,25 +116,40 @@ def parse(text: str) -> Components:
     width = 3 if head[0] == "v1.1" else 4
     if count > len(lines) - 1:
         raise IndexFileError(f"line 1 says {count} samples, and {len(lines) - 1} lines follow")
-    samples: list[int] = []
-    extensions: list[str] = []
-    found: list[Entry] = []
-    for number, line in enumerate(lines[1 : count + 1]):
-        words = line.split()
-        if not words or len(words) % width:
-            what = "extension, offset, size and name" if width == 4 else "extension, offset and size"
-            raise IndexFileError(f"line {number + 2} must be {what} of each file of a sample, not {line[:80]!r}")
-        for at in range(0, len(words), width):
-            try:
-                offset, size = int(words[at + 1]), int(words[at + 2])
-            except ValueError:
-                raise IndexFileError(f"line {number + 2}: offset and size must be numbers: {line[:80]!r}") from None
-            if offset < 0 or offset % BLOCK or not 0 <= size < 1 << 62:
-                raise IndexFileError(f"line {number + 2}: a file of {size} bytes cannot begin at byte {offset}")
-            samples.append(number)
-            extensions.append(words[at])
-            found.append(Entry(words[at + 3] if width == 4 else "", offset, size))
-    return _components(samples, extensions, found)
+    rows = [line.split() for line in lines[1 : count + 1]]
+    lengths = np.fromiter(map(len, rows), np.int64, count)
+    wrong = (lengths == 0) | (lengths % width != 0)
+    if wrong.any():
+        what = "extension, offset, size and name" if width == 4 else "extension, offset and size"
+        raise _at_line(lines, int(wrong.argmax()), f"must be {what} of each file of a sample")
+    words = list(itertools.chain.from_iterable(rows))
+    samples = np.repeat(np.arange(count), lengths // width)
+    try:
+        places = np.fromiter(map(int, words[1::width]), np.int64, len(samples))
+        sizes = np.fromiter(map(int, words[2::width]), np.int64, len(samples))
+    except (ValueError, OverflowError):
+        pairs = zip(words[1::width], words[2::width], strict=True)
+        bad = next(place for place, pair in enumerate(pairs) if not _are_numbers(pair))
+        raise _at_line(lines, int(samples[bad]), "must have numbers for offset and size") from None
+    wrong = (places < 0) | (places % BLOCK != 0) | (sizes < 0)
+    if wrong.any():
+        bad = int(wrong.argmax())
+        raise _at_line(
+            lines, int(samples[bad]), f"has a file of {sizes[bad]} bytes at byte {places[bad]}, which cannot be"
+        )
+    names = words[3::width] if width == 4 else [""] * len(samples)
+    return Components(samples, words[::width], places, sizes, names)
+
+
+def _are_numbers(pair: Iterable[str]) -> bool:
+    try:
+        return all(-(1 << 63) <= int(word) < 1 << 63 for word in pair)
+    except ValueError:
+        return False
+
+
+def _at_line(lines: Sequence[str], sample: int, problem: str) -> IndexFileError:
+    return IndexFileError(f"line {sample + 2} {problem}: {lines[sample + 1][:80]!r}")
 
 
 def lines(components: Components) -> Iterable[str]:
