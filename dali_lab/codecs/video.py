@@ -245,12 +245,17 @@ class Video:
                 f"the size of its frames changes from {width} × {height} to {frame.width} × {frame.height} "
                 f"at frame {number}"
             )
+        import cv2
+
         flags = self._av.video.reformatter.Interpolation
         full = frame.color_range == _FULL_RANGE or frame.format.name.startswith("yuvj")
         value_range = _FULL_RANGE if full else _LIMITED_RANGE
+        # Planes take a quarter of the time of pixels, and have the same numbers but where FFmpeg blends rows of
+        # chrominance by other weights than quarters.
+        planar = ycbcr or frame.format.chroma_height(height) * 2 in (height, 2 * height)
         converted = self._converter.reformat(
             frame,
-            format="yuv444p" if ycbcr else "rgb24",
+            format="yuv444p" if ycbcr else "gbrp" if planar else "rgb24",
             src_colorspace=_BT601,
             dst_colorspace=_BT601 if ycbcr else None,
             interpolation=flags.BILINEAR | flags.FULL_CHR_H_INT | flags.ACCURATE_RND,
@@ -258,11 +263,13 @@ class Video:
             dst_color_range=_LIMITED_RANGE if ycbcr else None,
             threads=1,
         )
-        if ycbcr:
-            for channel, plane in enumerate(converted.planes):
-                out[..., channel] = _rows(plane, height)[:, :width]
-        else:
+        if not planar:
             out.reshape(height, -1)[...] = _rows(converted.planes[0], height)[:, : 3 * width]
+            return
+        planes = [_rows(plane, height)[:, :width] for plane in converted.planes]
+        merged = cv2.merge(planes if ycbcr else [planes[2], planes[0], planes[1]], out)
+        if merged is not out:
+            out[...] = merged
 
     # -- packets --------------------------------------------------------------------------------------------------
 
