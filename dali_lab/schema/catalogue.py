@@ -96,6 +96,7 @@ def output_entry(declared: Output) -> Json:
         "kind": declared.kind,
         "layout": declared.layout,
         "dtype": None if declared.dtype is None else declared.dtype.name,
+        "when": list(declared.when),
     }
 
 

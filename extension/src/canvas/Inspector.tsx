@@ -1,7 +1,7 @@
 /** The inspector: arguments, output and help of what is selected. */
 import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
-import type { ArgumentDeclaration, Operator } from '../core/catalogue';
+import { outputsOf, type ArgumentDeclaration, type Operator } from '../core/catalogue';
 import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
 import { formatEdge, type Device, type GraphNode } from '../core/document';
@@ -322,7 +322,8 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
   const result = useResult(id);
   const document = useValue(editor.document);
   const measured = useValue(editor.lastRun, (run) => run?.nodes[id]);
-  const count = Math.max(operator?.outputs.length ?? 1, result?.outputs.length ?? 0);
+  const declared = outputsOf(operator, document.nodes[id]);
+  const count = Math.max(operator ? declared.length : 1, result?.outputs.length ?? 0);
   return (
     <>
       {Array.from({ length: count }, (_, index) => {
@@ -331,7 +332,7 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
         return (
           <section key={index} className="output-facts">
             <div className="output-head">
-              <h3>{operator?.outputs[index]?.name ?? t('output %1', index)}</h3>
+              <h3>{declared[index]?.name ?? t('output %1', index)}</h3>
               <label className="check">
                 <input
                   type="checkbox"

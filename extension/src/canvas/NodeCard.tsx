@@ -1,7 +1,12 @@
 /** A node on the canvas: title, placement, the arguments that matter, thumbnails, time and error. */
 import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo, useRef, type CSSProperties } from 'react';
-import type { ArgumentDeclaration, Operator } from '../core/catalogue';
+import {
+  outputsOf,
+  type ArgumentDeclaration,
+  type Operator,
+  type OutputDeclaration,
+} from '../core/catalogue';
 import { inputAt, inputCount } from '../core/connect';
 import { bareEdge, formatEdge, switchOf, type GraphNode } from '../core/document';
 import { outputTransfer } from '../core/placement';
@@ -54,7 +59,8 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   );
   const linked = Object.keys(node?.connections ?? {});
   const inputs = inputCount(operator, node?.inputs?.length ?? 0) || (node?.inputs?.length ?? 0);
-  const outputs = Math.max(operator?.outputs.length ?? 1, 1);
+  const declared = outputsOf(operator, node);
+  const outputs = Math.max(declared.length, 1);
   const ports = `${inputs}/${outputs}/${shown.map(({ name }) => name).join()}/${linked.join()}/${collapsed}`;
   const measured = useRef(ports);
   useEffect(() => {
@@ -111,7 +117,14 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
             <Heading id={id} node={node} operator={operator} color={color} far={far} />
             {!far && <DeviceMark id={id} node={node} operator={operator} />}
           </div>
-          <PortRows id={id} operator={operator} inputs={inputs} outputs={outputs} far={far} />
+          <PortRows
+            id={id}
+            operator={operator}
+            inputs={inputs}
+            outputs={outputs}
+            declared={declared}
+            far={far}
+          />
         </>
       )}
       {(far || collapsed) &&
@@ -199,15 +212,16 @@ interface RowsProperties {
   operator: Operator | undefined;
   inputs: number;
   outputs: number;
+  declared: OutputDeclaration[];
   far: boolean;
 }
 
-function PortRows({ id, operator, inputs, outputs, far }: RowsProperties) {
+function PortRows({ id, operator, inputs, outputs, declared, far }: RowsProperties) {
   return (
     <div className="ports">
       {Array.from({ length: Math.max(inputs, outputs) }, (_, index) => {
         const input = index < inputs ? inputAt(operator, index) : undefined;
-        const output = operator?.outputs[index];
+        const output = declared[index];
         return (
           <div className="port-row" key={index}>
             {index < inputs && (

@@ -1,5 +1,6 @@
 /** The tray: the batch of the selected node at a size to judge by; compared with its input, or one sample through all nodes. */
 import { useEffect, useState, type CSSProperties } from 'react';
+import { outputsOf } from '../core/catalogue';
 import { execute } from '../core/commands';
 import { asNumber, formatDtype, formatNumber, formatShape } from '../core/values';
 import type { TrayState } from '../core/editor';
@@ -58,6 +59,7 @@ function NodeTray({ id }: { id: string }) {
   const editor = useEditor();
   const node = useNode(id);
   const operator = useOperator(node?.op);
+  const declared = outputsOf(operator, node);
   const result = useResult(id);
   const tray = useValue(editor.tray);
   const capabilities = useValue(editor.info, (info) => info.capabilities);
@@ -73,9 +75,9 @@ function NodeTray({ id }: { id: string }) {
     <>
       <div className="tray-head">
         <strong className="tray-name">{id}</strong>
-        {(operator?.outputs.length ?? 1) > 1 && (
+        {declared.length > 1 && (
           <div className="segmented" role="radiogroup" aria-label={t('Output')}>
-            {operator?.outputs.map(({ name }, index) => (
+            {declared.map(({ name }, index) => (
               <button
                 key={name}
                 type="button"

@@ -1,6 +1,7 @@
 /** The menus on a node and on the canvas, from the table of commands. */
 import { setDevice, toggleGroup, toggleOutput } from '../core/actions';
 import { command, execute, isChecked, isEnabled } from '../core/commands';
+import { outputsOf } from '../core/catalogue';
 import { hintOf } from '../core/keys';
 import { isOutput } from '../core/edits';
 import { formatEdge, type Device } from '../core/document';
@@ -32,12 +33,12 @@ export function nodeMenu(editor: Editor, id: string): MenuItem[] {
   const document = editor.history.document;
   const node = document.nodes[id];
   const operator = editor.catalogue.get()?.operator(node?.op);
-  const outputs = (operator?.outputs ?? []).map((output, index): MenuItem => {
+  const declared = outputsOf(operator, node);
+  const outputs = declared.map((output, index): MenuItem => {
     const source = { node: id, output: index };
     return {
       id: `output-${index}`,
-      label:
-        (operator?.outputs.length ?? 0) > 1 ? t('Pipeline output %1', output.name) : t('Pipeline output'),
+      label: declared.length > 1 ? t('Pipeline output %1', output.name) : t('Pipeline output'),
       checked: isOutput(document, formatEdge(source)),
       separator: index === 0,
       run: () => toggleOutput(editor, source),

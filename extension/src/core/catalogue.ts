@@ -28,6 +28,8 @@ export interface OutputDeclaration {
   kind: Kind;
   layout?: string | null;
   dtype?: string | null;
+  /** It is there only where one of these arguments is true. */
+  when?: string[];
 }
 
 export interface ArgumentDeclaration {
@@ -67,6 +69,18 @@ export interface Operator {
   /** Its name in NVIDIA DALI; `null` where that has none. */
   nvidia?: string | null;
   picture?: string | null;
+}
+
+/** The outputs that a node has with its arguments, in order. */
+export function outputsOf(
+  operator: Operator | undefined,
+  node: { arguments?: Record<string, unknown> } | undefined,
+): OutputDeclaration[] {
+  const given = (name: string): unknown =>
+    node?.arguments?.[name] ?? operator?.arguments.find((argument) => argument.name === name)?.default;
+  return (operator?.outputs ?? []).filter(
+    ({ when }) => !when?.length || when.some((name) => given(name) === true),
+  );
 }
 
 export interface CatalogueData {

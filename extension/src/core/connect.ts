@@ -1,5 +1,12 @@
 /** What may be connected to what. Pure functions; a refusal carries its reason and what would fit. */
-import type { ArgumentDeclaration, Catalogue, InputDeclaration, Kind, Operator } from './catalogue';
+import {
+  outputsOf,
+  type ArgumentDeclaration,
+  type Catalogue,
+  type InputDeclaration,
+  type Kind,
+  type Operator,
+} from './catalogue';
 import {
   isArgument,
   parseEdge,
@@ -76,7 +83,8 @@ export function inputCount(operator: Operator | undefined, used: number): number
 export function kindOf(facts: Facts, source: OutputRef, depth = 0): Kind {
   const node = facts.document.nodes[source.node];
   const operator = facts.catalogue.operator(node?.op);
-  const declared = operator?.outputs[source.output]?.kind ?? operator?.outputs[0]?.kind ?? 'any';
+  const outputs = outputsOf(operator, node);
+  const declared = outputs[source.output]?.kind ?? outputs[0]?.kind ?? 'any';
   if (declared !== 'any' || depth > 50) return declared;
   const first = node?.inputs?.[0];
   return first == null ? 'any' : kindOf(facts, parseEdge(first), depth + 1);
@@ -89,7 +97,7 @@ export function layoutOf(facts: Facts, source: OutputRef, depth = 0): string | u
   const node = facts.document.nodes[source.node];
   const operator = facts.catalogue.operator(node?.op);
   if (!node || !operator || depth > 50) return undefined;
-  const declared = operator.outputs[source.output]?.layout;
+  const declared = outputsOf(operator, node)[source.output]?.layout;
   if (declared) return declared;
   const argument = operator.arguments.find(({ name }) => name === 'output_layout');
   if (argument) {
@@ -108,7 +116,8 @@ export function onGpu(document: GraphDocument, source: OutputRef): boolean {
 }
 
 const sourceWords = (facts: Facts, source: OutputRef): string => {
-  const name = facts.catalogue.operator(facts.document.nodes[source.node]?.op)?.outputs[source.output]?.name;
+  const node = facts.document.nodes[source.node];
+  const name = outputsOf(facts.catalogue.operator(node?.op), node)[source.output]?.name;
   return source.output > 0 && name ? `${name} of ${source.node}` : source.node;
 };
 

@@ -1,5 +1,5 @@
 /** Sub-graphs: groups that are shown as one node. They change what is seen, never what the graph means. */
-import type { Catalogue, Kind } from './catalogue';
+import { outputsOf, type Catalogue, type Kind } from './catalogue';
 import { inputAt, inputCount, kindOf } from './connect';
 import {
   isArgument,
@@ -60,7 +60,8 @@ export function boundary(document: GraphDocument, catalogue: Catalogue, group: G
   function addOutput(source: OutputRef): void {
     const key = `${source.node}:${source.output}`;
     if (outputs.has(key)) return;
-    const declared = catalogue.operator(document.nodes[source.node]?.op)?.outputs ?? [];
+    const node = document.nodes[source.node];
+    const declared = outputsOf(catalogue.operator(node?.op), node);
     const name = declared.length > 1 ? ` · ${declared[source.output]?.name ?? source.output}` : '';
     outputs.set(key, { source, label: `${source.node}${name}`, kind: kindOf(facts, source) });
   }
@@ -77,7 +78,7 @@ export function boundary(document: GraphDocument, catalogue: Catalogue, group: G
       const name = count > 1 ? ` · ${declared?.name ?? input}` : '';
       inputs.push({ target: { node: id, input }, label: `${id}${name}`, kind: declared?.kind ?? 'any' });
     }
-    const ends = operator?.outputs.length ?? 1;
+    const ends = operator ? outputsOf(operator, node).length : 1;
     for (let output = 0; output < ends; output++) {
       if (!fed.has(`${id}:${output}`)) addOutput({ node: id, output });
     }

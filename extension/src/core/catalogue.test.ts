@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import { outputsOf, type Operator } from './catalogue';
+
+const reader: Operator = {
+  name: 'readers.coco',
+  family: 'readers',
+  title: 'COCO reader',
+  summary: '',
+  devices: ['cpu'],
+  inputs: [],
+  outputs: [
+    { name: 'images', kind: 'encoded' },
+    { name: 'polygons', kind: 'tensor', when: ['polygon_masks', 'masks'] },
+    { name: 'masks', kind: 'mask', when: ['pixelwise_masks'] },
+    { name: 'ids', kind: 'tensor', when: ['image_ids'] },
+  ],
+  arguments: [
+    { name: 'polygon_masks', type: 'bool', default: false },
+    { name: 'image_ids', type: 'bool', default: true },
+  ],
+};
+
+describe('outputsOf', () => {
+  const names = (given: Record<string, unknown>): string[] =>
+    outputsOf(reader, { arguments: given }).map(({ name }) => name);
+
+  it('leaves out what the arguments do not ask for', () => {
+    expect(names({})).toEqual(['images', 'ids']);
+    expect(names({ pixelwise_masks: true })).toEqual(['images', 'masks', 'ids']);
+    expect(names({ masks: true, image_ids: false })).toEqual(['images', 'polygons']);
+  });
+
+  it('has nothing to say of operators that are not known', () => {
+    expect(outputsOf(undefined, undefined)).toEqual([]);
+  });
+});
