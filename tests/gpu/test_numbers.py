@@ -144,3 +144,11 @@ def test_extents_that_32_bits_do_not_hold_are_refused_and_large_samples_are_not(
     line = Batch(np.zeros(1, np.int64), np.array([[3_000_000_000]]), types.UINT8)
     with pytest.raises(DeviceError, match=r"expression: shape is 3000000000.*2147483647"):
         EXPRESSION._filled(1, {"shape": padded(walk(line, [line])[0])}, {})
+
+
+@pytest.mark.parametrize("top", [255, 65535, 10**6])
+def test_a_mean_of_few_elements_is_rounded_as_on_the_cpu(top: int) -> None:
+    values = np.random.default_rng(0).integers(top - 5, top, (40, 30, 3), endpoint=True)
+    given = values.astype(np.uint8 if top < 256 else np.uint16 if top < 65536 else np.int32)
+    plain, ours = on_both(lambda x: fn.normalize(x, axes=[2]), given)
+    np.testing.assert_allclose(ours, plain, atol=1e-6)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.batch.batch import Batch
-from dali_lab.kernels.cuda.casting import cast
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.kernels.cuda.reductions import Kind, reduce
@@ -70,9 +69,7 @@ def standardize(
     lengths = data.shapes[:, list(axes)].prod(axis=1)
     divisor = np.full(len(data), lengths.sum()) if together else lengths
     if mean is None:
-        found = _found(gpu, "mean", data, kept, axes, together, divisor)
-        means = gpu.batch(found.shapes, FLOAT)
-        cast(gpu, found.addresses, means.addresses, found.sizes, numpy_dtype(FLOAT64), numpy_dtype(FLOAT))
+        means = _found(gpu, "mean", data, kept, axes, together, divisor)
         mean_stride = _strides(kept, data.shapes)
     else:
         means, mean_stride = _given(gpu, mean, data)
@@ -135,18 +132,19 @@ def _found(
     divisor: Array,
     mean: Batch | None = None,
 ) -> Batch:
-    """Means, or sums of squared distances from means, in FLOAT64; of a whole batch the same memory in each sample."""
+    """Means in FLOAT, or sums of squared distances from them in FLOAT64; of a whole batch the same memory in each."""
+    result = FLOAT if kind == "mean" else FLOAT64
     if not together:
-        out = gpu.batch(kept, FLOAT64)
+        out = gpu.batch(kept, result)
         reduce(gpu, kind, data, out, axes, mean=mean)
         return out
     size = int(kept[0].prod())
     rows = gpu.batch([[len(data), size]], FLOAT64)
     parts = Batch(rows.addresses[0] + np.arange(len(data)) * size * 8, kept, FLOAT64, "", rows.owners)
     reduce(gpu, "sum" if kind == "mean" else kind, data, parts, axes, mean=mean)
-    total = gpu.batch([[size]], FLOAT64)
+    total = gpu.batch([[size]], result)
     reduce(gpu, "mean" if kind == "mean" else "sum", rows, total, (0,), count=divisor[:1])
-    return Batch(np.repeat(total.addresses, len(data)), kept, FLOAT64, "", total.owners)
+    return Batch(np.repeat(total.addresses, len(data)), kept, result, "", total.owners)
 
 
 def _given(gpu: Launcher, values: Batch | Array, data: Batch) -> tuple[Batch, Array]:
