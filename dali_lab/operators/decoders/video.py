@@ -138,6 +138,7 @@ class Video(Operator):
         yield Case((files,), {"frames": (-1, 3, 40), "pad_mode": "edge"})
         lists = PerSample([np.array(v, np.int32) for v in ((1, 2), (4,), (6, 30, 6, 0))])
         yield Case((files,), {"frames": lists, "fill_value": 200})
+        yield Case((_colours(),), batch_size=6)
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -213,6 +214,18 @@ def _files() -> list[npt.NDArray[np.uint8]]:
         samples.video("libvpx-vp9", "webm", count=7, size=(64, 48)),
         samples.video("libvpx", "webm", count=11, size=(66, 35), rate=10, seed=1),
         samples.video("mjpeg", "mp4", count=9, size=(48, 64), seed=2),
+    ]
+
+
+def _colours() -> list[npt.NDArray[np.uint8]]:
+    """Ways to store colours: ranges, chrominance of other sizes, odd sizes, and RGB."""
+    return [
+        samples.video(count=3, full_range=True),
+        samples.video(count=3, pixels="yuv444p", size=(33, 18)),
+        samples.video(count=3, pixels="yuv440p", size=(34, 17)),
+        samples.video(count=3, size=(65, 47), full_range=True),
+        samples.video("mjpeg", "mp4", count=3, pixels="yuvj422p"),
+        samples.video(count=3, pixels="gbrp"),
     ]
 
 
