@@ -15,14 +15,15 @@ from dali_lab.codecs.encoded import CodecError
 from dali_lab.operators.decoders.image import ENCODED, encoded_bytes
 from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.types import BOOL, FLOAT, INT16, UINT8, numpy_dtype
+from dali_lab.types import BOOL, FLOAT, INT16, UINT8, DALIDataType, numpy_dtype
 
 
 @register
 class Numpy(Operator):
     """Decodes the bytes of NumPy files (``.npy``) of any order and version.
 
-    All arrays of a batch have as many dimensions and, unless `dtype` converts them, the same type.
+    All arrays, of this batch and those before it, have as many dimensions and, unless `dtype` converts them, the same
+    type.
     """
 
     name = "decoders.numpy"
@@ -38,7 +39,24 @@ class Numpy(Operator):
     >>> arrays = fn.decoders.numpy(encoded)
     """
 
+    def setup(self) -> None:
+        self._kind: tuple[DALIDataType, int] | None = None
+
     def run(self, call: Call, data: Batch) -> Batch:
+        arrays = self._decode(call, data)
+        kind = arrays.dtype, arrays.ndim
+        if self._kind is None:
+            self._kind = kind
+        elif kind != self._kind:
+            raise call.problem(
+                f"has {arrays.ndim} dimensions of {arrays.dtype.name}, those before it had {self._kind[1]} of"
+                f" {self._kind[0].name}: all arrays of a pipeline have one type and number of dimensions",
+                sample=0,
+                source=arrays.sources[0] if arrays.sources is not None else None,
+            )
+        return arrays
+
+    def _decode(self, call: Call, data: Batch) -> Batch:
         data = encoded_bytes(call, data)
         wanted = self.value("dtype")
         plain = _in_place(data)

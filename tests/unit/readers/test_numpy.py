@@ -262,3 +262,20 @@ def test_long_headers_and_unusual_places(tmp_path: Path, length: int) -> None:
             pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path)))
         (batch,) = pipeline.run()
         np.testing.assert_array_equal(batch.at(0), array)
+
+
+@pytest.mark.parametrize("other", [np.zeros((2, 3, 4), np.float32), np.zeros((2, 3), np.int32)])
+def test_decoded_arrays_of_one_pipeline_have_one_kind(other: np.ndarray[Any, Any]) -> None:
+    def encoded(array: np.ndarray[Any, Any]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+        file = io.BytesIO()
+        np.save(file, array)
+        return np.frombuffer(file.getvalue(), np.uint8)
+
+    files = [encoded(array) for array in (np.ones((2, 3), np.float32), other, np.zeros((1, 5), np.float32))]
+    pipeline = dali_lab.Pipeline(batch_size=1, num_threads=1, device_id=None, prefetch_queue_depth=1)
+    with pipeline:
+        pipeline.set_outputs(fn.decoders.numpy(fn.external_source(source=files, batch=False)))
+    assert pipeline.run()[0].as_array().shape == (1, 2, 3)
+    with pytest.raises(dali_lab.errors.OperatorError, match="those before it had 2 of FLOAT"):
+        pipeline.run()
+    assert pipeline.run()[0].as_array().shape == (1, 1, 5)
