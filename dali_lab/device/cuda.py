@@ -197,15 +197,6 @@ class CudaDevice(Device):
                 self._external[pointer] = CudaStream.external(self, pointer)
             return self._external[pointer]
 
-    def takers(self) -> set[int]:
-        """The streams on which other libraries of this thread work now, by their handles."""
-        with self:
-            found = {int(self.cupy.cuda.get_current_stream().ptr)}
-        torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_initialized():
-            found.add(int(torch.cuda.current_stream(self.index).cuda_stream))
-        return found
-
     def function(self, variant: Variant) -> Any:
         """The entry point of a kernel, compiled and loaded when it is first asked for."""
         with self._loading:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from dali_lab.batch.batch import Batch
 from dali_lab.device.handles import stream_handle
@@ -13,7 +15,7 @@ from dali_lab.device.transfer import TRANSFER, download
 from dali_lab.types import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.device.cuda import CudaDevice
+    from dali_lab.device.cuda import CudaDevice, CudaStream
     from dali_lab.device.interface import Stream
 
 
@@ -43,8 +45,7 @@ def array_interface(batch: Batch, index: int) -> dict[str, Any]:
     with stream.lock:
         hand_to(batch, stream)
         stream.mark()  # else the memory would wait for the stream's next work before it is used again
-    for pointer in device.takers():
-        consumer = device.external(pointer)
+    for consumer in _takers(device):
         for owner in batch.owners:
             if isinstance(owner, Block):
                 owner.used_on(consumer)
@@ -56,6 +57,24 @@ def array_interface(batch: Batch, index: int) -> dict[str, Any]:
         "strides": None,
         "stream": stream.pointer,
     }
+
+
+_current: WeakValueDictionary[tuple[int, int], CudaStream] = WeakValueDictionary()
+
+
+def _takers(device: CudaDevice) -> list[CudaStream]:
+    """The streams on which other libraries of this thread work now."""
+    with device:
+        stream = device.cupy.cuda.get_current_stream()
+    pointer = int(stream.ptr)
+    taker = _current.get((device.index, pointer)) if pointer else device.external(0)
+    if taker is None:
+        taker = _current[device.index, pointer] = type(device.external(0)).external(device, pointer)
+        taker.stream = stream  # kept, so that it is not destroyed before the memory is used again
+    torch = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return [taker]
+    return [taker, device.external(int(torch.cuda.current_stream(device.index).cuda_stream))]
 
 
 def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> Any:
