@@ -58,7 +58,6 @@ ALIASES: dict[str, Alias] = {
         _alias("normal_distribution", "random.normal"),
         _alias("numpy_reader", "readers.numpy"),
         _alias("sequence_reader", "readers.sequence"),
-        _alias("ssd_random_crop", "random_bbox_crop", "SSDRandomCrop"),
         _alias("tfrecord_reader", "readers.tfrecord", "TFRecordReader"),
         _alias("transform_translation", "transforms.translation"),
         _alias("uniform", "random.uniform"),

@@ -193,6 +193,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "spectrogram": ("audio.spectrogram", "Spectrogram"),
     "sphere": ("geometry.sphere", "Sphere"),
     "squeeze": ("tensor.squeeze", "Squeeze"),
+    "ssd_random_crop": ("boxes.ssd_random_crop", "SSDRandomCrop"),
     "stack": ("tensor.joining", "Stack"),
     "tensor_resize": ("geometry.tensor_resize", "TensorResize"),
     "to_decibels": ("audio.to_decibels", "ToDecibels"),

@@ -1,0 +1,101 @@
+"""Crops pictures with boxes as the detector SSD was trained."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from dali_lab.batch.batch import Batch
+from dali_lab.batch.dense import flat, gathered
+from dali_lab.kernels.streams import open_stream
+from dali_lab.operators.boxes.coordinates import box_table, sample_boxes, store
+from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register, samples
+from dali_lab.types import FLOAT, INT32, UINT8
+
+THRESHOLDS = (-1.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+"""Least overlaps that are drawn from; taking the whole picture is one more choice."""
+
+
+@register
+class SSDRandomCrop(Operator):
+    """Takes a random window of each picture, with the boxes whose centre is in it.
+
+    An overlap is drawn from "any", 0.1, 0.3, 0.5, 0.7 and 0.9, which all boxes must have with the window, as
+    intersection over union, or else the whole picture is taken; then `num_attempts` windows of 0.3 to 1 times the
+    picture's height and width; and so on until there is one with a box.
+    """
+
+    name = "ssd_random_crop"
+    schema_name = "SSDRandomCrop"
+    family = "boxes"
+    title = "SSD random crop"
+    inputs = (
+        Input("images", layouts=("HWC",), doc="Pictures of UINT8."),
+        Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``: two corners, from 0 to 1."),
+        Input("labels", kind="tensor", doc="Labels of INT32, ``(n,)``."),
+    )
+    outputs = (
+        Output("images", doc="The window of each picture.", dtype=UINT8),
+        Output("boxes", kind="boxes", doc="Boxes that are left, relative to the window.", dtype=FLOAT),
+        Output("labels", kind="tensor", doc="Their labels.", dtype=INT32),
+    )
+    random = True
+    arguments = (
+        Arg("num_attempts", "int", 1, "Windows that are drawn for one overlap.", minimum=1, maximum=1_000_000),
+    )
+    deprecated = "Use :func:`fn.random_bbox_crop`, which gives the window for :func:`fn.slice`."
+    example = """
+    >>> images, boxes, labels = fn.ssd_random_crop(images, boxes, labels)
+    """
+
+    def run(self, call: Call, images: Batch, boxes: Batch, labels: Batch) -> tuple[Batch, ...]:
+        from dali_lab.kernels.cpu import boxes_ssd, copy
+
+        if images.dtype != UINT8 or images.ndim != 3:
+            raise call.problem(f"takes pictures of UINT8 with 3 dimensions, got {images.dtype.name} with {images.ndim}")
+        table, counts = box_table(call, boxes)
+        if labels.dtype != INT32:
+            raise call.problem(f"takes labels of INT32, got {labels.dtype.name}")
+        if (labels.sizes != counts).any():
+            index = int((labels.sizes != counts).argmax())
+            raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
+        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        whole, found = np.empty(call.count, np.bool_), np.zeros((call.count, 4))
+        kept = np.empty(len(table), np.bool_)
+        boxes_ssd.windows(
+            stream.key, stream.highs, table, np.cumsum(counts) - counts, counts, np.array(THRESHOLDS, np.float32),
+            self.value("num_attempts"), whole, found, kept,
+        )  # fmt: skip
+
+        found[whole] = (0, 0, 1, 1)
+        extents = images.shapes[:, 1::-1]
+        begin = np.floor(found[:, :2] * extents + 0.5).astype(np.int64)
+        end = np.floor((found[:, :2] + found[:, 2:]) * extents + 0.5).astype(np.int64)
+        starts, shapes = np.zeros_like(images.shapes), images.shapes.copy()
+        starts[:, 1::-1], shapes[:, 1::-1] = begin, end - begin
+        pictures = call.allocate(shapes, UINT8, images.layout)
+        copy.copy_window(images.addresses, pictures.addresses, images.shapes, starts, shapes, images.itemsize)
+
+        owner = np.repeat(np.arange(len(counts)), counts)[kept]
+        left = np.bincount(owner, minlength=len(counts)).astype(np.int64)
+        moved = (table[kept] - np.tile(found[owner, :2], 2)) / np.tile(found[owner, 2:], 2)
+        inside = np.where(whole[owner, None], table[kept], np.clip(moved, 0, 1).astype(np.float32))
+        remaining = call.allocate(np.stack([left, np.full(len(left), 4)], axis=1), FLOAT, boxes.layout, output=1)
+        store(remaining, inside)
+        label_shapes = labels.shapes.copy()
+        label_shapes[:, 0] = left
+        rest = call.allocate(label_shapes, INT32, labels.layout, output=2)
+        store(rest, flat(gathered(labels))[kept])
+        return pictures, remaining, rest
+
+    @classmethod
+    def cases(cls) -> Iterable[Case]:
+        boxes = [row for row in sample_boxes() if len(row)] * 4
+        labels = [np.arange(len(row), dtype=np.int32) for row in boxes]
+        arrays, layout = samples.pictures()
+        pictures = ((arrays * len(boxes))[: len(boxes)], layout)
+        yield Case((pictures, boxes, labels))
+        yield Case((pictures, boxes, labels), {"num_attempts": 20})
+        one = [np.array([[0.3, 0.2, 0.8, 0.9]], np.float32)] * len(boxes)
+        yield Case((pictures, one, [np.array([7], np.int32)] * len(boxes)), {"num_attempts": 3})
