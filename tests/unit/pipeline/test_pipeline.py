@@ -318,3 +318,24 @@ def test_samples_of_other_dimensions_are_named() -> None:
         pipeline.set_outputs(fn.decoders.numpy(fn.external_source(lambda: files)))
     with pytest.raises(DaliLabError, match=r"fn\.decoders\.numpy.*sample 10: .*\(2, 3, 1\) beside .*\(2, 3\)"):
         pipeline.run()
+
+
+def test_a_pipeline_without_settings_takes_those_of_what_it_reads() -> None:
+    pipeline = Pipeline(3, 2, None, seed=12)
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform())
+    stored = pipeline.serialize()
+    expected = pipeline.run()[0].as_array().tolist()
+    for _ in range(2):
+        read = Pipeline()
+        read.deserialize_and_build(stored)
+        assert (read.seed, read.max_batch_size) == (12, 3)
+        assert read.run()[0].as_array().tolist() == expected
+
+
+def test_descriptions_of_more_outputs_than_there_are_cannot_be_written() -> None:
+    pipeline = Pipeline(1, 1, None, output_ndim=[0, 0])
+    with pipeline:
+        pipeline.set_outputs(fn.random.uniform())
+    with pytest.raises(RuntimeError, match="describes 2 outputs"):
+        pipeline.serialize()
