@@ -56,7 +56,7 @@ class VideoInput(Operator):
         Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
     )
     example = """
-    >>> frames = fn.experimental.inputs.video(name="video", sequence_length=16, blocking=True)
+    >>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)
     """
 
     def setup(self) -> None:

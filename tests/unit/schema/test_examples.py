@@ -89,6 +89,7 @@ BATCHES: dict[str, Callable[[], Any]] = {
 SPECIAL: dict[str, dict[str, Callable[[], Any]]] = {
     "experimental.remap": {"images": samples.pictures},
     "multi_paste": {"images": lambda: samples.pictures(((224, 224),) * SIZE)},
+    "decoders.video": {"encoded": lambda: [samples.video(count=32)] * SIZE},
     "decoders.inflate": {"packed": packed, "sizes": lambda: [np.array([len(row)], np.int32) for row in packed()]},
     "mixing.mixup": {"labels": lambda: rows(1, dtype=np.int32)},
     "mixing.cutmix": {"labels": lambda: rows(1, dtype=np.int32)},
@@ -134,7 +135,14 @@ def manifest(folder: Path) -> None:
     (folder / "manifest.json").write_text("\n".join(lines))
 
 
+def clip(folder: Path) -> None:
+    samples.video(count=64).tofile(folder / "clip.mp4")
+
+
+FED: dict[str, dict[str, Callable[[], Any]]] = {"experimental.inputs.video": {"video": samples.video}}
+"""What is fed to the nodes of an example, by their names."""
 FILES: dict[str, Callable[[Path], None]] = {
+    "experimental.readers.video": clip,
     "readers.coco": coco,
     "readers.nemo_asr": manifest,
     "readers.sequence": streams,
@@ -146,14 +154,15 @@ FILES: dict[str, Callable[[Path], None]] = {
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of pictures, arrays and sounds."""
+    """A folder of pictures, arrays, sounds and videos."""
     root = tmp_path_factory.mktemp("examples")
     for kind in range(2):
-        for name in ("image", "numpy", "audio"):
+        for name in ("image", "numpy", "audio", "video"):
             (root / name / f"class{kind}").mkdir(parents=True)
         (root / "image" / f"class{kind}" / "a.jpg").write_bytes(jpeg(kind))
         np.save(root / "numpy" / f"class{kind}" / "a.npy", samples.noise((3, 4, 5), seed=kind))
         np.save(root / "numpy" / f"{kind}.npy", samples.noise((3, 4, 5), seed=kind))
+        samples.video(count=64).tofile(root / "video" / f"class{kind}" / "a.webm")
         with wave.open(str(root / "audio" / f"class{kind}" / "a.wav"), "wb") as file:
             file.setnchannels(1)
             file.setsampwidth(2)
@@ -175,7 +184,7 @@ def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatc
         "types": types,
         "tfrec": tfrecord,
         "np": np,
-        "root": str(files / next((kind for kind in ("audio", "numpy") if kind in name), "image")),
+        "root": str(files / next((kind for kind in ("audio", "numpy", "video") if kind in name), "image")),
         "names": [str(path) for path in sorted(files.rglob("*.jpg"))] * SIZE,
         "batches": [(samples.pictures()[0], rows(1)) for _ in range(2)],
         "halve": lambda array: array,
@@ -200,4 +209,6 @@ def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatc
         pipeline.set_outputs(*(node for node in outputs if isinstance(node, DataNode)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # nodes for a GPU run on the CPU where there is none
+        for node, data in FED.get(name, {}).items():
+            pipeline.feed_input(node, [data()])
         pipeline.run()
