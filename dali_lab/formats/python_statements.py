@@ -82,14 +82,14 @@ class Statements:
         count = 1 if operator.output_keys(node.arguments) else operator.count_outputs(node.arguments, len(node.inputs))
         plain = _identifier(node.id)
         # A reader's outputs are called after what they hold, and the reader keeps its name by `name=`.
-        reader = count in (2, 3) and operator.source and node.op.startswith("readers.")
+        reader = self._wants_name(node)
         taken = self.imports.taken
         if count == 0:
             return ()
-        first = free(_safe(_output_name(operator, plain, 0) if reader else plain, taken), taken)
-        if count not in (2, 3):
+        first = free(_safe(_output_name(operator, node, plain, 0) if reader else plain, taken), taken)
+        if not _unpacked(count, node):
             return (first,)
-        rest = [free(_safe(_output_name(operator, plain, index), taken), taken) for index in range(1, count)]
+        rest = [free(_safe(_output_name(operator, node, plain, index), taken), taken) for index in range(1, count)]
         unused = [(node.id, index) not in self.used and (index > 0 or reader) for index in range(count)]
         return tuple("_" if gone else name for name, gone in zip((first, *rest), unused, strict=True))
 
@@ -147,12 +147,9 @@ class Statements:
 
     def _wants_name(self, node: Node) -> bool:
         operator = find_operator(node.op)
-        return (
-            operator.source
-            and node.op.startswith("readers.")
-            and operator.count_outputs(node.arguments, len(node.inputs)) in (2, 3)
-            and not operator.output_keys(node.arguments)
-        )
+        if not operator.source or not node.op.startswith("readers.") or operator.output_keys(node.arguments):
+            return False
+        return _unpacked(operator.count_outputs(node.arguments, len(node.inputs)), node)
 
     @property
     def _fixed(self) -> Collection[str]:
@@ -376,8 +373,13 @@ def _auto_name(op: str) -> str:
     return op.rsplit(".", 1)[-1].strip("_")
 
 
-def _output_name(operator: type[Operator], plain: str, index: int) -> str:
-    names = [output.name for output in operator.outputs]
+def _unpacked(count: int, node: Node) -> bool:
+    """Whether each output gets a variable of its own: up to three of them, and those of a reader that have names."""
+    return 1 < count <= 3 or (count > 3 and any(output.when for output in find_operator(node.op).outputs))
+
+
+def _output_name(operator: type[Operator], node: Node, plain: str, index: int) -> str:
+    names = [output.name for output in operator.present_outputs(node.arguments)]
     if index < len(names) and len(set(names)) == len(names) and names[index] not in ("output", plain):
         return names[index]
     return f"{plain}_{index}" if index else plain

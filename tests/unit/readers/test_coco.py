@@ -109,6 +109,7 @@ def test_old_names_and_serialized_pipelines(data: dict[str, str]) -> None:
     graph = pipeline.graph
     for form in (dali_proto, json_file, python_code):
         assert form.loads(form.dumps(graph)) == graph
+    assert ", boxes, labels, polygons, vertices, image_ids = " in python_code.dumps(graph).replace("\n", " ")
     theirs = dali.Pipeline.deserialize(pipeline.serialize())
     theirs.build()
     assert_same(take(theirs, 3), expected)
