@@ -332,7 +332,8 @@ class Input:
 class Output:
     """One output of an operator; `layout` and `dtype` where they are always the same.
 
-    An output that is there only if it is asked for says so by `when`: arguments, one of which must be true.
+    An output that is there only if it is asked for says so by `when`: arguments, one of which must be true. One that
+    stands for several names the argument in `each`: a list with the name of each.
     """
 
     name: str
@@ -341,6 +342,7 @@ class Output:
     layout: str | None = None
     dtype: types.DALIDataType | None = None
     when: tuple[str, ...] = ()
+    each: str | None = None
 
 
 def is_array(value: Any) -> bool:

@@ -97,6 +97,7 @@ def output_entry(declared: Output) -> Json:
         "layout": declared.layout,
         "dtype": None if declared.dtype is None else declared.dtype.name,
         "when": list(declared.when),
+        "each": declared.each,
     }
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy.typing as npt
@@ -200,8 +201,9 @@ class Operator:
     def present_outputs(cls, values: Mapping[str, Any]) -> tuple[Output, ...]:
         """The declared outputs that are there for these arguments, in order."""
         return tuple(
-            output
+            each
             for output in cls.outputs
+            for each in (_repeated(output, values.get(output.each)) if output.each else (output,))
             if not output.when or any(values.get(name, cls.argument_table[name].default) for name in output.when)
         )
 
@@ -282,6 +284,15 @@ class Operator:
     def fail(self, message: str, argument: str | None = None) -> ArgumentError:
         """An error about this node, to be raised."""
         return ArgumentError(message, node=self.node or None, operator=self.name, argument=argument)
+
+
+def _repeated(output: Output, names: Sequence[str] | None) -> tuple[Output, ...]:
+    """One output for each name, called by it as far as a variable can be."""
+    words = [re.sub(r"\W+", "_", str(name)).strip("_") for name in names or ()]
+    return tuple(
+        replace(output, name=word if word.isidentifier() else f"{output.name}_{index}")
+        for index, word in enumerate(words)
+    ) or (output,)
 
 
 @dataclass

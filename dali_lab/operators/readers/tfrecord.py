@@ -49,7 +49,7 @@ class TFRecord(ListReader):
     schema_name = "readers___TFRecord"
     family = "readers"
     title = "TFRecord reader"
-    outputs = (Output("feature", kind="any", doc="A feature of each record."),)
+    outputs = (Output("feature", kind="any", doc="A feature of each record.", each="feature_names"),)
     differs = (
         "Where a record lacks a feature, or has too few elements for its shape, the default value stands; NVIDIA DALI"
         " leaves memory as it is, and gives a single number for a feature that is not there."

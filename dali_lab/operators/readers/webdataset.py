@@ -35,7 +35,7 @@ class Webdataset(ListReader):
     name = "readers.webdataset"
     family = "readers"
     title = "WebDataset reader"
-    outputs = (Output("component", kind="any", doc="The bytes of a file of each sample, one-dimensional."),)
+    outputs = (Output("component", kind="any", doc="The bytes of a file of each sample, one-dimensional.", each="ext"),)
     differs = (
         "Archives without an index: names of extended headers (pax) count, and neither a hidden file nor the end of an"
         " archive makes an empty sample. A sample is complete if all outputs are, even if two have the same file."

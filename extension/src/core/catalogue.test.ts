@@ -30,6 +30,14 @@ describe('outputsOf', () => {
     expect(names({ masks: true, image_ids: false })).toEqual(['images', 'polygons']);
   });
 
+  it('repeats one for each name in a list', () => {
+    const archive = { ...reader, outputs: [{ name: 'component', kind: 'any' as const, each: 'ext' }] };
+    const called = (ext: unknown): string[] =>
+      outputsOf(archive, { arguments: { ext } }).map(({ name }) => name);
+    expect(called(['jpg;png', 'cls'])).toEqual(['jpg;png', 'cls']);
+    expect(called(null)).toEqual(['component']);
+  });
+
   it('has nothing to say of operators that are not known', () => {
     expect(outputsOf(undefined, undefined)).toEqual([]);
   });

@@ -30,6 +30,8 @@ export interface OutputDeclaration {
   dtype?: string | null;
   /** It is there only where one of these arguments is true. */
   when?: string[];
+  /** It stands for several: one for each name that this argument lists. */
+  each?: string | null;
 }
 
 export interface ArgumentDeclaration {
@@ -78,9 +80,14 @@ export function outputsOf(
 ): OutputDeclaration[] {
   const given = (name: string): unknown =>
     node?.arguments?.[name] ?? operator?.arguments.find((argument) => argument.name === name)?.default;
-  return (operator?.outputs ?? []).filter(
-    ({ when }) => !when?.length || when.some((name) => given(name) === true),
-  );
+  return (operator?.outputs ?? [])
+    .filter(({ when }) => !when?.length || when.some((name) => given(name) === true))
+    .flatMap((output) => {
+      const names = output.each ? given(output.each) : null;
+      return Array.isArray(names) && names.length > 0
+        ? names.map((name) => ({ ...output, name: String(name) }))
+        : [output];
+    });
 }
 
 export interface CatalogueData {

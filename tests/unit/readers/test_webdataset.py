@@ -313,6 +313,15 @@ def test_exported_code_and_files_keep_the_graph(archives: list[str]) -> None:
         assert loads(dumps(pipeline.graph, form)) == pipeline.graph, form
 
 
+def test_outputs_are_called_by_their_extensions() -> None:
+    from dali_lab.schema import find_operator
+
+    reader = find_operator("readers.webdataset")
+    names = [output.name for output in reader.present_outputs({"ext": ("jpg;png", "seg.png", "7")})]
+    assert names == ["jpg_png", "seg_png", "component_2"]
+    assert [output.name for output in reader.present_outputs({})] == ["component"]
+
+
 def test_the_command_names_what_it_cannot_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.tar"
     bad.write_bytes(b"nothing")
