@@ -112,10 +112,6 @@ class FormatError(DaliLabError, ValueError):
     """A file that is not what it should be: truncated, of another kind, or from a newer version."""
 
 
-class TargetError(ValueError, AssertionError):
-    """An array that a batch cannot be copied to; NVIDIA DALI raises an :class:`AssertionError` there."""
-
-
 def nearest(word: str, words: Iterable[str]) -> str:
     """Say ``", did you mean 'x'?"`` for the word most like `word`, or nothing."""
     import difflib  # when something is wrong already
