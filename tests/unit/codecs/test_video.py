@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,3 +142,10 @@ def test_numbers_that_are_not_there() -> None:
     with pytest.raises(CodecError, match="no frame 25: the video has 25 frames"):
         video.decode([25], [np.zeros((48, 64, 3), np.uint8)])
     video.decode([24], [np.zeros((48, 64, 3), np.uint8)])
+
+
+def test_the_library_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = file("MJPEG in AVI")
+    monkeypatch.setitem(sys.modules, "av", None)
+    with pytest.raises(CodecError, match=r"PyAV, which is not installed: pip install 'dali-lab\[video\]'"):
+        Video(data)
