@@ -7,6 +7,7 @@ import inspect
 import io
 import itertools
 import json
+import struct
 import tarfile
 import warnings
 import wave
@@ -15,12 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs
+import lmdb
 import numpy as np
 import pytest
+from astropy.io import fits
 from PIL import Image
 
 from dali_lab import DataNode, Pipeline, fn, math, tfrecord, types
 from dali_lab.kernels.cuda.user import register as register_kernel
+from dali_lab.operators.readers.caffe_messages import caffe2_messages, caffe_messages
 from dali_lab.schema import all_operators, find_operator, samples
 from tests.unit.readers.records import example, write
 
@@ -135,6 +139,30 @@ def manifest(folder: Path) -> None:
     (folder / "manifest.json").write_text("\n".join(lines))
 
 
+def lmdb_of(record: Callable[[bytes], bytes]) -> Callable[[Path], None]:
+    def write_records(folder: Path) -> None:
+        with lmdb.open(str(folder / "lmdb"), map_size=1 << 24) as file, file.begin(write=True) as transaction:
+            for index in range(2):
+                transaction.put(b"%08d" % index, record(jpeg(index)))
+
+    return write_records
+
+
+def datum(picture: bytes) -> bytes:
+    return bytes(caffe_messages().Datum(data=picture, label=1).SerializeToString())
+
+
+def tensors(picture: bytes) -> bytes:
+    protos = [{"data_type": 4, "string_data": [picture]}, {"data_type": 2, "int32_data": [1]}]
+    return bytes(caffe2_messages().TensorProtos(protos=protos).SerializeToString())
+
+
+def record_io(folder: Path) -> None:
+    body = struct.pack("<IfQQ", 0, 1, 0, 0) + jpeg(0)
+    (folder / "train.rec").write_bytes(struct.pack("<II", 0xCED7230A, len(body)) + body)
+    (folder / "train.idx").write_text("0\t0\n")
+
+
 def clip(folder: Path) -> None:
     samples.video(count=64).tofile(folder / "clip.mp4")
 
@@ -143,7 +171,10 @@ FED: dict[str, dict[str, Callable[[], Any]]] = {"experimental.inputs.video": {"v
 """What is fed to the nodes of an example, by their names."""
 FILES: dict[str, Callable[[Path], None]] = {
     "experimental.readers.video": clip,
+    "readers.caffe": lmdb_of(datum),
+    "readers.caffe2": lmdb_of(tensors),
     "readers.coco": coco,
+    "readers.mxnet": record_io,
     "readers.nemo_asr": manifest,
     "readers.sequence": streams,
     "readers.tfrecord": records,
@@ -157,11 +188,13 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of pictures, arrays, sounds and videos."""
     root = tmp_path_factory.mktemp("examples")
     for kind in range(2):
-        for name in ("image", "numpy", "audio", "video"):
+        for name in ("image", "numpy", "audio", "video", "fits"):
             (root / name / f"class{kind}").mkdir(parents=True)
         (root / "image" / f"class{kind}" / "a.jpg").write_bytes(jpeg(kind))
         np.save(root / "numpy" / f"class{kind}" / "a.npy", samples.noise((3, 4, 5), seed=kind))
         np.save(root / "numpy" / f"{kind}.npy", samples.noise((3, 4, 5), seed=kind))
+        units = [fits.PrimaryHDU(), fits.ImageHDU(samples.noise((3, 4), seed=kind))]
+        fits.HDUList(units).writeto(root / "fits" / f"class{kind}" / "a.fits")
         samples.video(count=64).tofile(root / "video" / f"class{kind}" / "a.webm")
         with wave.open(str(root / "audio" / f"class{kind}" / "a.wav"), "wb") as file:
             file.setnchannels(1)
@@ -184,7 +217,7 @@ def test_the_example_runs(name: str, files: Path, monkeypatch: pytest.MonkeyPatc
         "types": types,
         "tfrec": tfrecord,
         "np": np,
-        "root": str(files / next((kind for kind in ("audio", "numpy", "video") if kind in name), "image")),
+        "root": str(files / next((kind for kind in ("audio", "numpy", "video", "fits") if kind in name), "image")),
         "names": [str(path) for path in sorted(files.rglob("*.jpg"))] * SIZE,
         "batches": [(samples.pictures()[0], rows(1)) for _ in range(2)],
         "halve": lambda array: array,
