@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,7 @@ from dali_lab.schema.operator import Draw, Operator
 MOST_SOURCES = 16
 MOST_DRAWS = 64
 _FOLDERS_LOOKED_AT = 2000
+_FILES_LOOKED_AT = 64
 
 
 @dataclass
@@ -115,7 +117,8 @@ def file_state(path: str) -> tuple[str, int, int]:
 def paths_state(node: Node) -> list[tuple[str, int, int]]:
     """State of the folders and lists that a source's arguments name."""
     states = []
-    for value in node.arguments.values():
+    given = (value if isinstance(value, tuple) else (value,) for value in node.arguments.values())
+    for value in itertools.chain.from_iterable(items[:_FILES_LOOKED_AT] for items in given):
         if not isinstance(value, str) or not value or not os.path.exists(value):
             continue
         states.append(file_state(value))

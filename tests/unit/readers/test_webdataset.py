@@ -322,6 +322,17 @@ def test_outputs_are_called_by_their_extensions() -> None:
     assert [output.name for output in reader.present_outputs({})] == ["component"]
 
 
+def test_previews_look_at_archives_for_changes(tmp_path: Path) -> None:
+    from dali_lab.graph.graph import Node
+    from dali_lab.studio.sources import paths_state
+
+    path = write_tar(tmp_path / "t.tar", PLAIN)
+    node = Node("reader", "readers.webdataset", "cpu", (), {"paths": (path,), "ext": ("jpg",)})
+    before = paths_state(node)
+    write_tar(tmp_path / "t.tar", PLAIN * 9)
+    assert paths_state(node) != before
+
+
 def test_the_command_names_what_it_cannot_index(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     bad = tmp_path / "bad.tar"
     bad.write_bytes(b"nothing")
