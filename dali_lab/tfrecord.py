@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import warnings
 from collections.abc import Iterable
 from typing import Any, Self
 
@@ -105,7 +106,9 @@ def parse(text: str) -> Feature:
         If it does not describe one.
     """
     try:
-        call = ast.parse(text.strip(), mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of a text that is damaged an error is enough
+            call = ast.parse(text.strip(), mode="eval").body
         if not isinstance(call, ast.Call) or call.keywords:
             raise ValueError
         makers = {"FixedLenFeature": FixedLenFeature, "VarLenFeature": VarLenFeature}
