@@ -50,7 +50,7 @@ def __getattr__(name: str) -> Any:
         return value
     if not name.startswith("_") and importlib.util.find_spec(f"{__name__}.{name}") is not None:
         return importlib.import_module(f"{__name__}.{name}")
-    from dali_lab.schema.waiting import MODULES, module_reason
+    from dali_lab.schema.absent import MODULES, module_reason
 
     if name in MODULES:
         raise ModuleNotFoundError(module_reason(name), name=f"{__name__}.{name}")

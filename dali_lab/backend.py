@@ -27,9 +27,12 @@ def RegisteredMixedOps() -> list[str]:
 
 
 def _registered(device: str) -> list[str]:
+    from dali_lab.schema.aliases import ALIASES
     from dali_lab.schema.registry import all_operators
 
-    return sorted(operator.schema_name for operator in all_operators().values() if device in operator.devices)
+    placed = {name: operator.schema_name for name, operator in all_operators().items() if device in operator.devices}
+    older = {alias.schema_name for alias in ALIASES.values() if alias.successor in placed}
+    return sorted({*placed.values(), *older})
 
 
 def GetSchema(name: str) -> OpSchema:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from dali_lab.schema.waiting import module_reason
+from dali_lab.schema.absent import module_reason
 
 ALIAS = "nvidia.dali"
 PACKAGE = "dali_lab"

@@ -9,7 +9,6 @@ from types import ModuleType
 from typing import Any
 
 from dali_lab.schema.registry import load
-from dali_lab.schema.waiting import WAITING, reason
 
 
 class Namespace:
@@ -26,8 +25,6 @@ class Namespace:
     def __init__(self, root: str) -> None:
         self._root = root
         self._makers: dict[tuple[str, str], Callable[[], Any]] = {}
-        for waiting in WAITING:
-            self._module(waiting.split(".")[:-1])
 
     def offer(self, path: str, maker: Callable[[], Any]) -> None:
         """Have the attribute with a dotted path made by `maker` from now on."""
@@ -51,8 +48,7 @@ class Namespace:
                 return vars(module)[name]
             maker = self._makers.get((module.__name__, name))
         if maker is None:
-            path = f"{module.__name__}.{name}".removeprefix(f"{self._root}.")
-            raise AttributeError(reason(path) or f"module '{module.__name__}' has no attribute '{name}'")
+            raise AttributeError(f"module '{module.__name__}' has no attribute '{name}'")
         made = maker()
         setattr(module, name, made)
         return made

@@ -11,7 +11,6 @@ from typing import TypeVar
 from dali_lab.errors import GraphError, nearest
 from dali_lab.schema.index import BUILT_IN
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.waiting import reason
 
 T = TypeVar("T", bound=type[Operator])
 
@@ -136,8 +135,7 @@ def find_operator(name: str) -> type[Operator]:
     """
     found = _OPERATORS.get(name) or _BY_SCHEMA.get(name) or _look(_SCHEMA_NAMES.get(name, name)) or _BY_SCHEMA.get(name)
     if found is None:
-        waits = reason(name)
-        raise GraphError(f"there is no operator '{name}'{f': {waits}' if waits else nearest(name, _OPERATORS)}")
+        raise GraphError(f"there is no operator '{name}'{nearest(name, _OPERATORS)}")
     return found
 
 

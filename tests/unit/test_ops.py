@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, ops, types
-from dali_lab.schema import aliases, waiting
+from dali_lab.schema import aliases
 from dali_lab.schema.registry import all_operators, has_operator
 
 
@@ -117,17 +116,7 @@ def test_external_sources_and_functions_as_objects() -> None:
     np.testing.assert_array_equal(run(define)[0], [2, 2, 2])
 
 
-def test_what_is_not_there_yet_says_so_under_all_its_names() -> None:
-    for name in waiting.WAITING:
-        parts = name.split(".")
-        parts[-1] = "".join(part.capitalize() for part in parts[-1].split("_"))
-        with pytest.raises(AttributeError, match=rf"fn\.{name} is not in this release"):
-            functools.reduce(getattr, parts, ops)
-    old = [alias for alias in aliases.ALIASES.values() if alias.successor in waiting.WAITING]
-    for alias in old:
-        for module, path in ((fn, alias.name), (ops, alias.schema_name.replace("__", "."))):
-            with pytest.raises(AttributeError, match=rf"fn\.({alias.name}|{alias.successor}) is not in this release"):
-                functools.reduce(getattr, path.split("."), module)
+def test_what_is_not_there_is_said() -> None:
     with pytest.raises(AttributeError, match=r"dali_lab\.ops' has no attribute 'Nothing'"):
         ops.Nothing  # noqa: B018
 

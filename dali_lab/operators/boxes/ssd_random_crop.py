@@ -44,7 +44,7 @@ class SSDRandomCrop(Operator):
     arguments = (
         Arg("num_attempts", "int", 1, "Windows that are drawn for one overlap.", minimum=1, maximum=1_000_000),
     )
-    deprecated = "Use :func:`fn.random_bbox_crop`, which gives the window for :func:`fn.slice`."
+    deprecated = "Use ``fn.random_bbox_crop``, which gives the window for ``fn.slice``."
     example = """
     >>> images, boxes, labels = fn.ssd_random_crop(images, boxes, labels)
     """

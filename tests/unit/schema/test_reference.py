@@ -1,4 +1,4 @@
-"""Every operator's help is complete, and what is missing says what it waits for."""
+"""Every operator's help is complete."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ import inspect
 
 import pytest
 
-from dali_lab import fn
-from dali_lab.errors import GraphError
 from dali_lab.schema import all_operators, find_operator
 from dali_lab.schema.reference import docstring
-from dali_lab.schema.waiting import WAITING
 
 
 @pytest.mark.parametrize("name", [name for name, operator in all_operators().items() if not operator.hidden])
@@ -54,16 +51,3 @@ def test_what_is_not_equal_is_said(name: str) -> None:
     operator = find_operator(name)
     if any(case.tolerance or case.fraction for case in operator.cases()):
         assert operator.differs, "cases have a tolerance, and the help does not say how far results may be apart"
-
-
-@pytest.mark.parametrize("name", WAITING)
-def test_what_waits_says_so(name: str) -> None:
-    with pytest.raises(GraphError, match="not in this release"):
-        find_operator(name)
-    module = fn
-    *path, last = name.split(".")
-    for part in path:
-        module = getattr(module, part, None)
-    if module is not None and name not in ("experimental.decoders.video",):
-        with pytest.raises(AttributeError, match="not in this release"):
-            getattr(module, last)

@@ -1,24 +1,6 @@
-"""Operators and modules of NVIDIA DALI that this release does not have, each with what it waits for."""
+"""Modules of NVIDIA DALI that are not here, each with what there is instead."""
 
 from __future__ import annotations
-
-import functools
-
-WAITING: dict[str, str] = {}
-
-
-@functools.cache
-def _names() -> dict[str, str]:
-    """All names of these operators, as far as all ways of writing them agree, with that under ``fn``."""
-    from dali_lab.schema.aliases import ALIASES
-
-    names = {_plain(alias.name): alias.successor for alias in ALIASES.values() if alias.successor in WAITING}
-    return {**names, **{_plain(name): name for name in WAITING}}
-
-
-def _plain(name: str) -> str:
-    return name.replace("__", ".").replace("_", "").lower()
-
 
 MODULES: dict[str, str] = {
     "experimental.dynamic": "of dynamic mode there are tensors, batches, operators, readers and generators",
@@ -38,15 +20,3 @@ def module_reason(name: str) -> str:
     while name and name not in MODULES:
         name = name.rpartition(".")[0]
     return f"{text}: {MODULES[name]}" if name else text
-
-
-def reason(name: str) -> str:
-    """What an operator waits for, as a sentence, or an empty string for one that nobody plans.
-
-    Parameters
-    ----------
-    name
-        As it is called under ``fn`` or ``ops`` or in serialized pipelines, today or in older releases of NVIDIA DALI.
-    """
-    found = _names().get(_plain(name))
-    return f"fn.{found} is not in this release: {WAITING[found]}" if found else ""
