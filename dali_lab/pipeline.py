@@ -49,6 +49,16 @@ def _push(pipeline: Callable[[], Pipeline | None]) -> None:
 
 
 @contextmanager
+def outside() -> Iterator[None]:
+    """No pipeline is being defined meanwhile."""
+    _push(lambda: None)
+    try:
+        yield
+    finally:
+        Pipeline.pop_current()
+
+
+@contextmanager
 def _current(pipeline: weakref.ref[Pipeline]) -> Iterator[None]:
     """Makes a pipeline the current one, without keeping it: a thread of its own must not be the last to hold it."""
     _push(pipeline)

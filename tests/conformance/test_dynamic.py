@@ -291,6 +291,23 @@ def test_a_reader_goes_on_from_its_state(folder: Path) -> None:
     assert other.get_metadata()["epoch_size"] == 10
 
 
+def test_inside_of_pipelines() -> None:
+    """In Python functions they are of use; nodes are not for them."""
+    batch = np.stack([picture(12, 10)] * 2)
+
+    def flipped(array: Any) -> Any:
+        return np.asarray(ours.flip(ours.tensor(array, layout="HWC")))
+
+    pipeline = dali_lab.Pipeline(2, 1, None)
+    with pipeline:
+        images = dali_lab.fn.external_source(source=lambda: batch, layout="HWC")
+        pipeline.set_outputs(dali_lab.fn.python_function(images, function=flipped), dali_lab.fn.flip(images))
+        with pytest.raises(DaliLabError, match="is a node of a pipeline"):
+            ours.flip(images)
+    left, right = pipeline.run()
+    np.testing.assert_array_equal(left.as_array(), right.as_array())
+
+
 def test_batches_go_where_those_of_pipelines_go() -> None:
     batch = images(ours)
     assert "<img" in dali_lab.show(batch)._repr_html_()

@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.batch.tensors import TensorListCPU
 from dali_lab.data_node import DataNode
-from dali_lab.errors import ArgumentError
+from dali_lab.errors import ArgumentError, GraphError
 from dali_lab.experimental.dynamic.batch import Batch, as_batch
 from dali_lab.experimental.dynamic.dtypes import DType
 from dali_lab.experimental.dynamic.evaluation import Outcome, Slot
@@ -19,6 +19,7 @@ from dali_lab.experimental.dynamic.places import device as as_device
 from dali_lab.experimental.dynamic.tensor import Tensor, as_tensor
 from dali_lab.experimental.dynamic.values import Value
 from dali_lab.graph.expressions import is_operand
+from dali_lab.pipeline import outside
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -104,7 +105,8 @@ def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size:
         raise ValueError(f"batches have different numbers of samples: {' and '.join(map(str, sorted(sizes)))}")
     count = sizes.pop() if sizes else None
     symbols = [_symbol(each, count) if isinstance(each, Value) else each for each in items]
-    found = function(*symbols)
+    with outside():
+        found = function(*symbols)
     if found is NotImplemented:
         return found
     for item, symbol in zip(items, symbols, strict=True):
@@ -123,13 +125,15 @@ def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size:
 
 
 def _operand(item: Any) -> Any:
-    if isinstance(item, Value) or not is_operand(item) or isinstance(item, (bool, int, float, np.generic, DataNode)):
+    if isinstance(item, DataNode):
+        raise GraphError(f"takes tensors and batches; {item.name} is a node of a pipeline, which is for fn")
+    if isinstance(item, Value) or not is_operand(item) or isinstance(item, (bool, int, float, np.generic)):
         return item
     return as_tensor(item)
 
 
-def _input(item: Any) -> Value:
-    if isinstance(item, Value):
+def _input(item: Any) -> Any:
+    if isinstance(item, (Value, DataNode)):
         return item
     return as_batch(item) if isinstance(item, TensorListCPU) else as_tensor(item)
 
