@@ -50,7 +50,7 @@ class Caffe2(LmdbReader):
         ),
         Arg("num_labels", "int", 1, "Number of classes, for sparse labels.", minimum=1),
         Arg("image_available", "bool", True, "Records have pictures; without, there is no output for them."),
-        Arg("additional_inputs", "int", 0, "Number of other tensors in each record.", minimum=0),
+        Arg("additional_inputs", "int", 0, "Number of other tensors in each record.", minimum=0, maximum=1000),
         Arg("bbox", "bool", False, "Records end with a bounding box, INT32 of shape (4,); (0,) where there is none."),
         *READER,
     )
