@@ -18,6 +18,7 @@ import panel as pn
 import param
 from bokeh.document import Document
 from panel.custom import JSComponent
+from panel.models.esm import ESMEvent
 
 from dali_lab.errors import DaliLabError
 from dali_lab.studio.clients import Port
@@ -57,6 +58,7 @@ class DaliLabEditor(JSComponent):
         self._lock = threading.Lock()
         self._scheduled = False
         self._document: Document | None = pn.state.curdoc
+        self._loop = _loop_of(self._document)
         self._port: Port | None = None
         self._session = session
         if session is not None:
@@ -85,6 +87,14 @@ class DaliLabEditor(JSComponent):
             if self._scheduled:
                 return
             self._scheduled = True
+        if self._loop is not None:
+            # On the server's own thread: a document that holds its events loses what other threads add to it.
+            self._loop.add_callback(self._flush_soon)
+        else:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        """Send what waits once the document is locked, where it has a lock."""
         if self._document is None:
             self._flush()
         else:
@@ -98,11 +108,27 @@ class DaliLabEditor(JSComponent):
                     return
                 data = self._waiting.popleft()
             try:
-                self._send_msg(data)
+                self._send(data)
             except BaseException:
                 with self._lock:
                     self._scheduled = False
                 raise
+
+    def _send(self, data: dict[str, Any]) -> None:
+        if self._loop is None or self._document is None:
+            self._send_msg(data)
+            return
+        # By Bokeh, which waits for the connection under the document's lock. Panel writes past the lock, and what it
+        # puts off because the connection is busy stays with it until there is something else to be sent.
+        for model, _ in list(self._models.values()):
+            self._document.callbacks.send_event(ESMEvent(model=model, data=data))  # type: ignore[no-untyped-call]
+
+
+def _loop_of(document: Document | None) -> Any:
+    """The loop of the Bokeh server that a document is on; `None` if no such server has it."""
+    context = getattr(document, "session_context", None)
+    application = getattr(getattr(context, "server_context", None), "application_context", None)
+    return getattr(application, "io_loop", None)
 
 
 class AppServer:

@@ -63,7 +63,7 @@ def test_f8_opens_the_group_that_hides_the_culprit(tab: Tab, app: App) -> None:
     on_canvas(tab)
     page.keyboard.press("F8")
     page.wait_for_selector('[data-node-id="rotate"][data-selected="true"]')
-    assert not store.document["view"]["groups"][0].get("collapsed")
+    tab.wait(lambda: not store.document["view"]["groups"][0].get("collapsed"), "the group does not open")
     page.keyboard.press("Control+z")
     page.locator('[data-group-id="g"]').wait_for()
 
