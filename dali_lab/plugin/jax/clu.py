@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -11,9 +10,7 @@ import jax
 import numpy as np
 from clu.data.dataset_iterator import ArraySpec
 
-from dali_lab.pipeline import Pipeline
-from dali_lab.plugin.base_iterator import LastBatchPolicy
-from dali_lab.plugin.jax.iterator import DALIGenericIterator, iterator_maker
+from dali_lab.plugin.jax.iterator import DALIGenericIterator
 
 
 def get_spec_for_array(jax_array: Any) -> Any:
@@ -32,35 +29,14 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         From ``next`` and ``peek``, if a batch has other shapes or dtypes than the first.
     """
 
-    def __init__(
-        self,
-        pipelines: Pipeline | list[Pipeline],
-        output_map: Sequence[str],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-        sharding: Any = None,
-        pmap_compatible: bool | None = None,
-    ) -> None:
+    _pool: ThreadPoolExecutor | None = None
+    _peeked: dict[str, Any] | None = None
+    _element_spec: dict[str, Any] | None = None
+
+    def _prepare(self) -> None:
+        # The last step of the constructor, which is that of the base.
         self._mutex = threading.RLock()
-        self._pool: ThreadPoolExecutor | None = None
-        self._peeked: dict[str, Any] | None = None
-        self._element_spec: dict[str, Any] | None = None
-        super().__init__(
-            pipelines,
-            output_map,
-            size,
-            reader_name,
-            auto_reset,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-            sharding,
-            pmap_compatible,
-        )
+        super()._prepare()
 
     def __next__(self) -> dict[str, Any]:
         with self._mutex:
@@ -126,22 +102,6 @@ class DALIGenericPeekableIterator(DALIGenericIterator):
         return joined if self._sharding is None else jax.device_put(joined, self._sharding)
 
 
-def peekable_data_iterator(
-    pipeline_fn: Callable[..., Any] | None = None,
-    output_map: Sequence[str] = (),
-    size: int = -1,
-    reader_name: str | None = None,
-    auto_reset: str | bool | None = False,
-    last_batch_padded: bool = False,
-    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-    prepare_first_batch: bool = True,
-    sharding: Any = None,
-    devices: Sequence[Any] | None = None,
-    pmap_compatible: bool | None = None,
-) -> Any:
-    """As :func:`dali_lab.plugin.jax.data_iterator`, for a :class:`DALIGenericPeekableIterator`."""
-    options = {name: value for name, value in locals().items() if name != "pipeline_fn"}
-    return iterator_maker(DALIGenericPeekableIterator, pipeline_fn, **options)
-
+peekable_data_iterator = DALIGenericPeekableIterator.data_iterator
 
 __all__ = ["DALIGenericPeekableIterator", "get_spec_for_array", "peekable_data_iterator"]

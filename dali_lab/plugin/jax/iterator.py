@@ -91,52 +91,53 @@ class DALIGenericIterator(_DaliBaseIterator):
                 joined[name] = jax.numpy.asarray(np.stack(arrays) if stacks else arrays[0])
         return joined
 
+    @classmethod
+    def data_iterator(
+        cls,
+        pipeline_fn: Callable[..., Any] | None = None,
+        output_map: Sequence[str] = (),
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+        sharding: Any = None,
+        devices: Sequence[Any] | None = None,
+        pmap_compatible: bool | None = None,
+    ) -> Any:
+        """Turn a function that defines a graph into one that makes iterators of this class over it.
 
-def data_iterator(
-    pipeline_fn: Callable[..., Any] | None = None,
-    output_map: Sequence[str] = (),
-    size: int = -1,
-    reader_name: str | None = None,
-    auto_reset: str | bool | None = False,
-    last_batch_padded: bool = False,
-    last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-    prepare_first_batch: bool = True,
-    sharding: Any = None,
-    devices: Sequence[Any] | None = None,
-    pmap_compatible: bool | None = None,
-) -> Any:
-    """Turn a function that defines a graph into one that makes iterators over it.
+        Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from.
+        With `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a
+        function with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
 
-    Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from. With
-    `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a function
-    with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
+        Parameters
+        ----------
+        pipeline_fn
+            Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
+        devices
+            JAX devices whose batches are stacked along a new first axis, in this order.
+        output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch, sharding
+            As in :class:`DALIGenericIterator`.
+        pmap_compatible
+            As in :class:`DALIGenericIterator`; by default true with `devices`.
 
-    Parameters
-    ----------
-    pipeline_fn
-        Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
-    devices
-        JAX devices whose batches are stacked along a new first axis, in this order.
-    output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch, sharding
-        As in :class:`DALIGenericIterator`.
-    pmap_compatible
-        As in :class:`DALIGenericIterator`; by default true with `devices`.
-
-    Raises
-    ------
-    ValueError
-        If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
-    """
-    options = {name: value for name, value in locals().items() if name != "pipeline_fn"}
-    return iterator_maker(DALIGenericIterator, pipeline_fn, **options)
+        Raises
+        ------
+        ValueError
+            If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
+        """
+        options = {name: value for name, value in locals().items() if name not in ("cls", "pipeline_fn")}
+        return _maker(cls, pipeline_fn, **options)
 
 
-def iterator_maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
-    """What :func:`data_iterator` makes, of iterators of a class."""
+def _maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
+    """What :meth:`DALIGenericIterator.data_iterator` makes, of iterators of a class."""
     if options["sharding"] is not None and options["devices"] is not None:
         raise ValueError("give either 'sharding' or 'devices'")
     if pipeline_fn is None:
-        return lambda function: iterator_maker(kind, function, **options)
+        return lambda function: _maker(kind, function, **options)
     function = pipeline_fn
     define = function if getattr(function, "_is_pipeline_def", False) else pipeline_def(function)
     own = inspect.signature(function).parameters
@@ -168,5 +169,7 @@ def iterator_maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., A
 
     return make
 
+
+data_iterator = DALIGenericIterator.data_iterator
 
 __all__ = ["DALIGenericIterator", "data_iterator"]
