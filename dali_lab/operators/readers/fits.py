@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
-from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader, check_alike
 from dali_lab.schema import Arg, Call, Output, register
-from dali_lab.types import to_dali_type
 
 
 @register
@@ -105,20 +102,8 @@ class Fits(ListReader):
                         sample=index,
                         source=sources[index],
                     ) from error
-            outputs.append(self._batch(call, output, images, sources))
+            check_alike(call, output, images, sources)
+            batch = Batch.of(images)
+            batch.sources = sources
+            outputs.append(batch)
         return tuple(outputs)
-
-    @staticmethod
-    def _batch(call: Call, output: int, images: list[np.ndarray[Any, Any]], sources: tuple[str, ...]) -> Batch:
-        first = images[0]
-        for index, image in enumerate(images):
-            if (image.dtype, image.ndim) != (first.dtype, first.ndim):
-                raise call.problem(
-                    f"has {image.ndim} dimensions of {image.dtype}, where '{sources[0]}' has {first.ndim} of"
-                    f" {first.dtype}",
-                    sample=index,
-                    source=sources[index],
-                )
-        batch = Batch.of(images, dtype=to_dali_type(first.dtype))
-        batch.sources = sources
-        return batch

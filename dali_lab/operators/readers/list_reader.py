@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.errors import ArgumentError, DaliLabError
-from dali_lab.schema import Arg, Operator
+from dali_lab.schema import Arg, Call, Operator
 from dali_lab.schema.operator import Draw
 
 if TYPE_CHECKING:
@@ -130,3 +133,22 @@ class ListReader(Operator):
 
     def restore(self, state: Any) -> None:
         self.order.set_state(state)
+
+
+def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic]], sources: Sequence[str]) -> None:
+    """Check that what was read for an output can be a batch.
+
+    Raises
+    ------
+    SampleError
+        If an array differs from the first in type or number of dimensions.
+    """
+    first = arrays[0]
+    for index, array in enumerate(arrays):
+        if (array.dtype, array.ndim) != (first.dtype, first.ndim):
+            raise call.problem(
+                f"output {output} has {array.ndim} dimensions of {array.dtype}, where '{sources[0]}' has {first.ndim}"
+                f" of {first.dtype}",
+                sample=index,
+                source=sources[index],
+            )

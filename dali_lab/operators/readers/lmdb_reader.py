@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
-from dali_lab.operators.readers.list_reader import ListReader
+from dali_lab.operators.readers.list_reader import ListReader, check_alike
 from dali_lab.operators.readers.lmdb_index import LmdbError, find_entries
 from dali_lab.schema import Arg, Call
 from dali_lab.schema.arguments import REQUIRED
@@ -111,17 +111,9 @@ class LmdbReader(ListReader):
 
     def _column(self, call: Call, output: int, arrays: Columns, sources: tuple[str, ...]) -> Batch:
         """One output of all samples, in memory of its own."""
-        first = arrays[0]
-        for index, array in enumerate(arrays):
-            if (array.dtype, array.ndim) != (first.dtype, first.ndim):
-                raise call.problem(
-                    f"output {output} has {array.ndim} dimensions of {array.dtype}, where '{sources[0]}' has"
-                    f" {first.ndim} of {first.dtype}",
-                    sample=index,
-                    source=sources[index],
-                )
+        check_alike(call, output, arrays, sources)
         shapes = np.array([array.shape for array in arrays], np.int64)
-        out = call.allocate(shapes, to_dali_type(first.dtype), "", output=output)
+        out = call.allocate(shapes, to_dali_type(arrays[0].dtype), "", output=output)
         for target, array in zip(out.arrays(), arrays, strict=True):
             target[...] = array
         if output == 0 and self.value("image_available"):
