@@ -3,20 +3,60 @@
 from __future__ import annotations
 
 import json
+import re
 from array import array
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, NoReturn
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.readers.json_lists import read_lists
 from dali_lab.operators.readers.run_lengths import as_runs
 
 Table = npt.NDArray[Any]
 
 _FARTHEST = 1e6
+_Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)]
+_NOTHING = msgspec.Raw(b"null")
+
+
+class _Picture(msgspec.Struct, gc=False):
+    id: _Int32
+    file_name: msgspec.Raw  # names need not be UTF-8
+    width: _Int32 = 0
+    height: _Int32 = 0
+
+
+class _Category(msgspec.Struct, gc=False):
+    id: int
+
+
+class _Annotation(msgspec.Struct, gc=False):
+    image_id: _Int32
+    category_id: _Int32
+    bbox: tuple[float, float, float, float]
+    id: Any = None
+    iscrowd: Any = 0
+    segmentation: msgspec.Raw = _NOTHING  # most of the file, and not always wanted
+
+
+class _File(msgspec.Struct):
+    images: list[_Picture] | None = None
+    categories: list[_Category] = []
+    annotations: list[_Annotation] = []
+
+
+class _Elements(msgspec.Struct):
+    """The same, to look for what is wrong."""
+
+    images: list[msgspec.Raw] = []
+    categories: list[msgspec.Raw] = []
+    annotations: list[msgspec.Raw] = []
+
+
+_WHAT = {"images": "picture", "categories": "category", "annotations": "annotation"}
 
 
 class Wanted(NamedTuple):
@@ -66,23 +106,23 @@ class CocoFile:
 
     def __init__(self, path: str, wanted: Wanted) -> None:
         self._path = path
-        self._wanted = wanted
-        self._threshold = float(np.float32(wanted.threshold))
-        self.names: list[str] = []
-        self.ids, self.widths, self.heights = array("i"), array("i"), array("i")
+        found = self._decoded()
+        self.names = [self._name(number, picture.file_name) for number, picture in enumerate(found.images or ())]
+        self.ids = array("i", [picture.id for picture in found.images or ()])
+        self.widths = array("i", [picture.width for picture in found.images or ()])
+        self.heights = array("i", [picture.height for picture in found.images or ()])
         self.categories: dict[int, int] = {}
-        self._category_count = self._seen = 0
-        self.picture, self.category, self._boxes = array("i"), array("i"), array("f")
+        for place, category in enumerate(found.categories, 1):
+            self.categories.setdefault(category.id, place)
+        kept = self._take(found.annotations, wanted)
+        self.picture = array("i", [annotation.image_id for annotation in kept])
+        self.category = array("i", [annotation.category_id for annotation in kept])
         self.polygon_counts, self.point_counts, self._points = array("i"), array("i"), array("f")
         self.masked = array("i")
         self.runs: list[npt.NDArray[np.int64]] = []
         self.sizes: list[tuple[int, int]] = []
-        self.labels: list[Any] = []
-        self._read()
-
-    @property
-    def boxes(self) -> Table:
-        return np.frombuffer(self._boxes, np.float32).reshape(-1, 4)
+        if wanted.polygons:
+            self._take_shapes(kept, wanted.runs)
 
     @property
     def points(self) -> Table:
@@ -92,74 +132,76 @@ class CocoFile:
         """An error about the file, to be raised."""
         return ArgumentError(f"'{self._path}': {message}", argument="annotations_file")
 
-    def _read(self) -> None:
+    def _decoded(self) -> _File:
         try:
             with open(self._path, "rb") as file:
-                text = file.read().decode("utf-8-sig", "surrogateescape")
+                data = file.read().removeprefix(b"\xef\xbb\xbf")
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ArgumentError(f"cannot read '{self._path}': {reason}", argument="annotations_file") from error
-        takers = {"images": self._take_picture, "categories": self._take_category, "annotations": self._take}
         try:
-            found = read_lists(text, takers)
-        except json.JSONDecodeError as error:
-            raise self.fail(f"no JSON: {error}") from error
-        except ArgumentError:
-            raise
-        except ValueError as error:
-            raise self.fail(str(error)) from error
-        if "images" not in found:
+            found = msgspec.json.decode(data, type=_File)
+        except msgspec.ValidationError as error:
+            self._explain(data, error)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise self.fail(f"no JSON: {_place(data, error)}") from error
+        if found.images is None:
             raise self.fail("it has no list 'images'")
+        return found
 
-    def _take_picture(self, value: Mapping[str, Any]) -> None:
-        what = f"picture {len(self.names)} (counted from 0)"
-        try:
-            name = value["file_name"]
-            if not isinstance(name, str):
-                raise TypeError(f"'file_name' is no text but {name!r:.60}")
-            self.ids.append(value["id"])
-            self.widths.append(value.get("width", 0))
-            self.heights.append(value.get("height", 0))
-            self.names.append(name)
-        except (KeyError, TypeError, OverflowError) as error:
-            raise self._wrong(what, value, error) from error
+    def _explain(self, data: bytes, error: msgspec.ValidationError) -> NoReturn:
+        """Raise what says which element is wrong, and how."""
+        place = re.search(r"`\$\.(\w+)(?:\[(\d+)\])?", str(error))
+        if place is None:
+            raise self.fail(str(error)) from error
+        name, index = place.group(1), place.group(2)
+        if index is None:
+            raise self.fail(f"'{name}' is no list") from error
+        element = getattr(msgspec.json.decode(data, type=_Elements), name)[int(index)]
+        raise self._wrong(name, int(index), _plain(element), error) from error
 
-    def _take_category(self, value: Mapping[str, Any]) -> None:
-        what = f"category {self._category_count} (counted from 0)"
-        self._category_count += 1
-        try:
-            number = value["id"]
-            if not isinstance(number, int):
-                raise TypeError(f"'id' is no whole number but {number!r:.60}")
-            self.categories.setdefault(number, self._category_count)
-        except (KeyError, TypeError) as error:
-            raise self._wrong(what, value, error) from error
+    def _name(self, number: int, raw: msgspec.Raw) -> str:
+        name = _plain(raw)
+        if not isinstance(name, str):
+            raise self.fail(f"picture {number} (counted from 0): 'file_name' is no text but {name!r:.60}")
+        return name
 
-    def _take(self, value: Mapping[str, Any]) -> None:
-        self._seen += 1
-        try:
-            if value.get("iscrowd") and not self._wanted.crowds:
-                return
-            box = value["bbox"]
-            if len(box) != 4:
-                raise TypeError(f"'bbox' has {len(box)} numbers, not 4")
-            self._boxes.extend(box)
-            if not (self._boxes[-2] >= self._threshold and self._boxes[-1] >= self._threshold):
-                del self._boxes[-4:]
-                return
-            self.picture.append(value["image_id"])
-            self.category.append(value["category_id"])
-            if self._wanted.polygons:
-                self._take_shape(value.get("segmentation"))
-            self.labels.append(value.get("id", f"unknown, number {self._seen - 1} from 0"))
-        except (AttributeError, KeyError, TypeError, OverflowError, ValueError) as error:
-            name = value.get("id") if isinstance(value, dict) else None
-            what = (
-                f"annotation {len(self.labels)} (counted from 0)" if name is None else f"the annotation with id {name}"
+    def _take(self, annotations: list[_Annotation], wanted: Wanted) -> list[_Annotation]:
+        """Those that are wanted, with their boxes and what they are called."""
+        boxes = array("f")
+        for annotation in annotations:
+            boxes.extend(annotation.bbox)
+        table = np.frombuffer(boxes, np.float32).reshape(-1, 4)
+        good = (table[:, 2:] >= np.float32(wanted.threshold)).all(axis=1)
+        if not wanted.crowds:
+            good &= np.array([not annotation.iscrowd for annotation in annotations], bool)
+        rows = np.flatnonzero(good)
+        kept = [annotations[row] for row in rows.tolist()]
+        self.boxes = table[rows]
+        self.labels = [
+            f"unknown, number {row} from 0" if annotation.id is None else annotation.id
+            for row, annotation in zip(rows.tolist(), kept, strict=True)
+        ]
+        return kept
+
+    def _take_shapes(self, annotations: list[_Annotation], runs: bool) -> None:
+        decode = msgspec.json.Decoder().decode
+        for number, annotation in enumerate(annotations):
+            try:
+                self._take_shape(decode(annotation.segmentation), number, runs)
+            except (KeyError, TypeError, OverflowError, ValueError) as error:
+                reason = f"it has no {error}" if isinstance(error, KeyError) else error
+                raise self.fail(f"the annotation with id {self.labels[number]}: {reason}") from error
+        far = (np.abs(self.points) > _FARTHEST).any(axis=1) if runs else np.zeros(0, bool)
+        if far.any():
+            polygon = int(np.searchsorted(np.cumsum(self.point_counts), int(far.argmax()), "right"))
+            number = int(np.searchsorted(np.cumsum(self.polygon_counts), polygon, "right"))
+            raise self.fail(
+                f"the annotation with id {self.labels[number]}: 'segmentation' has a point that is more than a million"
+                " pixels away"
             )
-            raise self._wrong(what, value, error) from error
 
-    def _take_shape(self, shape: Any) -> None:
+    def _take_shape(self, shape: Any, number: int, runs: bool) -> None:
         """Polygons, or a list of runs; nothing where there is neither."""
         if isinstance(shape, list):
             for polygon in shape:
@@ -167,34 +209,53 @@ class CocoFile:
                     raise TypeError(f"'segmentation' holds {polygon!r:.60}, where a list of numbers belongs")
                 if len(polygon) % 2:
                     raise TypeError(f"'segmentation' has a polygon of {len(polygon)} numbers, which makes no pairs")
-                self._points.extend(polygon)
+                self._points.fromlist(polygon)
                 self.point_counts.append(len(polygon) // 2)
-                if self._wanted.runs and polygon and not -_FARTHEST <= min(polygon) <= max(polygon) <= _FARTHEST:
-                    raise ValueError("'segmentation' has a point that is more than a million pixels away")
             self.polygon_counts.append(len(shape))
             return
         self.polygon_counts.append(0)
-        if self._wanted.runs and isinstance(shape, dict):
+        if runs and isinstance(shape, dict):
             size = shape["size"]
             self.runs.append(as_runs(shape["counts"], size))
             self.sizes.append((size[0], size[1]))
-            self.masked.append(len(self.labels))
+            self.masked.append(number)
 
-    def _wrong(self, what: str, value: Any, error: Exception) -> ArgumentError:
+    def _wrong(self, name: str, index: int, value: Any, error: msgspec.ValidationError) -> ArgumentError:
+        what = f"{_WHAT[name]} {index} (counted from 0)"
         if not isinstance(value, dict):
             return self.fail(f"{what} is no object but {value!r:.60}")
+        if name == "annotations" and "id" in value:
+            what = f"the annotation with id {value['id']}"
         return self.fail(f"{what}: {_reason(value, error)}")
 
 
-def _reason(value: Mapping[str, Any], error: Exception) -> str:
-    """What is wrong with an object, as far as its whole numbers and its box tell; else what Python says."""
-    if isinstance(error, KeyError):
-        return f"it has no {error}"
+def _plain(raw: msgspec.Raw) -> Any:
+    """A part of the file as Python has it."""
+    text = bytes(raw).decode("utf-8", "surrogateescape").strip()
+    return text[1:-1] if text.startswith('"') and "\\" not in text else json.loads(text, strict=False)
+
+
+def _place(data: bytes, error: Exception) -> str:
+    """Where a file is no JSON."""
+    place = re.search(r"\(byte (\d+)\)$", str(error))
+    before = data[: int(place.group(1))] if place else data
+    line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
+    reason = str(error)[: place.start()].strip() if place else error
+    return f"{reason}: line {line} column {column} (byte {len(before)})"
+
+
+def _reason(value: Mapping[str, Any], error: msgspec.ValidationError) -> str:
+    """What is wrong with an object, as far as its whole numbers and its box tell; else what the decoder says."""
+    missing = re.match("Object missing required field `(.*?)`", str(error))
+    if missing:
+        return f"it has no '{missing.group(1)}'"
     for key in ("id", "image_id", "category_id", "width", "height"):
         number = value.get(key, 0)
-        if type(number) is not int or not -(2**31) <= number < 2**31:
+        if f".{key}`" in str(error) and (type(number) is not int or not -(2**31) <= number < 2**31):
             return f"{key!r} is no whole number of 32 bits but {number!r:.60}"
     box = value.get("bbox", [])
     if not isinstance(box, list) or any(type(number) not in (int, float) for number in box):
         return f"'bbox' is no list of numbers but {box!r:.60}"
+    if len(box) != 4:
+        return f"'bbox' has {len(box)} numbers, not 4"
     return str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 import numpy as np
@@ -62,7 +63,7 @@ class GetProperty(Operator):
         if self.value("key") == "layout":
             texts = [data.layout.encode()] * len(data)
         else:
-            texts = [source.encode() for source in data.sources] if data.sources is not None else [b""] * len(data)
+            texts = [os.fsencode(source) for source in data.sources] if data.sources is not None else [b""] * len(data)
         lengths = np.array([len(text) for text in texts], np.int64)
         buffer = np.frombuffer(b"".join(texts), np.uint8)
         addresses = buffer.ctypes.data + np.cumsum(lengths) - lengths

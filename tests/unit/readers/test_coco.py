@@ -130,6 +130,14 @@ BAD: dict[str, tuple[Any, dict[str, Any], str]] = {
     "short box": (lambda d: d["annotations"][3]["bbox"].pop(), {}, "id 103.*3 numbers"),
     "words in a box": (lambda d: d["annotations"][3].update(bbox=[1, 2, "x", 4]), {}, "id 103.*bbox"),
     "fraction": (lambda d: d["annotations"][2].update(image_id=1.5), {}, r"id 102.*image_id.*1\.5"),
+    "large number": (lambda d: d["annotations"][2].update(category_id=2**31), {}, "id 102.*category_id.*2147483648"),
+    "no object": (lambda d: d["images"].__setitem__(2, 7), {}, "picture 2.*no object but 7"),
+    "no name": (lambda d: d["images"][1].update(file_name=5), {}, "picture 1.*'file_name' is no text but 5"),
+    "category without number": (lambda d: d["categories"][1].pop("id"), {}, "category 1.*'id'"),
+    "far away": (
+        lambda d: d["annotations"][1].update(segmentation=[[1, 2, 3, 4, 5, 6], [1, 2, 1e7, 4, 5, 6]]),
+        {"pixelwise_masks": True}, "id 101.*million",
+    ),
     "no pictures": (lambda d: d.update(images=[]), {}, "no pictures"),
     "no list of pictures": (lambda d: d.pop("images"), {}, "'images'"),
     "object for list": (lambda d: d.update(annotations={"a": 1}), {}, "'annotations' is no list"),
@@ -166,6 +174,19 @@ def test_bad_annotations_are_named(tmp_path: Path, name: str) -> None:
     with pytest.raises(dali_lab.DaliLabError, match=f"(?s){words}") as caught:
         make(dali_lab, "readers.coco", given)
     assert name == "nothing left" or given["annotations_file"] in str(caught.value)
+
+
+def test_names_need_not_be_text_and_a_mark_may_come_first(tmp_path: Path) -> None:
+    given = write(tmp_path, annotations(3))
+    os.rename(tmp_path / "1.jpg", os.fsencode(tmp_path) + b"/\xe4 1.jpg")
+    path = Path(given["annotations_file"])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes().replace(b'"1.jpg"', b'"\xe4 1.jpg"'))
+    reader = make(dali_lab, "readers.coco", given)
+    assert reader.epoch_size("Reader") == 3
+    take(reader, 1)
+    path.write_bytes(path.read_bytes().replace(b'"\xe4 1.jpg"', b'"\\u0031.jpg"'))
+    os.rename(os.fsencode(tmp_path) + b"/\xe4 1.jpg", tmp_path / "1.jpg")
+    take(make(dali_lab, "readers.coco", given), 1)
 
 
 def test_a_file_that_ends_in_the_middle(tmp_path: Path, data: dict[str, str]) -> None:
