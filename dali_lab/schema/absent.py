@@ -9,7 +9,6 @@ MODULES: dict[str, str] = {
     "plugin.tf": "batches go to TensorFlow as NumPy arrays (as_array) or by DLPack",
     "plugin.paddle": "batches go to Paddle as NumPy arrays (as_array) or by DLPack",
     "plugin.mxnet": "batches go to MXNet as NumPy arrays (as_array) or by DLPack",
-    "plugin.triton": "a Triton server runs NVIDIA DALI; export the graph for it (dali-lab export --to dali-serialized)",
     "plugin.pytorch.loader_evaluator": "dali-lab bench times pipelines",
 }
 

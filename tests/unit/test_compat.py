@@ -17,7 +17,7 @@ MODULES = [
     "", ".fn", ".fn.readers", ".fn.decoders", ".fn.random", ".ops", ".ops.readers", ".types", ".pipeline", ".data_node",
     ".math", ".tensors", ".backend", ".plugin", ".plugin.base_iterator", ".plugin.pytorch",
     ".plugin.pytorch.experimental", ".plugin.pytorch.experimental.proxy", ".external_source", ".pickling",
-    ".plugin.numba.fn.experimental", ".python_function_plugin",
+    ".plugin.numba.fn.experimental", ".plugin.triton", ".python_function_plugin",
 ]  # fmt: skip
 
 
