@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,8 @@ FIRST = (
     "crop_mirror_normalize", "rotate", "brightness_contrast", "random.uniform", "resize", "flip", "hsv", "color_twist",
     "crop", "gaussian_blur", "warp_affine", "random_resized_crop", "random.coin_flip", "erase",
 )  # fmt: skip
+_EXAMPLE = bytes.fromhex("0a1b 0a0d 0a0166 1208 1206 0a0400000000 0a0a 0a0169 1205 1a03 0a0100")
+"""A record of TensorFlow: "f" is a list with the number 0.0, "i" one with 0."""
 _NICE = 10
 
 
@@ -153,17 +156,32 @@ def _compile_fused() -> None:
 
 def _compile_readers() -> None:
     """Read a file of each kind whose reader has kernels, and shuffle a list: cases come without files."""
+    from dali_lab import tfrecord
     from dali_lab.kernels.cpu import shuffle
 
     shuffle.swap(np.zeros(1, np.int64), 0, np.zeros(1, np.int64))
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 2, 2], "segmentation": [[0, 0, 2, 0, 2, 2]]}
+    picture = {"id": 1, "file_name": "array.npy", "width": 2, "height": 2}
+    annotations = {"images": [picture], "categories": [{"id": 1}], "annotations": [box]}
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "array.npy")
-        np.save(path, np.zeros((2, 2), np.float32))
+        array, records, index, boxes = (
+            os.path.join(folder, name) for name in ("array.npy", "records", "index", "boxes.json")
+        )
+        np.save(array, np.zeros((2, 2), np.float32))
+        Path(records).write_bytes(len(_EXAMPLE).to_bytes(8, "little") + bytes(4) + _EXAMPLE + bytes(4))
+        Path(index).write_text(f"0 {len(_EXAMPLE) + 16}\n")
+        Path(boxes).write_text(json.dumps(annotations))
+        features = {
+            "f": tfrecord.VarLenFeature(tfrecord.float32, 0.0),
+            "i": tfrecord.FixedLenFeature([1], tfrecord.int64, 0),
+        }
         pipeline = Pipeline(2, 1, None, seed=1, prefetch_queue_depth=1)
         with pipeline:
-            encoded, _ = fn.readers.file(files=[path, path])
-            arrays = fn.readers.numpy(files=[path, path])
-            pipeline.set_outputs(encoded, arrays, fn.decoders.numpy(encoded))
+            encoded, _ = fn.readers.file(files=[array, array])
+            arrays = fn.readers.numpy(files=[array, array])
+            numbers = fn.readers.tfrecord(path=records, index_path=index, features=features)
+            *_, masks = fn.readers.coco(file_root=folder, annotations_file=boxes, pixelwise_masks=True)
+            pipeline.set_outputs(encoded, arrays, fn.decoders.numpy(encoded), *numbers.values(), masks)
         pipeline.run()
         pipeline.close()
 
