@@ -49,7 +49,8 @@ def _beside(path: str) -> str:
 
 
 def _lines(content: Any, kind: str | None) -> Iterable[str]:
-    from dali_lab.operators.readers import archive_index, record_index
+    from dali_lab.operators.readers.archives import index as archive_index
+    from dali_lab.operators.readers.records import index as record_index
 
     if kind is None:
         kind = "tfrecord" if record_index.are_records(bytes(content[:12])) else "webdataset"

@@ -15,8 +15,8 @@ pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these te
 lmdb = pytest.importorskip("lmdb", reason="it writes the files")
 
 import dali_lab  # noqa: E402
-from dali_lab.operators.readers.caffe_messages import caffe2_messages, caffe_messages  # noqa: E402
-from dali_lab.operators.readers.lmdb_index import LmdbError, find_entries  # noqa: E402
+from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries  # noqa: E402
+from dali_lab.operators.readers.lmdb.messages import caffe2_messages, caffe_messages  # noqa: E402
 from tests.unit.readers.both_engines import (  # noqa: E402
     agree,
     goes_on_in_the_other,

@@ -17,7 +17,7 @@ fits = pytest.importorskip("astropy.io.fits", reason="it writes the files")
 
 import dali_lab  # noqa: E402
 from dali_lab.formats import dumps, loads  # noqa: E402
-from dali_lab.operators.readers.fits_images import FitsError, read_image, scaled  # noqa: E402
+from dali_lab.operators.readers.arrays.fits_images import FitsError, read_image, scaled  # noqa: E402
 from tests.unit.readers.both_engines import pipeline_of, read, refused, taken  # noqa: E402
 
 READER = "experimental.readers.fits"

@@ -24,7 +24,7 @@ from PIL import Image
 
 from dali_lab import DataNode, Pipeline, fn, math, tfrecord, types
 from dali_lab.kernels.cuda.user import register as register_kernel
-from dali_lab.operators.readers.caffe_messages import caffe2_messages, caffe_messages
+from dali_lab.operators.readers.lmdb.messages import caffe2_messages, caffe_messages
 from dali_lab.schema import all_operators, find_operator, samples
 from tests.unit.readers.records import example, write
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.readers import archive_index
-from dali_lab.operators.readers.archive_index import Components, IndexFileError
+from dali_lab.operators.readers.archives import index
+from dali_lab.operators.readers.archives.index import Components, IndexFileError
+from dali_lab.operators.readers.archives.tar import TarError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
-from dali_lab.operators.readers.tar import TarError
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import INTEGERS, REQUIRED
 from dali_lab.types import FLOAT, FLOAT16, FLOAT64, UINT8, numpy_dtype
@@ -121,9 +121,9 @@ class Webdataset(ListReader):
         path = indices[number] if indices else self._names[number]
         try:
             if not indices:
-                return archive_index.of_archive(self._files.memory(number))
+                return index.of_archive(self._files.memory(number))
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
-                return archive_index.parse(file.read())
+                return index.parse(file.read())
         except (TarError, IndexFileError, OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             argument = "index_paths" if indices else "paths"

@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.list_reader import READER
-from dali_lab.operators.readers.lmdb_reader import PATH, Columns, ForeignRecordError, LmdbReader
+from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
 from dali_lab.schema import Arg, Output, register
 
 
@@ -51,7 +51,7 @@ class Caffe(LmdbReader):
     def parsed(self, record: bytes) -> Columns:
         from google.protobuf.message import DecodeError
 
-        from dali_lab.operators.readers.caffe_messages import caffe_messages
+        from dali_lab.operators.readers.lmdb.messages import caffe_messages
 
         try:
             datum = caffe_messages().Datum.FromString(record)

@@ -16,8 +16,8 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
     verify_resize,
 )
-from dali_lab.operators.readers.video import CONSTANT_RATE, VideoReader
-from dali_lab.operators.readers.video_reading import VIDEO_READER
+from dali_lab.operators.readers.video.reading import VIDEO_READER
+from dali_lab.operators.readers.video.video import CONSTANT_RATE, VideoReader
 from dali_lab.schema import Call, register
 from dali_lab.schema.operator import Extent
 

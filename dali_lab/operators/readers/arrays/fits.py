@@ -80,7 +80,7 @@ class Fits(ListReader):
         return len(self._files.paths)
 
     def run(self, call: Call) -> tuple[Batch, ...]:
-        from dali_lab.operators.readers.fits_images import FitsError, read_image
+        from dali_lab.operators.readers.arrays.fits_images import FitsError, read_image
 
         assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]

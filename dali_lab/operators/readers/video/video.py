@@ -14,14 +14,14 @@ from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video_index import Numbers
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
-from dali_lab.operators.readers.video_reading import VIDEO_READER, VideoReading
+from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
 from dali_lab.schema import Arg, register
 from dali_lab.types import FLOAT, UINT8, DALIDataType
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video_files import Listed, OpenVideos
+    from dali_lab.operators.readers.video.files import Listed, OpenVideos
 
 CONSTANT_RATE = (
     Arg("dtype", "dtype", UINT8, "UINT8 or FLOAT.", or_no_type=True),

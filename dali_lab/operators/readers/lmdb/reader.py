@@ -14,7 +14,7 @@ from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import ListReader, check_alike
-from dali_lab.operators.readers.lmdb_index import LmdbError, find_entries
+from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
 from dali_lab.schema import Arg, Call
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.types import to_dali_type

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.operators.readers.tar import BLOCK, Entry, entries
+from dali_lab.operators.readers.archives.tar import BLOCK, Entry, entries
 
 VERSION = "v1.2"
 VERSIONS = ("v1.1", VERSION)

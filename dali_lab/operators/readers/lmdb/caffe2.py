@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.operators.readers.list_reader import READER
-from dali_lab.operators.readers.lmdb_reader import PATH, Columns, ForeignRecordError, LmdbReader
+from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
 from dali_lab.schema import Arg, Output, register
 
 SINGLE, SPARSE, DENSE, WEIGHTED, NONE = range(5)
@@ -68,7 +68,7 @@ class Caffe2(LmdbReader):
     def parsed(self, record: bytes) -> Columns:
         from google.protobuf.message import DecodeError
 
-        from dali_lab.operators.readers.caffe_messages import caffe2_messages
+        from dali_lab.operators.readers.lmdb.messages import caffe2_messages
 
         try:
             tensors = caffe2_messages().TensorProtos.FromString(record).protos
@@ -124,7 +124,7 @@ class Caffe2(LmdbReader):
 
 
 def _picture(tensor: Any) -> npt.NDArray[np.uint8]:
-    from dali_lab.operators.readers.caffe_messages import BYTE, STRING
+    from dali_lab.operators.readers.lmdb.messages import BYTE, STRING
 
     if tensor.data_type == STRING:
         if not tensor.string_data:
@@ -141,7 +141,7 @@ def _picture(tensor: Any) -> npt.NDArray[np.uint8]:
 
 def _numbers(tensor: Any, what: str, *, wide: bool = True) -> npt.NDArray[Any]:
     """The numbers in a tensor; with `wide` they may be INT64."""
-    from dali_lab.operators.readers.caffe_messages import FLOAT, INT32, INT64
+    from dali_lab.operators.readers.lmdb.messages import FLOAT, INT32, INT64
 
     if tensor.data_type == FLOAT:
         return np.array(tensor.float_data, np.float32)
@@ -154,7 +154,7 @@ def _numbers(tensor: Any, what: str, *, wide: bool = True) -> npt.NDArray[Any]:
 
 
 def _box(tensor: Any) -> npt.NDArray[Any]:
-    from dali_lab.operators.readers.caffe_messages import INT32
+    from dali_lab.operators.readers.lmdb.messages import INT32
 
     if tensor.data_type != INT32 or len(tensor.int32_data) != 4:
         raise ForeignRecordError("its last tensor is no bounding box of four INT32")

@@ -14,12 +14,12 @@ from dali_lab.codecs.video_index import Numbers
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import FILL_VALUE, pad_mode, padded
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
-from dali_lab.operators.readers.video_reading import VIDEO_READER, VideoReading
+from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
 from dali_lab.schema import Arg, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video_files import Listed, OpenVideos
+    from dali_lab.operators.readers.video.files import Listed, OpenVideos
 
 
 @register

@@ -12,10 +12,10 @@ from dali_lab.batch.batch import Batch
 from dali_lab.batch.conversion import elements
 from dali_lab.errors import ArgumentError
 from dali_lab.operators.geometry.windows import Windows, within
-from dali_lab.operators.readers.array_files import ArrayFiles, Headers
+from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
+from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
-from dali_lab.operators.readers.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.schema import Arg, Call, Output, register
 
 _WORTH_MAPPING = 64 << 10

@@ -1,0 +1,1 @@
+"""Readers of files that hold an array: NumPy and FITS."""

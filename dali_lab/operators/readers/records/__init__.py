@@ -1,0 +1,1 @@
+"""Readers of record files: TFRecord and RecordIO."""
