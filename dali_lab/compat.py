@@ -17,6 +17,8 @@ from dali_lab.schema.absent import module_reason
 
 ALIAS = "nvidia.dali"
 PACKAGE = "dali_lab"
+VERSION = "2.4.0"
+"""The release of NVIDIA DALI that scripts are told: the one whose names and results DALI Lab has."""
 _replaced: dict[str, ModuleType] = {}
 _made_namespace = False
 
@@ -34,8 +36,25 @@ def _is_alias(name: str) -> bool:
     return name == ALIAS or name.startswith(ALIAS + ".")
 
 
+class _Package(ModuleType):
+    """The package under its other name: all that it has, but the version that scripts ask for is NVIDIA DALI's."""
+
+    def __init__(self, own: ModuleType) -> None:
+        super().__init__(own.__name__, own.__doc__)
+        self.__version__ = VERSION
+        self.__path__ = own.__path__
+        self.__file__ = own.__file__
+        self._own = own
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._own, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._own)})
+
+
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds this package's modules under the other name; there is one module object for both."""
+    """Finds this package's modules under the other name; below the package there is one module object for both."""
 
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> Any:
         if not _is_alias(fullname):
@@ -51,12 +70,10 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         module = importlib.import_module(_own_name(spec.name))
         spec.loader_state = module.__spec__
-        return module
+        return _Package(module) if spec.name == ALIAS else module
 
     def exec_module(self, module: ModuleType) -> None:
         """Undo what the import system did to the module: its name and its specification are its own."""
-        own = sys.modules.get(module.__name__)
-        assert own is module or own is None
         if module.__spec__ is not None and _is_alias(module.__spec__.name):
             module.__spec__ = module.__spec__.loader_state
 

@@ -31,8 +31,8 @@ def installed() -> Iterator[None]:
 @pytest.mark.parametrize("name", MODULES)
 def test_every_module_is_ours(installed: None, name: str) -> None:
     alias, own = importlib.import_module("nvidia.dali" + name), importlib.import_module("dali_lab" + name)
-    assert alias is own
-    assert own.__name__ == "dali_lab" + name
+    assert alias is own or (name == "" and alias.fn is own.fn)
+    assert alias.__name__ == own.__name__ == "dali_lab" + name
     assert own.__spec__ is None or own.__spec__.name == "dali_lab" + name
 
 
@@ -47,7 +47,7 @@ def test_the_usual_imports(installed: None) -> None:
     from nvidia.dali.pipeline import pipeline_def as definition
     from nvidia.dali.plugin.base_iterator import LastBatchPolicy
 
-    assert nvidia.dali is dali_lab and functions is fn is dali_lab.fn and objects is ops
+    assert nvidia.dali.DataNode is dali_lab.DataNode and functions is fn is dali_lab.fn and objects is ops
     assert Pipeline is Other is dali_lab.Pipeline and pipeline_def is definition
     assert nvidia.dali.types is types is dali_lab.types
     assert LastBatchPolicy.DROP.value == 1 and callable(do_not_convert)
@@ -61,12 +61,30 @@ def test_what_is_missing_is_named(installed: None) -> None:
         importlib.import_module("nvidia.dali.plugin.mxnet")
 
 
+def test_scripts_ask_for_the_version_of_nvidia_dali(installed: None) -> None:
+    import nvidia.dali
+    from nvidia.dali import __version__
+
+    assert __version__ == nvidia.dali.__version__ == "2.4.0"
+    assert dali_lab.__version__ != __version__
+    assert {"fn", "pipeline_def", "__version__"} <= {*dir(nvidia.dali), *nvidia.dali.__all__, "fn"}
+    nvidia.dali.of_a_script = 1
+    assert not hasattr(dali_lab, "of_a_script")
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        nvidia.dali.nothing  # noqa: B018
+
+
+def test_the_version_is_that_of_the_releases_compared_with() -> None:
+    real = pytest.importorskip("nvidia.dali")
+    assert real.__version__ == compat.VERSION
+
+
 def test_the_real_one_comes_back() -> None:
     real = pytest.importorskip("nvidia.dali")
     assert real is not dali_lab
     compat.install()
     compat.install()
-    assert importlib.import_module("nvidia.dali") is dali_lab
+    assert importlib.import_module("nvidia.dali").Pipeline is dali_lab.Pipeline
     compat.uninstall()
     compat.uninstall()
     assert importlib.import_module("nvidia.dali") is real
