@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -211,7 +212,11 @@ def _search(
 ) -> tuple[list[str], list[int]]:
     """Names relative to `root`, and labels."""
     folders = sorted(
-        (e.name for e in entries(root, "file_root") if e.is_dir() and (match_folder is None or match_folder(e.name))),
+        (
+            entry.name
+            for entry in entries(root, "file_root")
+            if _is_folder(entry) and (match_folder is None or match_folder(entry.name))
+        ),
         key=os.fsencode,
     )
     names: list[str] = []
@@ -228,6 +233,16 @@ def _search(
             raise ArgumentError(f"'{root}' has no files to read, because no folder {what}", argument="file_root")
         raise ArgumentError(f"no file in '{root}' matches 'file_filters'", argument="file_root")
     return names, labels if label_folders else [0] * len(names)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a folder or a link to one; a link that leads nowhere might be one, which would shift all labels."""
+    try:
+        return stat.S_ISDIR(entry.stat().st_mode) if entry.is_symlink() else entry.is_dir()
+    except OSError as error:
+        raise ArgumentError(
+            f"cannot tell whether '{entry.path}' is a folder: {_reason(error)}", argument="file_root"
+        ) from error
 
 
 def _files_in(folder: str, match: Callable[[str], object]) -> list[str]:
@@ -252,6 +267,8 @@ def entries(folder: str, argument: str) -> list[os.DirEntry[str]]:
 
 
 def _reason(error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and error.filename and os.path.islink(error.filename):
+        return "it is a link to what does not exist"
     if isinstance(error, FileNotFoundError):
         return "it does not exist"
     if isinstance(error, PermissionError):

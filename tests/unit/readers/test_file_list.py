@@ -195,6 +195,18 @@ def test_no_permission(tmp_path: Path) -> None:
         find_files(file_root=str(tmp_path))
 
 
+@pytest.mark.parametrize(("target", "words"), [("gone", "a link to what does not exist"), ("b", "symbolic links")])
+def test_a_link_that_leads_nowhere_might_be_a_class(tmp_path: Path, target: str, words: str) -> None:
+    for name in "ac":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "1.jpg").touch()
+    (tmp_path / "b").symlink_to(target)
+    with pytest.raises(ArgumentError, match=rf"b' is a folder: .*{words}"):
+        find_files(file_root=str(tmp_path))
+    with pytest.raises(RuntimeError, match="Could not access"):
+        dali_files(file_root=str(tmp_path))
+
+
 def test_names_that_are_no_unicode(tmp_path: Path) -> None:
     (tmp_path / "class").mkdir()
     for name in (b"\xff.jpg", b"a.jpg", "é.jpg".encode(), "\U0001f600.jpg".encode()):
