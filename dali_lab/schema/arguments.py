@@ -69,6 +69,8 @@ class Arg:
         A list of elements; a single one is taken as a list of one.
     length
         Number of elements of a vector, when it is fixed.
+    longer
+        More elements than `length` are taken, too; those after it mean nothing.
     tensor
         Whether a node may be connected instead of a constant, giving one value for each sample.
     per_frame
@@ -106,6 +108,7 @@ class Arg:
     doc: str = ""
     vector: bool = False
     length: int | None = None
+    longer: bool = False
     tensor: bool = False
     per_frame: bool = False
     fed: tuple[types.DALIDataType, ...] | None = None
@@ -166,6 +169,8 @@ class Arg:
         if not self.vector:
             return self._element(value)
         items = list(value) if isinstance(value, (list, tuple)) else [value]
+        if self.longer:
+            items = items[: self.length]
         if self.length is not None and len(items) not in (1, self.length):
             raise ArgumentError(f"takes {self.length} values, got {len(items)}", argument=self.name)
         return tuple(self._element(self._item(item)) for item in items)

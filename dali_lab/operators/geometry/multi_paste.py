@@ -60,9 +60,11 @@ class MultiPaste(Operator):
             "output_size",
             "int",
             None,
-            "Height and width of the result; that of the inputs if not given and all are alike.",
+            "Height and width of the result; that of the inputs if not given and all are alike. What follows the two,"
+            " such as channels, is left out.",
             vector=True,
             length=2,
+            longer=True,
             tensor=True,
             unit="px",
             minimum=0,
@@ -176,7 +178,11 @@ class MultiPaste(Operator):
 
     def _canvas(self, call: Call, every: Batch) -> Table:
         if self.has("output_size"):
-            return call.vectors("output_size", 2, np.int64)
+            rows = [row[:2] for row in call.lists("output_size", np.int64) or []]
+            empty = next((index for index, row in enumerate(rows) if not row.size), None)
+            if empty is not None:
+                raise call.problem("needs a height and a width, got nothing", argument="output_size", sample=empty)
+            return np.array([np.resize(row, 2) for row in rows], np.int64).reshape(-1, 2)
         sizes = every.shapes[:, :2]
         if len(sizes) and (sizes != sizes[0]).any():
             raise call.problem("must be given, as the inputs differ in size", argument="output_size")
@@ -255,6 +261,8 @@ class MultiPaste(Operator):
         canvases = _rows([60, 50], [50, 40], [70, 80])
         yield Case((mixed,), {"in_ids": ids, "output_size": canvases})
         yield Case((mixed,), {"output_size": (55, 44)})
+        yield Case((mixed,), {"in_ids": ids, "output_size": _rows([60, 50, 3], [50, 40, 1], [70, 80, 0])})
+        yield Case((mixed,), {"output_size": (55, 44, 3)})
         yield Case((alike, samples.pictures(((10, 15),) * 3), alike), {"output_size": (20, 30)})
         for dtype in (np.int16, np.int32, np.float32):
             yield Case((samples.pictures(((20, 30),) * 3, dtype=dtype),), {"in_ids": ids, "dtype": UINT8})
