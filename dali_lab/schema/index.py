@@ -159,7 +159,7 @@ BUILT_IN: dict[str, tuple[str, str]] = {
     "random_resized_crop": ("geometry.random_resized_crop", "RandomResizedCrop"),
     "readers.caffe": ("readers.lmdb.caffe", "readers__Caffe"),
     "readers.caffe2": ("readers.lmdb.caffe2", "readers__Caffe2"),
-    "readers.coco": ("readers.coco", "readers__COCO"),
+    "readers.coco": ("readers.coco.coco", "readers__COCO"),
     "readers.file": ("readers.file", "readers__File"),
     "readers.mxnet": ("readers.records.mxnet", "readers__MXNet"),
     "readers.nemo_asr": ("readers.nemo_asr", "readers__NemoAsr"),

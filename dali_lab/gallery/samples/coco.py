@@ -39,8 +39,8 @@ def coco_boxes(folder: Path, files: Sequence[str]) -> dict[str, Boxes]:
     DaliLabError
         If annotations are damaged; it names the file.
     """
-    from dali_lab.operators.readers.coco_json import CocoFile, Wanted
-    from dali_lab.operators.readers.coco_table import make_table
+    from dali_lab.operators.readers.coco.json_file import CocoFile, Wanted
+    from dali_lab.operators.readers.coco.table import make_table
 
     found: dict[str, Boxes] = {}
     for path in coco_files(folder):

@@ -15,7 +15,7 @@ import dali_lab
 from dali_lab import fn, ops
 from dali_lab.formats import dali_proto, json_file, python_code
 from dali_lab.kernels.cpu import background
-from dali_lab.operators.readers.run_lengths import as_runs
+from dali_lab.operators.readers.coco.run_lengths import as_runs
 from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write
 from tests.unit.readers.reading import assert_same, make, take
 

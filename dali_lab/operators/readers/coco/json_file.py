@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.readers.run_lengths import as_runs
+from dali_lab.operators.readers.coco.run_lengths import as_runs
 
 Table = npt.NDArray[Any]
 
@@ -94,7 +94,7 @@ class CocoFile:
     point_counts, points
         Of each polygon: how many points it has; ``float32[V, 2]``.
     masked, runs
-        The annotations with lists of runs, and these; see :func:`~dali_lab.operators.readers.run_lengths.as_runs`.
+        The annotations with lists of runs, and these; see :func:`~dali_lab.operators.readers.coco.run_lengths.as_runs`.
     labels
         What each annotation is called in errors.
 

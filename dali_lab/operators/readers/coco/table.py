@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.operators.readers.coco_json import CocoFile
+from dali_lab.operators.readers.coco.json_file import CocoFile
 
 Table = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.errors import ArgumentError
-from dali_lab.operators.readers.coco_table import CocoTable, Span
+from dali_lab.operators.readers.coco.table import CocoTable, Span
 
 Table = npt.NDArray[Any]
 

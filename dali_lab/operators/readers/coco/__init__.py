@@ -1,0 +1,1 @@
+"""The reader of pictures with COCO annotations."""
