@@ -152,8 +152,16 @@ class _Reshaping(Operator):
         size = data.sizes * old // new
         if open_.any():
             rest = np.where(open_, 1, wanted).prod(axis=1)
-            fitting = np.where(rest > 0, size // np.maximum(rest, 1), 0)
-            wanted = np.where(open_, fitting[:, None], wanted)
+            endless = open_.any(axis=1) & (rest == 0)
+            if endless.any():
+                sample = int(np.argmax(endless))
+                have = tuple(data.shapes[sample].tolist())
+                raise call.problem(
+                    f"an extent left open beside one of 0 could be any, for shape {have}",
+                    argument=argument,
+                    sample=sample,
+                )
+            wanted = np.where(open_, (size // np.maximum(rest, 1))[:, None], wanted)
         wrong = wanted.prod(axis=1) * new != data.sizes * old
         if wrong.any():
             sample = int(np.argmax(wrong))
@@ -225,6 +233,9 @@ class Reshape(_Reshaping):
         yield ErrorCase((data,), {}, ("shape", "must be given"))
         yield ErrorCase((data,), {"shape": [5, -1]}, ("shape", "(4, 6)"))
         yield ErrorCase((data,), {"shape": [-1, -1]}, ("shape", "one extent"))
+        empty = samples.tensors([(4, 6), (4, 0), (4, 6)])
+        yield ErrorCase((empty,), {"rel_shape": [-1, 1]}, ("rel_shape", "could be any", "(4, 0)", "sample 1"))
+        yield ErrorCase((samples.tensors([(3, 0)] * 3),), {"shape": [0, -1]}, ("shape", "could be any"))
         yield ErrorCase((data,), {"shape": [2, 12], "rel_shape": [1, 1]}, ("shape", "rel_shape"))
         yield ErrorCase((data,), {"shape": [2, 12], "layout": "ABC"}, ("layout", "ABC"))
         yield ErrorCase((data,), {"src_dims": [2, 0]}, ("src_dims", "2"))
