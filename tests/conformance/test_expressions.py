@@ -1,8 +1,8 @@
-"""Expressions give what NVIDIA DALI gives: types, wrap-around, broadcasting, layouts, indexing."""
+"""Expressions give what NVIDIA DALI gives: types, wrap-around, broadcasting, layouts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,50 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dali_lab
-import dali_lab.math
-from dali_lab.schema.cases import Case
-from tests.conformance.harness import compare
+from tests.conformance.expressions import DTYPES, Build, check, check_fails, evaluate
 
-dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
-import nvidia.dali.fn  # noqa: E402
-import nvidia.dali.math  # noqa: E402
-import nvidia.dali.types  # noqa: E402, F401
-
-DTYPES = ["bool", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64", "float32", "float64"]
 INTEGERS = DTYPES[1:9]
-Build = Callable[..., Any]
-Inputs = Sequence[tuple[Sequence[np.ndarray], str]]
-
-
-def evaluate(engine: Any, build: Build, inputs: Inputs) -> list[list[dict[str, Any]]]:
-    """What ``build(engine, *nodes)`` gives, in the form that :func:`compare` takes."""
-    pipeline = engine.Pipeline(len(inputs[0][0]), 2, None, seed=1)
-
-    def feed(arrays: Sequence[np.ndarray], layout: str) -> Any:
-        return engine.fn.external_source(source=lambda: list(arrays), **({"layout": layout} if layout else {}))
-
-    with pipeline:
-        outputs = build(engine, *(feed(arrays, layout) for arrays, layout in inputs))
-        pipeline.set_outputs(*(outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
-    pipeline.build()
-    row = []
-    for output in pipeline.run():
-        samples = [np.array(output.at(index)) for index in range(len(output))]
-        row.append({"dtype": output.dtype.name, "layout": output.layout(), "samples": samples})
-    return [row]
-
-
-def check(build: Build, *inputs: tuple[Sequence[np.ndarray], str], tolerance: float = 0.0) -> None:
-    compare(evaluate(dali_lab, build, inputs), evaluate(dali, build, inputs), Case(tolerance=tolerance))
-
-
-def check_fails(build: Build, *inputs: tuple[Sequence[np.ndarray], str], words: str) -> None:
-    with pytest.raises(Exception):  # noqa: B017  (NVIDIA DALI's kinds differ; what matters is that it fails)
-        evaluate(dali, build, inputs)
-    with pytest.raises((dali_lab.DaliLabError, TypeError, ValueError), match=words):
-        evaluate(dali_lab, build, inputs)
-
-
 BINARY: dict[str, Build] = {
     "add": lambda e, a, b: a + b,
     "sub": lambda e, a, b: a - b,
@@ -319,87 +278,6 @@ def test_what_fails() -> None:
     check_fails(lambda e, a: a + "x", whole, words="'str'")
     check_fails(lambda e, a: a + (a, a), whole, words="'tuple'")  # noqa: RUF005
     check_fails(lambda e, a: e.math.max(1, 2), whole, words="got 0")
-
-
-TABLE = ([np.arange(24, dtype=np.int32).reshape(4, 6), np.arange(24, dtype=np.int32).reshape(6, 4)], "HW")
-INDICES = ([np.array(1, np.int32), np.array(3, np.int32)], "")
-
-
-def test_indexing() -> None:
-    new = lambda e, name=None: e.newaxis(name) if name else e.newaxis  # noqa: E731
-    check(lambda e, a: [a[0], a[-1, 0], a[:, 1], a[1:3], a[:, -1:], a[::2], a[::-1], a[3:1:-1], a[1:3:1, 0]], TABLE)
-    check(lambda e, a: [a[:], a[:, :], a[2:100], a[-100:2], a[3:1], a[100:200], a[-2::-1, 1:-1:2], a[:, ::-2]], TABLE)
-    check(lambda e, a: [a[1:2:5], a[0:0:-1], a[50:0:-1], a[-50::-1], a[True], a[()], a[None], a[None, 1]], TABLE)
-    check(
-        lambda e, a: [a[new(e, "C"), 1, 1:3], a[new(e), 1, 1:3], a[1, new(e, "C"), 1:3, new(e, "X")], a[new(e, "C")]],
-        TABLE,
-    )
-    check(lambda e, a: [a[:, new(e, "C")], a[:, :, new(e)], a[new(e, "A"), new(e, "B"), ::2, 0, new(e, "Z")]], TABLE)
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "int32", "int64"])
-def test_indexing_with_nodes(dtype: str) -> None:
-    where = ([array.astype(dtype) for array in INDICES[0]], "")
-    check(
-        lambda e, a, b: [
-            a[b],
-            a[b : b + 1, 0],
-            a[:, -1 - e.fn.cast(b, dtype=e.types.INT32) :],
-            a[::b],
-            a[0, b],
-            a[:b, b],
-        ],
-        TABLE,
-        where,
-    )
-
-
-def test_indexing_every_dtype() -> None:
-    for dtype in [*DTYPES, "float16"]:
-        data = [
-            np.arange(2 * 3 * 4).reshape(2, 3, 4).astype(dtype),
-            np.arange(3 * 3 * 4).reshape(3, 3, 4).astype(dtype),
-        ]
-        check(lambda e, a: [a[0], a[:, 1, 2], a[:, ::-1, 1:], a[-1, -1, -1]], (data, "HWC"))
-
-
-BOUND = st.one_of(st.none(), st.integers(-7, 7))
-RANGES = st.builds(slice, BOUND, BOUND, st.one_of(st.none(), st.integers(-3, 3).filter(bool)))
-
-
-@given(index=st.tuples(st.one_of(st.integers(-3, 2), RANGES), st.one_of(st.integers(-4, 3), RANGES)))
-@settings(max_examples=60, deadline=None)
-def test_indexing_with_random_ranges(index: tuple[Any, ...]) -> None:
-    """Against numpy, whose ranges NVIDIA DALI follows."""
-    data = [np.arange(size * 4 * 2).reshape(size, 4, 2).astype(np.int16) for size in (3, 5)]
-    own = evaluate(dali_lab, lambda e, a: a[index], [(data, "HWC")])[0][0]
-    for sample, array in zip(own["samples"], data, strict=True):
-        np.testing.assert_array_equal(sample, array[index])
-    assert own["layout"] == "".join(
-        x for x, i in zip("HWC", (*index, slice(None)), strict=True) if isinstance(i, slice)
-    )
-
-
-def test_indexing_that_fails() -> None:
-    check_fails(lambda e, a: a[5], TABLE, words="index 5")
-    check_fails(lambda e, a: a[-7], TABLE, words="index -7")
-    check_fails(lambda e, a: a[0, 0, 0], TABLE, words="3 indices")
-    check_fails(lambda e, a: a[:, :, :], TABLE, words="3 indices")
-    check_fails(lambda e, a: a[::0], TABLE, words="step")
-    check_fails(lambda e, a: a[:, e.newaxis, :, :], TABLE, words="3 indices")
-    check_fails(lambda e, a: a[e.newaxis("C"), :, e.newaxis], TABLE, words="new axes")
-    check_fails(lambda e, a: a[1.5], TABLE, words="not float")
-    check_fails(lambda e, a: a["x"], TABLE, words="not str")
-    check_fails(lambda e, a: a[[1, 2]], TABLE, words="not list")
-    check_fails(lambda e, a, b: a[b], TABLE, ([np.array([1], np.int32)] * 2, ""), words="scalar")
-    check_fails(lambda e, a, b: a[b], TABLE, ([np.array(1, np.float32)] * 2, ""), words="integer")
-    with pytest.raises(NotImplementedError):
-        evaluate(dali_lab, lambda e, a: a[..., 0], [TABLE])
-
-
-def test_shape_of_a_node() -> None:
-    check(lambda e, a: [a.shape(), a.shape(dtype=e.types.FLOAT), a.shape()[0], a.shape(dtype=e.types.INT32)], TABLE)
-    check(lambda e, a: a.shape(), INDICES)
 
 
 def test_chunks_of_any_kind_agree() -> None:
