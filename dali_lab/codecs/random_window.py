@@ -7,6 +7,7 @@ has a Philox4x32-10 generator of its own, from which the attempts and then the t
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,9 @@ import numpy.typing as npt
 
 from dali_lab.kernels.cpu import background
 from dali_lab.kernels.cpu.memory import kernel, part
-from dali_lab.kernels.cpu.philox import philox_block
+from dali_lab.kernels.cpu.philox import next_word, start_words
+from dali_lab.kernels.streams import GeneratorState, open_stream
 
-#: Philox counters between the samples of a batch.
-SAMPLE_STRIDE = 65537
 #: What NVIDIA DALI mixes into an operator's seed, so that windows are independent of its other random numbers.
 SEED_MODIFIER = 0x12345678ABCDEFE
 
@@ -27,8 +27,7 @@ _32 = np.uint64(32)
 
 def crop_windows(
     sizes: npt.NDArray[np.int64],
-    seed: int,
-    drawn: int,
+    state: GeneratorState,
     indices: npt.NDArray[np.int64],
     random_area: tuple[float, float] = (0.08, 1.0),
     random_aspect_ratio: tuple[float, float] = (3 / 4, 4 / 3),
@@ -41,10 +40,8 @@ def crop_windows(
     sizes
         ``int64[N, 2 or more]``, height and width of each picture first; where either is not positive the
         window is all zeros.
-    seed
-        The operator's seed.
-    drawn
-        Number of samples that the operator drew before this batch.
+    state
+        The operator's generator before this batch.
     indices
         ``int64[N]``, position of each sample in its batch.
     random_area
@@ -71,14 +68,13 @@ def crop_windows(
         raise ValueError(f"random_area must be a range of numbers from 0, not {random_area}")
     if not 0 < low_ratio <= high_ratio:
         raise ValueError(f"random_aspect_ratio must be a range of positive numbers, not {random_aspect_ratio}")
-    key = (int(seed) ^ SEED_MODIFIER) & 0xFFFFFFFFFFFFFFFF
+    stream = open_stream(replace(state, key=state.key ^ SEED_MODIFIER), indices)
     windows = np.zeros((len(sizes), 4), np.int64)
     background.call(
         _draw,
         np.ascontiguousarray(sizes, np.int64),
-        np.uint64(key),
-        np.uint64(drawn & 0xFFFFFFFFFFFFFFFF),
-        np.ascontiguousarray(indices, np.int64),
+        stream.key,
+        stream.highs,
         low_area,
         high_area,
         low_ratio,
@@ -92,20 +88,9 @@ def crop_windows(
 
 
 @part
-def _next(state: Any) -> Any:
-    """The next 32 bits; `state` holds key, high and low counter, phase and the four words of a block, as ``uint64``."""
-    phase = state[3]
-    if phase == 0:
-        state[4], state[5], state[6], state[7] = philox_block(state[0], state[1], state[2])
-        state[2] += np.uint64(1)
-    state[3] = (phase + np.uint64(1)) & np.uint64(3)
-    return state[np.int64(4) + np.int64(phase)]
-
-
-@part
 def _real(state: Any, low: Any, high: Any) -> Any:
     """A float32 from `low` to `high`, as the GNU C++ library draws it."""
-    unit = np.float32(_next(state)) * np.float32(2.0**-32)
+    unit = np.float32(next_word(state)) * np.float32(2.0**-32)
     if unit >= np.float32(1):
         unit = np.float32(0.99999994)
     return np.float32(unit * np.float32(high - low)) + low
@@ -115,11 +100,11 @@ def _real(state: Any, low: Any, high: Any) -> Any:
 def _integer(state: Any, largest: Any) -> Any:
     """An integer from 0 to `largest`, as the GNU C++ library draws it (Lemire's method)."""
     count = np.uint64(largest + 1)
-    product = _next(state) * count
+    product = next_word(state) * count
     if (product & _U32) < count:
         threshold = (np.uint64(1 << 32) - count) % count
         while (product & _U32) < threshold:
-            product = _next(state) * count
+            product = next_word(state) * count
     return np.int64(product >> _32)
 
 
@@ -138,8 +123,7 @@ def _cut(size: Any, part: Any) -> Any:
 def _draw(
     sizes: Any,
     key: Any,
-    drawn: Any,
-    indices: Any,
+    highs: Any,
     low_area: Any,
     high_area: Any,
     low_ratio: Any,
@@ -155,10 +139,7 @@ def _draw(
         height, width = sizes[i, 0], sizes[i, 1]
         if height <= 0 or width <= 0:
             continue
-        state[0] = key
-        state[1] = drawn + np.uint64(indices[i]) * np.uint64(SAMPLE_STRIDE)
-        state[2] = np.uint64(0)
-        state[3] = np.uint64(0)
+        start_words(state, key, highs[i], np.uint64(0))
         # Products of two sizes are 32-bit integers there, and wrap around.
         area = np.int64(np.int32(height * width))
         widest = max(1, np.int64(np.float32(height) * high_ratio))

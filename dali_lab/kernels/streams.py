@@ -13,6 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+STATE_WORDS = 7
+"""Integers of 32 bits that a state is made of."""
+
+_WORD = (1 << 64) - 1
 _STEP_PER_SAMPLE = 65537
 _FRAME_SHIFT = 40
 
@@ -28,11 +32,11 @@ class GeneratorState:
     high
         Upper half of the counter: the samples drawn so far.
     low, phase
-        Lower half of the counter and the word within it, 0 for operators.
+        Lower half of the counter and the word within it, 0 for operators that were given a seed.
     """
 
     key: int
-    high: int
+    high: int = 0
     low: int = 0
     phase: int = 0
 
@@ -55,6 +59,30 @@ class GeneratorState:
             raise ValueError(f"'{text}' is not the state of a Philox generator")
         return cls(*(int(part, 16) for part in match.groups()))
 
+    @classmethod
+    def of_words(cls, words: npt.ArrayLike) -> GeneratorState:
+        """The state in seven integers of 32 bits: key, lower and upper half of the counter, and the word within it.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer.
+        """
+        given = [int(word) & 0xFFFFFFFF for word in np.ravel(np.asarray(words))]
+        if len(given) < STATE_WORDS:
+            raise ValueError(f"the state of a generator has {STATE_WORDS} integers of 32 bits, not {len(given)}")
+        key, low, high = (given[i] | given[i + 1] << 32 for i in (0, 2, 4))
+        return cls(key, high, low, given[6] & 3)
+
+
+Key = tuple[np.uint64, np.uint64, np.uint64]
+"""As kernels take it: a seed, the lower half of a counter, and the word within it."""
+
+
+def generator_key(state: GeneratorState) -> Key:
+    """What of a state is the same for all samples."""
+    return np.uint64(state.key & _WORD), np.uint64(state.low & _WORD), np.uint64(state.phase)
+
 
 @dataclass(frozen=True)
 class Stream:
@@ -63,26 +91,24 @@ class Stream:
     Attributes
     ----------
     key
-        The operator's seed.
+        The operator's seed, and where all sequences begin: the lower half of the counter, and the word within it.
     highs
         ``uint64[N]``: upper half of each sample's counter, which is its sequence.
     """
 
-    key: np.uint64
+    key: Key
     highs: npt.NDArray[np.uint64]
 
 
 def open_stream(
-    seed: int, drawn_before: int, indices: npt.NDArray[np.int64], frames: npt.NDArray[np.int64] | None = None
+    state: GeneratorState, indices: npt.NDArray[np.int64], frames: npt.NDArray[np.int64] | None = None
 ) -> Stream:
     """The stream of samples of one batch.
 
     Parameters
     ----------
-    seed
-        The operator's seed; negative ones are taken modulo 2**64.
-    drawn_before
-        Samples that the operator has seen in all batches before this one.
+    state
+        The operator's generator before this batch; negative seeds are taken modulo 2**64.
     indices
         ``int64[N]``: which samples of the batch.
     frames
@@ -91,7 +117,7 @@ def open_stream(
     steps = np.asarray(indices, np.int64) * _STEP_PER_SAMPLE
     if frames is not None:
         steps += frames << _FRAME_SHIFT
-    return Stream(np.uint64(seed & (2**64 - 1)), (steps + drawn_before).astype(np.uint64))
+    return Stream(generator_key(state), steps.astype(np.uint64) + np.uint64(state.high & _WORD))
 
 
 def real_of(dtype: np.dtype[Any]) -> np.dtype[Any]:

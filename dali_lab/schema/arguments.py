@@ -402,4 +402,15 @@ GROUP = Arg(
     minimum=1,
     advanced=True,
 )
+RANDOM_STATE = Arg(
+    "_random_state",
+    "int",
+    None,
+    "State of a generator that takes the place of the operator's own: seven integers of 32 bits, those of the first"
+    " sample for the batch.",
+    vector=True,
+    tensor=True,
+    fed=(types.UINT32,),
+    advanced=True,
+)
 SEED = Arg("seed", "int", -1, "Seed of the random stream; -1 derives it from the pipeline's seed.", advanced=True)

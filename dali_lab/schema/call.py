@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import OperatorError, SampleError
+from dali_lab.kernels.streams import GeneratorState
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.types import DALIDataType
 
@@ -143,6 +144,24 @@ class Call:
         if not self.notes.complete:
             raise Wait
         return list(self.notes.facts.values())
+
+    @functools.cached_property
+    def generator(self) -> GeneratorState:
+        """The operator's random numbers, from this batch on: by its seed, unless it was given a state.
+
+        Raises
+        ------
+        OperatorError
+            If the state is too short.
+        """
+        batch = self.batches.get("_random_state")
+        words = self.operator.values.get("_random_state") if batch is None else batch.array(0)
+        if words is None:
+            return GeneratorState(self.seed, self.drawn_before)
+        try:
+            return GeneratorState.of_words(words)
+        except ValueError as error:
+            raise self.problem(str(error), argument="_random_state") from error
 
     @property
     def indices(self) -> npt.NDArray[np.int64]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError
-from dali_lab.schema.arguments import GROUP, REQUIRED, SEED, Arg, Input, Output, common_arguments
+from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.types import DALIDataType
@@ -112,6 +112,8 @@ class Operator:
             table["seed"] = SEED
             if cls.inputs:
                 table["_group"] = GROUP
+            if not cls.source:
+                table["_random_state"] = RANDOM_STATE
         cls.argument_table = {**table, **{k: v for k, v in common_arguments().items() if k not in table}}
 
     def __init__(
@@ -130,6 +132,8 @@ class Operator:
         self.checkpointing = False
         self.transient = False
         self.seed_node = ""
+        if "_random_state" in self.connected:
+            object.__setattr__(self, "whole_batch", True)
         self._repeated: dict[tuple[str, Any], npt.NDArray[Any]] = {}
         self.setup()
 

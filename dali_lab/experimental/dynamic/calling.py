@@ -31,7 +31,6 @@ def call(
     *,
     batch_size: int | None = None,
     place: Any = None,
-    seed: int | None = None,
 ) -> Any:
     """What an operator makes of tensors or batches.
 
@@ -45,8 +44,6 @@ def call(
         For operators without inputs: how many samples, as a batch.
     place
         Where it runs; by default where its first input is.
-    seed
-        For operators that draw random numbers.
 
     Raises
     ------
@@ -62,8 +59,6 @@ def call(
         arguments["device"] = _backend(operator, target)
     elif not given and operator.devices and operator.devices[0] not in ("cpu",):
         arguments["device"] = operator.devices[0]
-    if seed is not None:
-        arguments["seed"] = seed
     names = [name for name, value in arguments.items() if isinstance(value, Value)]
 
     def recorded(*operands: Any) -> Any:

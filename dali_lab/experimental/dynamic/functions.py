@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.experimental.dynamic.calling import call
-from dali_lab.experimental.dynamic.random import drawn_seed
+from dali_lab.experimental.dynamic.random import drawn_state
 from dali_lab.experimental.dynamic.readers import Reader
 from dali_lab.fn import make_function as make_node_function
 from dali_lab.schema.namespaces import Namespace
@@ -24,8 +24,9 @@ def make_function(operator: type[Operator]) -> Any:
     def function(
         *inputs: Any, batch_size: int | None = None, device: Any = None, rng: Any = None, **arguments: Any
     ) -> Any:
-        seed = drawn_seed(rng) if operator.random and arguments.get("seed") is None else None
-        return call(operator, inputs, arguments, batch_size=batch_size, place=device, seed=seed)
+        if operator.random and arguments.get("seed") is None:
+            arguments["_random_state"] = drawn_state(rng)
+        return call(operator, inputs, arguments, batch_size=batch_size, place=device)
 
     of_nodes = make_node_function(operator)
     *parents, last = operator.name.split(".")

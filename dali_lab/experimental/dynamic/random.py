@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.philox import philox_block
+from dali_lab.kernels.streams import STATE_WORDS
 
 __path__: list[str] = []
 _local = threading.local()
@@ -22,7 +23,8 @@ _block: Any = getattr(philox_block, "py_func", philox_block)
 class RNG:
     """A generator of random numbers for operators: Philox 4x32 with 10 rounds, as NVIDIA DALI's.
 
-    Each call of an operator takes a seed from it. Calling it gives the next integer of 32 bits.
+    Each call of an operator takes the state of a generator of its own from it, which is seven integers. Calling it
+    gives the next integer of 32 bits.
 
     Parameters
     ----------
@@ -118,8 +120,8 @@ def set_seed(seed: int) -> None:
     get_default_rng().seed = seed
 
 
-def drawn_seed(rng: Any) -> int:
-    """The seed for one call of an operator.
+def drawn_state(rng: Any) -> tuple[int, ...]:
+    """The state of the generator of one call of an operator: the next integers of the one that is given.
 
     Raises
     ------
@@ -129,12 +131,7 @@ def drawn_seed(rng: Any) -> int:
     if rng is not None and not isinstance(rng, RNG):
         raise ValueError(f"rng must be a generator (RNG), got {type(rng).__name__}")
     generator = rng or get_default_rng()
-    words = [generator() for _ in range(_STATE_WORDS)]
-    return words[0] | (words[1] & 0x7FFFFFFF) << 32
-
-
-_STATE_WORDS = 7
-"""Integers that NVIDIA DALI takes from the generator for a call."""
+    return tuple(generator() for _ in range(STATE_WORDS))
 
 
 def __getattr__(name: str) -> Any:

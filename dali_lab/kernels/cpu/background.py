@@ -32,7 +32,7 @@ from numba.core import config
 from dali_lab.kernels.cpu.loading import is_there, shared, signature_of
 from dali_lab.kernels.cpu.memory import CACHE_FOLDER, as_python
 
-Kind = str | tuple[str, int]
+Kind = str | tuple[str, Any]
 Variant = tuple[Any, ...]
 """A kernel, and the kinds of its arguments."""
 
@@ -53,7 +53,7 @@ def ready(kernel: Any, *arguments: Any) -> bool:
     kernel
         What is to be called.
     arguments
-        Contiguous arrays that can be written to, and numbers of Python or NumPy.
+        Contiguous arrays that can be written to, numbers of Python or NumPy, and tuples of numbers.
     """
     variant = (kernel, *map(_kind, arguments))
     return variant in _ready or _look(variant, arguments)
@@ -137,12 +137,16 @@ def _is_there(kernel: Any, signature: tuple[Any, ...]) -> bool:
 
 
 def _kind(value: Any) -> Kind:
-    """The name of a number's type, or that of an array's elements and the number of its dimensions."""
+    """The name of a number's type, that of an array's elements and the number of its dimensions, or a tuple's kinds."""
+    if isinstance(value, tuple):
+        return "tuple", tuple(map(_kind, value))
     return (value.dtype.char, value.ndim) if isinstance(value, np.ndarray) else type(value).__name__
 
 
 def _stand_in(kind: Kind) -> Any:
     """A value of a kind."""
+    if kind[0] == "tuple":
+        return tuple(map(_stand_in, kind[1]))
     return np.dtype(kind).type(0) if isinstance(kind, str) else np.empty((0,) * kind[1], kind[0])
 
 

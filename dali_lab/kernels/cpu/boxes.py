@@ -113,7 +113,7 @@ def mask_pixels(
 
     A mask without such pixels is treated as if any would do.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     ndim = shapes.shape[1]
     for i in range(masks.shape[0]):
         start_words(state, key, highs[i], _0)

@@ -149,7 +149,7 @@ def windows(
     success
         Result, ``bool[N]``: not the best one of those that failed.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     ndim = boxes.shape[1] // 2
     window = np.empty(2 * ndim, np.float32)
     extent = np.empty(ndim, np.float32)

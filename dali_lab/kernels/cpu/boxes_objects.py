@@ -117,7 +117,7 @@ def draw(
     bounds, labels
         Results: ``int64[N, 2, ndim]``, ``int32[N]``.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     ndim = shapes.shape[1]
     steps = np.empty(ndim, np.int64)
     for i in range(masks.shape[0]):

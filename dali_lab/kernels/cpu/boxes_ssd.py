@@ -38,7 +38,7 @@ def windows(
     kept
         Result, ``bool[M]``: boxes whose centre is in the window.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     for i in range(highs.shape[0]):
         start_words(state, key, highs[i], _0)
         first, last = starts[i], starts[i] + counts[i]

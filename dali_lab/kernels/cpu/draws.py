@@ -13,7 +13,7 @@ from dali_lab.kernels.cpu import background, philox, standard_random
 from dali_lab.kernels.cpu.convert import cast
 from dali_lab.kernels.cpu.memory import as_python
 from dali_lab.kernels.cpu.memory import like as sample_of
-from dali_lab.kernels.streams import Stream, open_stream, real_of, truncated
+from dali_lab.kernels.streams import GeneratorState, Stream, open_stream, real_of, truncated
 
 Addresses = npt.NDArray[np.int64]
 Counts = npt.NDArray[np.int64]
@@ -176,11 +176,11 @@ def fill_beta(
 
 
 def permutation(
-    seed: int, drawn_before: int, size: int, *, allow_repetitions: bool = False, no_fixed_points: bool = False
+    state: GeneratorState, size: int, *, allow_repetitions: bool = False, no_fixed_points: bool = False
 ) -> npt.NDArray[np.int64]:
     """What ``batch_permutation`` draws for a batch of `size` samples."""
     out = np.empty(size, np.int64)
-    stream = open_stream(seed, drawn_before, np.zeros(1, np.int64))
+    stream = open_stream(state, np.zeros(1, np.int64))
     standard_random.permutation(stream.key, stream.highs[0], out, allow_repetitions, no_fixed_points)
     return out
 

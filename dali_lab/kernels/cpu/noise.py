@@ -97,7 +97,7 @@ def add_shot_noise(
     """Replace elements by Poisson numbers, as ``noise.shot`` does; `factor` is ``float32[N]``, by default 12."""
     shot(
         stream.key, stream.highs, src, dst, counts, np.asarray(factor, np.float32),
-        np.empty(7, np.uint64), np.zeros(2, np.float64), sample_of(dtype),
+        np.empty(8, np.uint64), np.zeros(2, np.float64), sample_of(dtype),
     )  # fmt: skip
 
 
@@ -205,7 +205,7 @@ def shot(
     factors
         ``float32[N]``; negative elements have the mean 0. Elements whose mean no ``uint32`` can hold stay.
     state, kept
-        ``uint64[7]`` and ``float64[2]`` to work with.
+        ``uint64[8]`` and ``float64[2]`` to work with.
     """
     state, kept, like = borrowed(state), borrowed(kept), borrowed(like)
     for i in range(src.shape[0]):

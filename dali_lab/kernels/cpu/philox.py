@@ -2,6 +2,9 @@
 
 Each sample has its own sequence: the upper 64 bits of its counter. Element `p` of a sample begins at word ``257 * p``
 of that sequence, whatever was drawn for the elements before it, so any element can be computed alone.
+
+A `key` is what all samples have in common: the seed, and where their sequences begin
+(:data:`~dali_lab.kernels.streams.Key`).
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ def philox_block(key: Any, high: Any, low: Any) -> Any:
     Parameters
     ----------
     key, high, low
-        ``uint64``: the seed, and the two halves of the counter.
+        ``uint64``: the seed alone, and the two halves of the counter.
     """
     x, y = low & _MASK, low >> _32
     z, w = high & _MASK, high >> _32
@@ -85,9 +88,17 @@ def philox_block(key: Any, high: Any, low: Any) -> Any:
 
 
 @part
+def _block_at(key: Any, high: Any, count: Any) -> Any:
+    """The block that is `count` blocks after the first of a sequence."""
+    low = key[1] + count
+    return philox_block(key[0], high + np.uint64(low < count), low)
+
+
+@part
 def philox_word(key: Any, high: Any, position: Any) -> Any:
     """The word at `position` of a sequence, as ``uint64``."""
-    x, y, z, w = philox_block(key, high, position >> _2)
+    position += key[2]
+    x, y, z, w = _block_at(key, high, position >> _2)
     phase = position & _3
     low = x if phase == _0 else y
     top = z if phase == _2 else w
@@ -97,7 +108,8 @@ def philox_word(key: Any, high: Any, position: Any) -> Any:
 @part
 def philox_two(key: Any, high: Any, position: Any) -> Any:
     """The words at `position` and after it."""
-    x, y, z, w = philox_block(key, high, position >> _2)
+    position += key[2]
+    x, y, z, w = _block_at(key, high, position >> _2)
     phase = position & _3
     if phase == _0:
         return x, y
@@ -105,36 +117,42 @@ def philox_two(key: Any, high: Any, position: Any) -> Any:
         return y, z
     if phase == _2:
         return z, w
-    return w, philox_block(key, high, (position >> _2) + _1)[0]
+    return w, _block_at(key, high, (position >> _2) + _1)[0]
 
 
 @part
 def start_words(state: Array, key: Any, high: Any, position: Any) -> None:
-    """Let ``state`` (``uint64[7]``) give the words of a sequence one after the other, from `position` on."""
-    state[0] = key
-    state[1] = high
-    state[2] = position
-    x, y, z, w = philox_block(key, high, position >> _2)
-    state[3] = x
-    state[4] = y
-    state[5] = z
-    state[6] = w
+    """Let ``state`` (``uint64[8]``) give the words of a sequence one after the other, from `position` on."""
+    position += key[2]
+    count = position >> _2
+    low = key[1] + count
+    state[0] = key[0]
+    state[1] = high + np.uint64(low < count)
+    state[2] = low
+    state[3] = position & _3
+    _fill(state)
 
 
 @part
 def next_word(state: Array) -> Any:
     """The next word of a sequence that :func:`start_words` began, as ``uint64``."""
-    position = state[2]
-    word = state[3 + np.int64(position & _3)]
-    position += _1
-    state[2] = position
-    if position & _3 == _0:
-        x, y, z, w = philox_block(state[0], state[1], position >> _2)
-        state[3] = x
-        state[4] = y
-        state[5] = z
-        state[6] = w
+    phase = state[3]
+    word = state[4 + np.int64(phase)]
+    state[3] = (phase + _1) & _3
+    if phase == _3:
+        state[2] += _1
+        state[1] += np.uint64(state[2] == _0)
+        _fill(state)
     return word
+
+
+@part
+def _fill(state: Array) -> None:
+    x, y, z, w = philox_block(state[0], state[1], state[2])
+    state[4] = x
+    state[5] = y
+    state[6] = z
+    state[7] = w
 
 
 @part

@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 @kernel
 def _draw(key: Any, highs: Array, low: Array, high: Array, drawn: Array, out: Array) -> None:
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     for i in range(low.shape[0]):
         start_words(state, key, highs[i], np.uint64(0))
         for d in range(low.shape[1]):

@@ -1,7 +1,7 @@
 """Distributions of the C++ standard library over Philox words, computed as libstdc++ computes them.
 
 The standard fixes its engines, not its distributions: which words are drawn, and when one is thrown away, is the
-library's choice. A generator here is the ``uint64[7]`` of :func:`~dali_lab.kernels.cpu.philox.start_words`.
+library's choice. A generator here is the ``uint64[8]`` of :func:`~dali_lab.kernels.cpu.philox.start_words`.
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def poisson(state: Array, kept: Array, mean: float) -> Any:
 @kernel
 def beta(key: Any, highs: Array, addresses: Array, counts: Array, alphas: Array, betas: Array, like: Array) -> None:
     """Numbers with the distribution Beta(alphas[i], betas[i]), in the dtype of `alphas`, `betas` and `like`."""
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     kept = np.zeros((2, 2), alphas.dtype)
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
@@ -246,7 +246,7 @@ def weighted_indices(
     like
         An ``int64`` array.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
         start_words(state, key, highs[i], np.uint64(0))
@@ -259,7 +259,7 @@ def weighted_indices(
 @kernel
 def indices(key: Any, highs: Array, addresses: Array, counts: Array, sizes: Array, step: Any, like: Array) -> None:
     """Equally likely indices below ``sizes`` (``uint64[N]``); `step` and `like` as in :func:`weighted_indices`."""
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     for i in range(addresses.shape[0]):
         out = array_at(addresses[i], (counts[i],), like)
         start_words(state, key, highs[i], np.uint64(0))
@@ -275,7 +275,7 @@ def permutation(key: Any, high: Any, out: Array, repeat: bool, no_fixed_points: 
 
     `no_fixed_points` keeps ``out[i]`` from being ``i``, unless there is but one.
     """
-    state = np.empty(7, np.uint64)
+    state = np.empty(8, np.uint64)
     start_words(state, key, high, np.uint64(0))
     n = out.shape[0]
     apart = no_fixed_points and n > 1

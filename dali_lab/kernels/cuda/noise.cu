@@ -23,14 +23,21 @@ __device__ inline Block philox_block(u64 key, u64 high, u64 low) {
 
 // The words of a sequence from a position on, one after the other.
 struct Words {
-    u64 key, high, position;
+    u64 key, high, low, position;
     Block block;
-    __device__ Words(u64 key, u64 high, i64 element)
-        : key(key), high(high), position((u64)element * 257), block(philox_block(key, high, position >> 2)) {}
+    template <class Param>
+    __device__ Words(const Param& param, i64 high, i64 element)
+        : key((u64)param.key), high((u64)high), low((u64)param.low), position((u64)element * 257 + (u64)param.phase) {
+        fill();
+    }
     __device__ u32 next() {
         const u32 word = block.word((int)(position & 3));
-        if ((++position & 3) == 0) block = philox_block(key, high, position >> 2);
+        if ((++position & 3) == 0) fill();
         return word;
+    }
+    __device__ void fill() {
+        const u64 at = low + (position >> 2);
+        block = philox_block(key, high + (at < low), at);
     }
     // Two words as one number, the lower half first.
     __device__ u64 next_pair() {
@@ -70,7 +77,7 @@ template <class T, class R> __device__ void gaussian(const GaussianSample* table
         const T* data = (const T*)sample.data;
         T* out = (T*)sample.out;
         FOR_ELEMENTS(i, sample.total) {
-            Words words((u64)param.key, (u64)sample.high, i);
+            Words words(param, sample.high, i);
             const R number = multiply_add(normal<R>(words), (R)sample.stddev, (R)sample.mean);
             out[i] = saturate<T>((R)widen(data[i]) + number);
         }
@@ -84,7 +91,7 @@ template <class T> __device__ void salt_and_pepper(const SaltAndPepperSample* ta
         T* out = (T*)sample.out;
         const i64 pixel_step = param.planes ? 1 : sample.channels, channel_step = param.planes ? sample.pixels : 1;
         FOR_ELEMENTS(i, sample.pixels) {
-            Words words((u64)param.key, (u64)sample.high, i);
+            Words words(param, sample.high, i);
             const float number = fminf((float)words.next() * 2.3283064365386963e-10f, 0.99999994f);
             const bool replaced = number < sample.chance;
             const T value = (T)(number < sample.salt_chance ? sample.salt : sample.pepper);
@@ -111,7 +118,7 @@ template <class T> __device__ void jitter(const JitterSample* table, const Jitte
             if (sample.chosen) {
                 const Divided pixel = divide(i, channels);
                 const Divided at = divide(pixel.quotient, width);
-                Words words((u64)param.key, (u64)sample.high, i);
+                Words words(param, sample.high, i);
                 const int x = clamp(at.rest + least + one_of(words.next(), sample.degree), 0, width - 1);
                 const int y = clamp((int)at.quotient + least + one_of(words.next(), sample.degree), 0, height - 1);
                 from = ((i64)y * width + x) * channels + pixel.rest;
@@ -218,7 +225,7 @@ template <class T> __device__ void shot(const ShotSample* table, const ShotParam
                 out[i] = data[i];
                 continue;
             }
-            Words words((u64)param.key, (u64)sample.high, i);
+            Words words(param, sample.high, i);
             out[i] = saturate<T>((float)poisson(words, (double)mean) * factor);
         }
     }

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4")
-_KEY = (("key", "i8"),)
+_KEY = (("key", "i8"), ("low", "i8"), ("phase", "i4"))
 
 GAUSSIAN = Kernel(
     "noise.cu",
@@ -68,7 +68,8 @@ JITTER = Kernel(
 
 
 def _key(stream: Stream) -> dict[str, Any]:
-    return {"key": np.uint64(stream.key).astype(np.int64)}
+    key, low, phase = stream.key
+    return {"key": key.astype(np.int64), "low": low.astype(np.int64), "phase": int(phase)}
 
 
 @launches

@@ -253,7 +253,7 @@ class RandomBBoxCrop(Operator):
                 sample=index,
             )
         least, total = self.value("bbox_prune_threshold"), self.value("total_num_attempts")
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        stream = open_stream(call.generator, call.indices)
         found = np.empty((call.count, 2 * ndim), np.float32)
         kept, success = np.empty(len(table), np.bool_), np.empty(call.count, np.bool_)
         boxes_crop.windows(

@@ -62,7 +62,7 @@ class RandomMaskPixel(Operator):
             raise call.problem("takes masks of one or more axes, got a single number")
         if (mask.sizes == 0).any():
             raise call.problem("the mask is empty", sample=int((mask.sizes == 0).argmax()))
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        stream = open_stream(call.generator, call.indices)
         exact = self.has("value")
         values: npt.NDArray[Any] = call.numbers("value", np.int64) if exact else call.numbers("threshold")
         if mask.dtype == BOOL:

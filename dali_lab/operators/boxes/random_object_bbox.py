@@ -109,7 +109,7 @@ class RandomObjectBBox(Operator):
 
         if mask.ndim == 0:
             raise call.problem("takes masks of one or more axes, got a single number")
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        stream = open_stream(call.generator, call.indices)
         if mask.dtype in TYPES:
             labels = mask.replaced(dtype=UINT8) if mask.dtype == BOOL else mask
             labels = converted(labels, INT32) if mask.dtype != UINT32 else labels.replaced(dtype=INT32)

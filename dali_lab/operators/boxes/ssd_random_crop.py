@@ -60,7 +60,7 @@ class SSDRandomCrop(Operator):
         if (labels.sizes != counts).any():
             index = int((labels.sizes != counts).argmax())
             raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        stream = open_stream(call.generator, call.indices)
         whole, found = np.empty(call.count, np.bool_), np.zeros((call.count, 4))
         kept = np.empty(len(table), np.bool_)
         boxes_ssd.windows(

@@ -64,8 +64,7 @@ def random_windows(call: Call, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.i
     values = call.operator.values
     return random_window.crop_windows(
         sizes,
-        call.seed,
-        call.drawn_before,
+        call.generator,
         call.indices,
         (values["random_area"][0], values["random_area"][-1]),
         (values["random_aspect_ratio"][0], values["random_aspect_ratio"][-1]),

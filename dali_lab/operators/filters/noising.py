@@ -32,4 +32,4 @@ class Noising(Operator):
         """
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")
-        return open_stream(call.seed, call.drawn_before, call.indices)
+        return open_stream(call.generator, call.indices)

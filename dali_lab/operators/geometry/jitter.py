@@ -48,7 +48,7 @@ class Jitter(Displacing):
         chosen = self.chosen(call, data)
         out = call.allocate(data.shapes, data.dtype, data.layout)
         call.kernels("noise").jitter(
-            open_stream(call.seed, call.drawn_before, *self._indices(call)),
+            open_stream(call.generator, *self._indices(call)),
             data.addresses,
             out.addresses,
             data.shapes,

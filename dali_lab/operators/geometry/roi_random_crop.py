@@ -87,7 +87,7 @@ class RoiRandomCrop(Operator):
             self._refuse(
                 call, start + extent > shapes, name, start + extent, "makes a region that leaves the data", shapes
             )
-        stream = open_stream(call.seed, call.drawn_before, call.indices)
+        stream = open_stream(call.generator, call.indices)
         return Batch.dense(
             roi_window.window_starts(stream.key, stream.highs, start, extent, window, shapes), dtype=INT64
         )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.batch.batch import Batch
-from dali_lab.kernels.streams import open_stream
+from dali_lab.kernels.streams import GeneratorState, open_stream
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.types import FLOAT
 
@@ -34,6 +35,11 @@ _PERMUTATION = 0x6D6978696E67
 """Tells the stream of partners from the stream of shares."""
 
 
+def _apart(call: Call, modifier: int) -> GeneratorState:
+    """The operator's generator with another seed."""
+    return replace(call.generator, key=call.generator.key ^ modifier)
+
+
 class Mixing(Operator):
     """Operators that make each sample of two or more samples of its batch."""
 
@@ -53,13 +59,13 @@ class Mixing(Operator):
 
     def stream(self, call: Call) -> Any:
         """The random words of the samples."""
-        return open_stream(call.seed, call.drawn_before, call.indices)
+        return open_stream(call.generator, call.indices)
 
     def partners(self, call: Call, number: int = 0) -> npt.NDArray[np.int64]:
         """A permutation of the batch: with whom each sample is mixed."""
         from dali_lab.kernels.cpu.draws import permutation
 
-        return permutation(call.seed ^ (_PERMUTATION + number), call.drawn_before, call.count)
+        return permutation(_apart(call, _PERMUTATION + number), call.count)
 
     def shares(self, call: Call) -> npt.NDArray[np.float32]:
         """Share of each sample in its mixture, drawn from ``Beta(alpha, alpha)``."""
@@ -81,7 +87,7 @@ class Mixing(Operator):
 
         numbers = np.empty((call.count, count), np.float32)
         addresses = numbers.ctypes.data + 4 * count * np.arange(call.count, dtype=np.int64)
-        stream = open_stream(call.seed ^ ~_PERMUTATION, call.drawn_before, call.indices)
+        stream = open_stream(_apart(call, ~_PERMUTATION), call.indices)
         zeros = np.zeros(call.count, np.float32)
         fill_uniform(stream, addresses, np.full(call.count, count), zeros, zeros + 1)
         return numbers

@@ -76,7 +76,7 @@ class Drawing(Operator):
 
     def stream(self, call: Call) -> Any:
         """The random words of these samples."""
-        return open_stream(call.seed, call.drawn_before, call.indices)
+        return open_stream(call.generator, call.indices)
 
     def dtype_or(self, default: DALIDataType, allowed: tuple[DALIDataType, ...] = NUMBERS) -> DALIDataType:
         """The wanted type, or `default`.

@@ -96,8 +96,7 @@ class BatchPermutation(Operator):
         from dali_lab.kernels.cpu.draws import permutation
 
         order = permutation(
-            call.seed,
-            call.drawn_before,
+            call.generator,
             call.count,
             allow_repetitions=bool(self.value("allow_repetitions")),
             no_fixed_points=bool(self.value("no_fixed_points")),

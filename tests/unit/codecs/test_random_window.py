@@ -9,6 +9,7 @@ import pytest
 
 from dali_lab.codecs import image
 from dali_lab.codecs.random_window import crop_windows
+from dali_lab.kernels.streams import GeneratorState
 from tests.unit.codecs import oracle, pictures
 
 fn, types = oracle.fn, oracle.types
@@ -48,21 +49,23 @@ def test_windows_equal_dali(arguments: dict[str, Any], largest: int) -> None:
     for seed in (0, 42, 2**31 - 1):
         listed = {name: list(value) if isinstance(value, tuple) else value for name, value in arguments.items()}
         for batch, wanted in enumerate(dali_windows(sizes, seed, 3, **listed)):
-            windows = crop_windows(sizes, seed, batch * len(sizes), np.arange(len(sizes)), **arguments)
+            windows = crop_windows(sizes, GeneratorState(seed, batch * len(sizes)), np.arange(len(sizes)), **arguments)
             np.testing.assert_array_equal(windows, wanted)
 
 
 def test_chunks_do_not_matter() -> None:
     sizes = np.random.default_rng(0).integers(1, 500, (32, 2))
-    whole = crop_windows(sizes, 5, 64, np.arange(32))
+    whole = crop_windows(sizes, GeneratorState(5, 64), np.arange(32))
     for part in (slice(0, 7), slice(7, 32)):
-        np.testing.assert_array_equal(crop_windows(sizes[part], 5, 64, np.arange(32)[part]), whole[part])
+        np.testing.assert_array_equal(
+            crop_windows(sizes[part], GeneratorState(5, 64), np.arange(32)[part]), whole[part]
+        )
 
 
 def test_decoder_takes_the_same_windows() -> None:
     files = [pictures.all_files()[name] for name in ("jpeg 420", "jpeg orientation 6", "png rgb", "webp lossy")]
     wanted = oracle.decoded(fn.decoders.image_random_crop, files, seed=7)[0]
-    windows = crop_windows(image.peek_shapes(files), 7, 0, np.arange(len(files)))
+    windows = crop_windows(image.peek_shapes(files), GeneratorState(7), np.arange(len(files)))
     arrays, failures = image.decode(files, regions=windows)
     assert not failures
     for array, reference in zip(arrays, wanted, strict=True):
@@ -70,7 +73,9 @@ def test_decoder_takes_the_same_windows() -> None:
 
 
 def test_no_window_in_an_empty_picture() -> None:
-    np.testing.assert_array_equal(crop_windows(np.array([[0, 5], [7, 0]]), 1, 0, np.arange(2)), np.zeros((2, 4)))
+    np.testing.assert_array_equal(
+        crop_windows(np.array([[0, 5], [7, 0]]), GeneratorState(1), np.arange(2)), np.zeros((2, 4))
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,14 +89,14 @@ def test_no_window_in_an_empty_picture() -> None:
 )
 def test_wrong_ranges(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(arguments))):
-        crop_windows(np.array([[5, 5]]), 1, 0, np.arange(1), **arguments)
+        crop_windows(np.array([[5, 5]]), GeneratorState(1), np.arange(1), **arguments)
 
 
 def test_windows_stay_inside_huge_pictures() -> None:
     """NVIDIA DALI's products of sizes overflow here, and its windows may lie outside the picture."""
     sizes = np.array([[60000, 60000], [100000, 70000], [3, 2**30], [2**30, 3]])
     for ratio in ((0.1, 0.3), (3.0, 9.0)):
-        windows = crop_windows(sizes, 1, 0, np.arange(4), random_aspect_ratio=ratio)
+        windows = crop_windows(sizes, GeneratorState(1), np.arange(4), random_aspect_ratio=ratio)
         assert (windows[:, :2] >= 0).all()
         assert (windows[:, 2:] > windows[:, :2]).all()
         assert (windows[:, 2:] <= sizes).all()

@@ -162,15 +162,15 @@ def test_random_windows_in_python() -> None:
         ((1e-5, 2e-5), (1, 9), 3),
     ):
         limits = [*map(np.float32, area), *map(np.float32, ratio), *(np.float32(np.log(np.float64(r))) for r in ratio)]
+        key = (np.uint64(2**63 + 9), np.uint64(2**64 - 3), np.uint64(2))
         both = []
         for function in (random_window._draw, as_python(random_window._draw)):
             both.append(np.zeros((len(sizes), 4), np.int64))
             with np.errstate(all="ignore"):
                 function(
                     sizes,
-                    np.uint64(2**63 + 9),
-                    np.uint64(2**64 - 70),
-                    np.arange(len(sizes)),
+                    key,
+                    np.uint64(2**64 - 70) + np.arange(len(sizes), dtype=np.uint64),
                     *limits,
                     attempts,
                     both[-1],
@@ -181,12 +181,13 @@ def test_random_windows_in_python() -> None:
 def test_coins_in_python() -> None:
     thresholds = np.random.default_rng(0).integers(0, 2**32, 64).astype(np.uint64)
     highs = np.arange(64, dtype=np.uint64) * np.uint64(2**58)
+    key = (np.uint64(2**64 - 5), np.uint64(2**64 - 2), np.uint64(3))
     both = []
     for function in (philox.coin_flips, as_python(philox.coin_flips)):
         both.append(np.full((64, 3), 7, np.int32))
         addresses = both[-1].ctypes.data + np.arange(64) * 12
         with np.errstate(all="ignore"):
-            function(np.uint64(2**64 - 5), highs, addresses, np.full(64, 3), thresholds, np.empty(0, np.int32))
+            function(key, highs, addresses, np.full(64, 3), thresholds, np.empty(0, np.int32))
     np.testing.assert_array_equal(both[0], both[1])
 
 

@@ -230,8 +230,10 @@ def test_uniform_numbers() -> None:
     step = rng.uniform(0, 1e-8, 20).astype(np.float32)
     highs = rng.integers(0, 2**63, 20).astype(np.uint64)
 
+    key = (np.uint64(2**64 - 5), np.uint64(2**64 - 2), np.uint64(3))
+
     def drawn_by(function: Any) -> Callable[..., None]:
-        return lambda _, dst, *rest: function(np.uint64(2**64 - 5), highs, dst, *rest)
+        return lambda _, dst, *rest: function(key, highs, dst, *rest)
 
     _compare(
         drawn_by(philox.uniform32), drawn_by(draws._uniform32_in_python), [], outputs, rows(counts), start, step,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.draws import fill_beta, fill_indices, permutation
-from dali_lab.kernels.streams import open_stream
+from dali_lab.kernels.streams import GeneratorState, open_stream
 from tests.unit.random.test_streams import assert_same, filled, per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")
@@ -18,7 +18,13 @@ def chosen(shapes: list[tuple[int, ...]], seed: int, drawn_before: int, *argumen
     outputs = [np.zeros(shape, np.int64) for shape in shapes]
     addresses = np.array([output.ctypes.data for output in outputs], np.int64)
     counts = np.array([output.size for output in outputs], np.int64)
-    fill_indices(open_stream(seed, drawn_before, np.arange(len(shapes))), addresses, counts, *arguments, **options)
+    fill_indices(
+        open_stream(GeneratorState(seed, drawn_before), np.arange(len(shapes))),
+        addresses,
+        counts,
+        *arguments,
+        **options,
+    )
     return outputs
 
 
@@ -66,7 +72,7 @@ def test_beta(dtype: str) -> None:
     )[0]
     ours = filled(
         fill_beta,
-        open_stream(5, 0, np.arange(8)),
+        open_stream(GeneratorState(5), np.arange(8)),
         [(300,)] * 8,
         np.array(alphas, np.float32),
         np.array(betas, np.float32),
@@ -80,7 +86,7 @@ def test_beta_of_a_large_sample() -> None:
     theirs = run_dali(lambda fn: fn.random.beta(seed=5, shape=[300_001], alpha=2.0, beta=5.0), 1)[0]
     ours = filled(
         fill_beta,
-        open_stream(5, 0, np.arange(1)),
+        open_stream(GeneratorState(5), np.arange(1)),
         [(300_001,)],
         np.array([2], np.float32),
         np.array([5], np.float32),
@@ -96,9 +102,11 @@ def test_permutation(size: int, allow_repetitions: bool, no_fixed_points: bool) 
     options = {"allow_repetitions": allow_repetitions, "no_fixed_points": no_fixed_points}
     theirs = run_dali(lambda fn: fn.batch_permutation(seed=5, **options), size, batches=3)
     for batch, samples in enumerate(theirs):
-        np.testing.assert_array_equal(permutation(5, size * batch, size, **options), np.array(samples).reshape(-1))
+        np.testing.assert_array_equal(
+            permutation(GeneratorState(5, size * batch), size, **options), np.array(samples).reshape(-1)
+        )
 
 
 def test_permutation_of_a_huge_batch() -> None:
     theirs = run_dali(lambda fn: fn.batch_permutation(seed=5), 70_000)[0]
-    np.testing.assert_array_equal(permutation(5, 0, 70_000), np.array(theirs).reshape(-1))
+    np.testing.assert_array_equal(permutation(GeneratorState(5), 70_000), np.array(theirs).reshape(-1))

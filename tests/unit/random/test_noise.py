@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.noise import add_gaussian_noise, add_salt_and_pepper, add_shot_noise, jitter
-from dali_lab.kernels.streams import open_stream
+from dali_lab.kernels.streams import GeneratorState, open_stream
 from tests.unit.random.test_streams import per_sample, run_dali
 
 dali = pytest.importorskip("nvidia.dali")
@@ -51,7 +51,8 @@ def test_gaussian(dtype: str) -> None:
     for batch, samples in enumerate(theirs):
         ours = [np.empty_like(image) for image in images]
         add_gaussian_noise(
-            open_stream(21, 3 * batch, np.arange(3)), addresses_of(images), addresses_of(ours), sizes_of(images),
+            open_stream(GeneratorState(21, 3 * batch), np.arange(3)), addresses_of(images), addresses_of(ours),
+            sizes_of(images),
             np.array(means, np.float32), np.array(deviations, np.float32), dtype,
         )  # fmt: skip
         for a, b in zip(ours, samples, strict=True):
@@ -85,7 +86,8 @@ def test_salt_and_pepper(dtype: str, layout: str, per_channel: bool, values: boo
     ours = [np.empty_like(image) for image in images]
     depth = np.ones(3, np.int64) if per_channel else np.full(3, 3, np.int64)
     add_salt_and_pepper(
-        open_stream(21, 0, np.arange(3)), addresses_of(images), addresses_of(ours), sizes_of(images) // depth, depth,
+        open_stream(GeneratorState(21), np.arange(3)), addresses_of(images), addresses_of(ours),
+        sizes_of(images) // depth, depth,
         np.array(chances, np.float32), np.array(shares, np.float32),
         np.full(3, given["salt_val"], np.float32) if values else None,
         np.full(3, given["pepper_val"], np.float32) if values else None,
@@ -103,7 +105,8 @@ def test_shot(dtype: str, top: float) -> None:
     theirs = run_dali(lambda fn: fn.noise.shot(source(images, "HWC"), factor=per_sample(factors), seed=21), 3)[0]
     ours = [np.empty_like(image) for image in images]
     add_shot_noise(
-        open_stream(21, 0, np.arange(3)), addresses_of(images), addresses_of(ours), sizes_of(images),
+        open_stream(GeneratorState(21), np.arange(3)), addresses_of(images), addresses_of(ours),
+        sizes_of(images),
         np.array(factors, np.float32), dtype,
     )  # fmt: skip
     for a, b in zip(ours, theirs, strict=True):
@@ -115,7 +118,8 @@ def test_shot_with_factor_0() -> None:
     theirs = run_dali(lambda fn: fn.noise.shot(source(images, "HWC"), factor=0.0, seed=21), 3)[0]
     ours = [np.empty_like(image) for image in images]
     add_shot_noise(
-        open_stream(21, 0, np.arange(3)), addresses_of(images), addresses_of(ours), sizes_of(images),
+        open_stream(GeneratorState(21), np.arange(3)), addresses_of(images), addresses_of(ours),
+        sizes_of(images),
         np.zeros(3, np.float32), "uint8",
     )  # fmt: skip
     for a, b in zip(ours, theirs, strict=True):
@@ -131,12 +135,20 @@ def test_jitter_stays_near_and_inside(degree: int) -> None:
     shapes = np.full((2, 3), (60, 80, 3))
     for index, (image, out) in enumerate(zip(images, ours, strict=True)):
         jitter(
-            open_stream(3, 0, np.zeros(1, np.int64)), addresses_of([image]), addresses_of([out]), shapes[:1],
-            degree, True, np.int32,
+            open_stream(GeneratorState(3), np.zeros(1, np.int64)), addresses_of([image]), addresses_of([out]),
+            shapes[:1], degree, True, np.int32,
         )  # fmt: skip
         offsets = (out - image)[5:-5, 5:-5]
         assert sorted(set(offsets.reshape(-1).tolist())) == list(range(-(degree // 2), degree - degree // 2))
         assert out.min() >= 0
         assert out.max() < (60, 80)[index]
-    jitter(open_stream(3, 0, np.arange(2)), addresses_of(images), addresses_of(ours), shapes, degree, [0, 0], np.int32)
+    jitter(
+        open_stream(GeneratorState(3), np.arange(2)),
+        addresses_of(images),
+        addresses_of(ours),
+        shapes,
+        degree,
+        [0, 0],
+        np.int32,
+    )
     assert all((a == b).all() for a, b in zip(images, ours, strict=True))

@@ -20,7 +20,7 @@ def first_draw(seed: int) -> float:
     out = np.zeros(1, np.float32)
     one = np.ones(1, np.int64)
     bounds = np.zeros(1, np.float32), np.ones(1, np.float32)
-    fill_uniform(open_stream(seed, 0, np.zeros(1, np.int64)), np.array([out.ctypes.data]), one, *bounds)
+    fill_uniform(open_stream(GeneratorState(seed), np.zeros(1, np.int64)), np.array([out.ctypes.data]), one, *bounds)
     return float(out[0])
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu.draws import fill_coin_flip, fill_normal, fill_uniform, fill_values
-from dali_lab.kernels.streams import Stream, open_stream
+from dali_lab.kernels.streams import GeneratorState, Stream, open_stream
 
 dali = pytest.importorskip("nvidia.dali")
 
@@ -54,7 +54,7 @@ def test_uniform_over_batches(seed: int) -> None:
     theirs = run_dali(lambda fn: fn.random.uniform(seed=seed, shape=[3, 5]), 7, batches=3)
     full = np.full(7, 1, np.float32)
     for batch, samples in enumerate(theirs):
-        stream = open_stream(seed, 7 * batch, np.arange(7))
+        stream = open_stream(GeneratorState(seed, 7 * batch), np.arange(7))
         assert_same(filled(fill_uniform, stream, [(3, 5)] * 7, -full, full, dtype=np.float32), samples)
 
 
@@ -64,7 +64,9 @@ def test_uniform_dtypes_and_ranges(dtype: str, bounds: tuple[float, float]) -> N
     kind = getattr(dali.types, dtype)
     theirs = run_dali(lambda fn: fn.random.uniform(seed=11, shape=[40], range=list(bounds), dtype=kind), 3)[0]
     lo, hi = (np.full(3, b, np.float32) for b in bounds)
-    ours = filled(fill_uniform, open_stream(11, 0, np.arange(3)), [(40,)] * 3, lo, hi, dtype=theirs[0].dtype)
+    ours = filled(
+        fill_uniform, open_stream(GeneratorState(11), np.arange(3)), [(40,)] * 3, lo, hi, dtype=theirs[0].dtype
+    )
     assert_same(ours, theirs)
 
 
@@ -80,7 +82,7 @@ def test_uniform_per_sample_range_and_shape_like() -> None:
         ),
         4,
     )[0]
-    stream = open_stream(3, 0, np.arange(4))
+    stream = open_stream(GeneratorState(3), np.arange(4))
     ours = filled(
         fill_uniform, stream, shapes, np.array(lows, np.float32), np.array(highs, np.float32), dtype=np.float32
     )
@@ -89,10 +91,15 @@ def test_uniform_per_sample_range_and_shape_like() -> None:
 
 def test_any_part_of_a_batch_alone() -> None:
     whole = filled(
-        fill_normal, open_stream(9, 64, np.arange(10)), [(4,)] * 10, np.zeros(10), np.ones(10), dtype=np.float32
+        fill_normal,
+        open_stream(GeneratorState(9, 64), np.arange(10)),
+        [(4,)] * 10,
+        np.zeros(10),
+        np.ones(10),
+        dtype=np.float32,
     )
     for start, stop in ((0, 3), (3, 10), (9, 10)):
-        stream = open_stream(9, 64, np.arange(start, stop))
+        stream = open_stream(GeneratorState(9, 64), np.arange(start, stop))
         n = stop - start
         assert_same(
             filled(fill_normal, stream, [(4,)] * n, np.zeros(n), np.ones(n), dtype=np.float32), whole[start:stop]
@@ -105,14 +112,19 @@ def test_values(dtype: str) -> None:
     values = [0.7, -3.9, 300.5, 7.5]
     theirs = run_dali(lambda fn: fn.random.uniform(seed=5, shape=[50], values=values, dtype=kind), 3)[0]
     table = [np.array(values, np.float32)] * 3
-    assert_same(filled(fill_values, open_stream(5, 0, np.arange(3)), [(50,)] * 3, table, dtype=theirs[0].dtype), theirs)
+    assert_same(
+        filled(fill_values, open_stream(GeneratorState(5), np.arange(3)), [(50,)] * 3, table, dtype=theirs[0].dtype),
+        theirs,
+    )
 
 
 def test_values_per_sample() -> None:
     rows = [[1.0], [2.0, 3.0], [4.0, 5.0, 6.0, 7.0, 8.0]]
     theirs = run_dali(lambda fn: fn.random.uniform(seed=5, shape=[9], values=per_sample(rows)), 3)[0]
     table = [np.array(row, np.float32) for row in rows]
-    assert_same(filled(fill_values, open_stream(5, 0, np.arange(3)), [(9,)] * 3, table, dtype=np.float32), theirs)
+    assert_same(
+        filled(fill_values, open_stream(GeneratorState(5), np.arange(3)), [(9,)] * 3, table, dtype=np.float32), theirs
+    )
 
 
 @pytest.mark.parametrize("dtype", REALS + INTEGERS)
@@ -129,7 +141,7 @@ def test_normal(dtype: str) -> None:
     for batch, samples in enumerate(theirs):
         ours = filled(
             fill_normal,
-            open_stream(5, 4 * batch, np.arange(4)),
+            open_stream(GeneratorState(5, 4 * batch), np.arange(4)),
             [(6, 50)] * 4,
             np.array(means, np.float32),
             np.array(deviations, np.float32),
@@ -152,7 +164,7 @@ def test_coin_flip(dtype: str) -> None:
     )[0]
     ours = filled(
         fill_coin_flip,
-        open_stream(5, 0, np.arange(6)),
+        open_stream(GeneratorState(5), np.arange(6)),
         [(300,)] * 6,
         np.array(chances, np.float32),
         dtype=theirs[0].dtype,
@@ -163,7 +175,9 @@ def test_coin_flip(dtype: str) -> None:
 def test_large_samples_and_batches() -> None:
     theirs = run_dali(lambda fn: fn.random.uniform(seed=5, shape=[300_001]), 2)[0]
     one = np.ones(2, np.float32)
-    ours = filled(fill_uniform, open_stream(5, 0, np.arange(2)), [(300_001,)] * 2, -one, one, dtype=np.float32)
+    ours = filled(
+        fill_uniform, open_stream(GeneratorState(5), np.arange(2)), [(300_001,)] * 2, -one, one, dtype=np.float32
+    )
     assert_same(ours, theirs)
 
 
@@ -172,10 +186,14 @@ def test_batches_beyond_32768_samples() -> None:
     theirs = np.array(run_dali(lambda fn: fn.random.coin_flip(seed=5), size)[0])
     ours = np.zeros(size, np.int32)
     addresses = ours.ctypes.data + 4 * np.arange(size, dtype=np.int64)
-    fill_coin_flip(open_stream(5, 0, np.arange(size)), addresses, np.ones(size, np.int64), np.full(size, 0.5))
+    fill_coin_flip(
+        open_stream(GeneratorState(5), np.arange(size)), addresses, np.ones(size, np.int64), np.full(size, 0.5)
+    )
     np.testing.assert_array_equal(ours, theirs.reshape(-1))
 
 
 def test_empty_batch() -> None:
     none = np.empty(0, np.int64)
-    fill_uniform(open_stream(1, 0, none), none, none, none.astype(np.float32), none.astype(np.float32), np.uint8)
+    fill_uniform(
+        open_stream(GeneratorState(1), none), none, none, none.astype(np.float32), none.astype(np.float32), np.uint8
+    )
