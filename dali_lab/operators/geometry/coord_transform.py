@@ -23,7 +23,8 @@ class CoordTransform(Operator):
     """Applies a linear transform to points: ``out = M in + T``, along the last axis.
 
     Points of n coordinates become points of m where the matrix has m rows. It serves point clouds as well as colours.
-    Samples without points have m coordinates too, but 0 where the whole batch has no point.
+    Samples without points have m coordinates too, but 0 where the whole batch has no point. Where an argument has a
+    value for each frame, points without frames are transformed by each of them, into a sequence.
     """
 
     name = "coord_transform"
@@ -65,12 +66,18 @@ class CoordTransform(Operator):
     def run(self, call: Call, points: Batch) -> Batch:
         frames = None
         whole = call.count
-        if points.layout.startswith("F") and any(batch.layout.startswith("F") for batch in call.batches.values()):
+        per_frame = [batch.shapes[:, 0] for batch in call.batches.values() if batch.layout.startswith("F")]
+        if per_frame and points.layout.startswith("F"):
             frames = points.shapes[:, 0].copy()
             points = points.unfolded()
-            call.repeat, call.count = frames, len(points)
         elif points.ndim < 2:
             raise call.problem(f"takes at least 2 dimensions, got {points.ndim}")
+        elif per_frame:
+            # The same points for each frame of the arguments.
+            frames = np.max(per_frame, axis=0)
+            points = points.take(np.repeat(np.arange(whole), frames))
+        if frames is not None:
+            call.repeat, call.count = frames, len(points)
         out = self._transformed(call, points)
         if frames is not None:
             call.repeat, call.count = None, whole
@@ -213,6 +220,9 @@ class CoordTransform(Operator):
             [np.arange(count * 9, dtype=np.float32).reshape(count, 3, 3) / 99 for count in (2, 3, 1)], "Fij"
         )
         yield Case((samples.sequences(dtype=np.float32),), {"M": frames})
+        shift = PerSample([np.arange(count * 3, dtype=np.float32).reshape(-1, 3) for count in (2, 3, 1)], "F*")
+        for layout in ("AB", ""):
+            yield Case(((samples.tensors([(5, 3), (0, 3), (7, 3)]), layout),), {"M": frames, "T": shift})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
