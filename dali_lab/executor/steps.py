@@ -67,11 +67,17 @@ def _channels_before_frames(operator: Operator, call: Call, inputs: list[Batch])
 
 
 def _channel_by_channel(operator: Operator, call: Call, data: Batch, output_count: int) -> tuple[Batch, ...]:
-    """One channel after the other as one long sequence, for which the arguments of the frames come again and again."""
+    """One channel after the other as one long sequence, for which the arguments of the frames come again and again.
+
+    The argument of a single frame is for all of them as it is.
+    """
     channels, frames = data.shapes[:, :1], data.shapes[:, 1:2]
     batches = {
         name: Batch.of(
-            [np.concatenate([row] * int(n)) for row, n in zip(batch.arrays(), channels[:, 0], strict=True)],
+            [
+                row if len(row) == 1 else np.concatenate([row] * int(n))
+                for row, n in zip(batch.arrays(), channels[:, 0], strict=True)
+            ],
             batch.layout,
         )
         if batch.layout[:1] == "F"

@@ -143,10 +143,11 @@ class GaussianBlur(Operator):
         yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)})
         movies = samples.sequences((2, 2, 2))[0]
         channels_first = [np.ascontiguousarray(movie.transpose(3, 0, 1, 2)) for movie in movies]
-        yield Case(
-            ((channels_first, "CFHW"),),
-            {"sigma": PerSample([np.array(rows, np.float32) for rows in ([[1], [2]], [[0.5], [3]], [[2], [1]])], "F*")},
-        )
+        for sigmas in (([[1], [2]], [[0.5], [3]], [[2], [1]]), ([[1]], [[0.5], [3]], [[2]])):
+            yield Case(
+                ((channels_first, "CFHW"),),
+                {"sigma": PerSample([np.array(rows, np.float32) for rows in sigmas], "F*")},
+            )
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
