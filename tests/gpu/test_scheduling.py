@@ -1,4 +1,4 @@
-"""Order and memory on the emulated device: streams that run late, races that are found, memory that is used again."""
+"""Order on the emulated device: streams that run late, races that are found."""
 
 from __future__ import annotations
 
@@ -8,38 +8,33 @@ import numpy as np
 import pytest
 
 import dali_lab
-from dali_lab import Pipeline, fn, types
+from dali_lab import Pipeline, fn
 from dali_lab.batch.batch import Batch
 from dali_lab.device import transfer
 from dali_lab.device.emulated import EmulatedDevice, EmulatedStream, RaceError
-from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor import placement
 from dali_lab.kernels.cuda import color, copy
-
-
-def _batch(count: int = 3, size: int = 5) -> Batch:
-    rng = np.random.default_rng(1)
-    return Batch.of([rng.integers(0, 255, (size, size, 3)).astype(np.uint8) for _ in range(count)], "HWC")
+from tests.gpu.transfers import both_ways, small_batch
 
 
 def test_work_runs_only_when_it_is_waited_for() -> None:
     device = EmulatedDevice()
     stream = device.stream("compute")
     with Launcher(stream) as gpu:
-        data = gpu.upload(_batch())
+        data = gpu.upload(small_batch())
         out = gpu.batch(data.shapes, data.dtype, "HWC")
         copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
     place = int(out.addresses[0])
     assert (device.host(place, 75) == 0xCB).all()
     stream.synchronize()
-    assert (device.host(place, 75).reshape(5, 5, 3) == _batch().array(0)).all()
+    assert (device.host(place, 75).reshape(5, 5, 3) == small_batch().array(0)).all()
 
 
 def test_a_forgotten_event_is_a_race() -> None:
     device = EmulatedDevice()
-    data = upload(_batch(), device)
+    data = upload(small_batch(), device)
     with Launcher(device.stream("compute")) as gpu:
         # Not told to use the batch: nothing orders the upload on the other stream before this kernel.
         out = gpu.batch(data.shapes, data.dtype, "HWC")
@@ -56,117 +51,29 @@ def test_a_forgotten_event_is_a_race() -> None:
 
 def test_the_same_work_with_the_event_is_none() -> None:
     device = EmulatedDevice()
-    data = upload(_batch(), device)
+    data = upload(small_batch(), device)
     with Launcher(device.stream("compute")) as gpu:
         gpu.use(data)
         out = gpu.batch(data.shapes, data.dtype, "HWC")
         copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
-    assert (download(out).array(2) == _batch().array(2)).all()
-
-
-def test_device_addresses_are_invalid_on_the_cpu() -> None:
-    data = upload(_batch(), EmulatedDevice())
-    with pytest.raises(TypeError, match="device memory"):
-        data.array(0)
-    with pytest.raises(TypeError, match="device memory"):
-        data.stacked()
+    assert (download(out).array(2) == small_batch().array(2)).all()
 
 
 def test_descriptors_of_all_launches_travel_in_one_upload() -> None:
     device = EmulatedDevice()
     with Launcher(device.stream("compute")) as gpu:
-        data = gpu.upload(_batch())
+        data = gpu.upload(small_batch())
         factor, offset = np.ones(3, np.float32), np.zeros(3, np.float32)
         for _ in range(5):
             out = gpu.batch(data.shapes, data.dtype, "HWC")
             color.scale(gpu, data.addresses, out.addresses, data.sizes, factor, offset, np.uint8, np.uint8)
             data = out
     assert (gpu.launches, gpu.uploads) == (5, 1)
-    assert (download(data).array(0) == _batch().array(0)).all()
-
-
-def test_memory_is_used_again_on_the_same_stream_at_once_and_on_another_behind_an_event() -> None:
-    device = EmulatedDevice()
-    first, second = device.stream("first"), device.stream("second")
-    with Launcher(first) as gpu:
-        data = gpu.upload(_batch())
-        place = int(data.addresses[0])
-        del data
-        again = gpu.batch(_batch().shapes, types.UINT8, "HWC")
-        assert int(again.addresses[0]) == place
-    held = device.arena.held
-    del again, gpu
-    with Launcher(second) as gpu:
-        other = gpu.upload(_batch())
-        assert int(other.addresses[0]) == place
-    assert device.arena.held == held
-    second.synchronize()  # raises a RaceError if nothing orders it behind the first stream
-    assert (download(other).array(1) == _batch().array(1)).all()
-
-
-def test_the_arena_grows_no_more_after_the_first_batches() -> None:
-    pipeline = _pipeline(gpu="emulated")
-    device = placement.find_device("emulated")
-    for _ in range(4):
-        pipeline.run()[0].as_cpu()
-    held = device.arena.held
-    for _ in range(12):
-        pipeline.run()[0].as_cpu()
-    assert device.arena.held == held
-    pipeline.close()
-
-
-def test_memory_is_planned_when_the_first_batch_has_shown_its_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
-    device = EmulatedDevice()
-    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: device)
-    pipeline = Pipeline(2, 1, 0, gpu="emulated", prefetch_queue_depth=1)
-    with pipeline:
-        images = fn.external_source(source=lambda: np.ones((2, 100, 100, 3), np.uint8), layout="HWC").gpu()
-        pipeline.set_outputs(fn.resize(images, size=(700, 700)))
-    reserved: list[int] = []
-    monkeypatch.setattr(device.arena, "reserve", reserved.append)
-    outputs = pipeline.run()
-    assert len(reserved) == 1 and reserved[0] >= 2 * (2 * 700 * 700 * 3)
-    taken: list[int] = []
-    take = device.take
-    monkeypatch.setattr(device, "take", lambda nbytes: taken.append(nbytes) or take(nbytes))
-    for _ in range(6):
-        outputs = pipeline.run()
-    assert not taken, "later batches take nothing from the device"
-    assert (outputs[0].as_cpu().as_array() == 1).all()
-    pipeline.close()
-
-
-def _pipeline(gpu: str, size: int = 40, **settings: Any) -> Pipeline:
-    place = "cpu" if gpu == "never" else "gpu"
-    pipeline = Pipeline(4, 2, 0, seed=5, gpu=gpu, **settings)
-    count = iter(range(10**6))
-    with pipeline:
-
-        def pictures() -> list[np.ndarray]:
-            rng = np.random.default_rng(next(count))
-            return [rng.integers(0, 255, (size, size + k, 3)).astype(np.uint8) for k in range(4)]
-
-        images = fn.external_source(source=pictures, layout="HWC")
-        resized = fn.random_resized_crop(images, size=(24, 24), device=place, name="resized")
-        turned = fn.rotate(
-            resized, angle=fn.random.uniform(range=(-30.0, 30.0)), fill_value=0, keep_size=True, device=place
-        )
-        back = fn.brightness_contrast(turned.cpu() if place == "gpu" else turned, brightness=1.1, name="on_cpu")
-        normal = fn.crop_mirror_normalize(
-            back.gpu() if place == "gpu" else back,
-            mirror=fn.random.coin_flip(),
-            mean=[120.0],
-            std=[60.0],
-            device=place,
-            name="normal",
-        )
-        pipeline.set_outputs(normal, resized, back)
-    return pipeline
+    assert (download(data).array(0) == small_batch().array(0)).all()
 
 
 def test_a_graph_with_transfers_both_ways_gives_what_the_cpu_gives() -> None:
-    emulated, plain = _pipeline("emulated"), _pipeline("never")
+    emulated, plain = both_ways("emulated"), both_ways("never")
     for _ in range(5):
         for ours, theirs in zip(emulated.run(), plain.run(), strict=True):
             assert (ours.as_cpu().as_array() == theirs.as_cpu().as_array()).all()
@@ -234,25 +141,6 @@ def test_a_corrupt_picture_is_reported_with_its_number() -> None:
         pipeline.run()
 
 
-def test_out_of_memory_is_tried_again_and_then_explained(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = EmulatedDevice(capacity=3 << 20)
-    monkeypatch.setattr(placement, "find_device", lambda mode, index=0: small)
-    pipeline = _pipeline("emulated", size=600)
-    with pytest.raises(dali_lab.DaliLabError) as caught:
-        pipeline.run()
-    message = str(caught.value)
-    assert "out of GPU memory" in message and "batch_size" in message and "3 MiB" in message
-    pipeline.close()
-    # What was kept for later is given back before that is said.
-    with Launcher(small.stream("compute")) as gpu:
-        kept = gpu.scratch(1 << 20)
-    del kept
-    with Launcher(small.stream("compute")) as gpu:
-        assert gpu.scratch(small.capacity - (1 << 20)).nbytes
-    with pytest.raises(OutOfDeviceMemory), Launcher(small.stream("compute")) as gpu:
-        gpu.scratch(4 << 20)
-
-
 def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:
     from dali_lab.plugin import cuda
 
@@ -292,7 +180,7 @@ def test_a_kernel_of_the_user_in_cpp_and_as_a_function() -> None:
 def test_a_run_tells_time_memory_and_transfers() -> None:
     from dali_lab.studio.measuring import measure
 
-    pipeline = _pipeline("emulated")
+    pipeline = both_ways("emulated")
     told = measure(pipeline, 6)
     pipeline.close()
     assert told["nodes"]["normal"]["gpu_time_ms"] > 0
@@ -344,50 +232,6 @@ def test_copies_of_a_batch_overlap_with_kernels_of_the_batch_before() -> None:
         outputs = list(pipeline.run())
     assert device.arena.held == held, "memory for being ahead is bounded"
     pipeline.close()
-
-
-def test_memory_that_another_library_used_is_waited_for_once() -> None:
-    device = EmulatedDevice()
-    theirs, ours = device.stream("theirs"), device.stream("ours")
-    theirs.foreign = True
-    theirs.issued = 1
-    with Launcher(ours) as gpu:
-        data = gpu.upload(_batch())
-    for owner in data.owners:
-        owner.ready_on(theirs)
-        owner.used_on(theirs)
-    theirs.download(np.empty(75, np.uint8), int(data.addresses[0]))
-    place = int(data.addresses[0])
-    del data, owner
-    ours.ahead = True
-    with Launcher(ours) as gpu:
-        other = gpu.upload(_batch())
-    assert int(other.addresses[0]) != place, "what the other library does with it has not run"
-    del other
-    theirs.synchronize()
-    with Launcher(ours) as gpu:
-        again = gpu.batch(_batch(4).shapes, types.UINT8, "HWC")
-    assert again.nbytes == 300 and device.arena.held <= 4 << 20
-    ours.synchronize()
-
-
-def test_memory_that_unissued_work_uses_is_not_given_back() -> None:
-    for exact in (False, True):
-        device = EmulatedDevice(exact=exact)
-        with Launcher(device.stream("compute")) as gpu:
-            data = gpu.upload(_batch())
-            out = gpu.batch(data.shapes, data.dtype, "HWC")
-            copy.copy(gpu, data.addresses, out.addresses, data.sizes, 1)
-            del data
-            device.arena.trim()
-        assert (download(out).array(2) == _batch().array(2)).all()
-        del out, gpu
-        device.stream("compute").synchronize()
-        device.stream("transfer").synchronize()
-        device.arena.trim()
-        with Launcher(device.stream("compute")) as gpu:
-            gpu.scratch(1)
-        assert device.arena.in_use < 1 << 18
 
 
 def test_sequences_keep_their_frames_together_where_each_sample_is_on_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
