@@ -20,7 +20,7 @@ from dali_lab.executor.device_stage import run_device_stage
 from dali_lab.executor.memory import keep_freed_memory, release_compiler
 from dali_lab.executor.pace import Pace
 from dali_lab.executor.plan import Plan, Stage, Step, bare
-from dali_lab.executor.pool import ThreadPool
+from dali_lab.executor.pool import Here, ThreadPool
 from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
 from dali_lab.graph.graph import Edge
 from dali_lab.schema.call import Call, Notes, Wait
@@ -64,7 +64,7 @@ class Engine:
         keep_going: bool = False,
         memory: bool = False,
         batch_size: int = 0,
-        pool: ThreadPool | None = None,
+        pool: ThreadPool | Here | None = None,
         progress: Callable[[BatchRun, str, int], None] | None = None,
     ) -> None:
         self.plan = plan
@@ -87,7 +87,7 @@ class Engine:
         self.transfers: dict[tuple[Edge, str], int] = {}
         self.device_times: deque[tuple[str, Event, Event]] = deque()
         self._own_pool = pool is None
-        self._pool = pool or ThreadPool(self.threads)
+        self._pool: ThreadPool | Here = pool or ThreadPool(self.threads)
         self._lock = threading.RLock()
         self._last: BatchRun | None = None
         self._closed = False

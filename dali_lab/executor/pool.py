@@ -9,6 +9,7 @@ import os
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable
 
 Task = Callable[[], None]
@@ -157,6 +158,32 @@ class ThreadPool:
         """Offer this work no longer; lock held."""
         if shared in self._offered:
             self._offered.remove(shared)
+
+
+class Here:
+    """Tasks that whoever asked for them does himself, one after the other, on his own thread."""
+
+    def __init__(self) -> None:
+        self._tasks: deque[Task] = deque()
+
+    def submit(self, urgency: tuple[int, ...], task: Task) -> None:
+        """Add a task; they run in the order in which they came."""
+        self._tasks.append(task)
+
+    def share(self, work: Callable[[], object], part: Part) -> float:
+        """Run `work`: there is nobody to share it with."""
+        work()
+        return 0.0
+
+    def run(self) -> None:
+        """Do the tasks, and those that they add."""
+        while self._tasks:
+            self._tasks.popleft()()
+
+    def close(self, timeout: float | None = None) -> bool:
+        """Drop the tasks."""
+        self._tasks.clear()
+        return True
 
 
 @atexit.register

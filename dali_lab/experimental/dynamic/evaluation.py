@@ -14,6 +14,8 @@ from dali_lab.device.interface import Device
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
 from dali_lab.executor.plan import make_plan
+from dali_lab.executor.pool import Here
+from dali_lab.experimental.dynamic import repeated
 from dali_lab.experimental.dynamic.modes import EvalContext
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
@@ -83,21 +85,38 @@ def _evaluate(wanted: Outcome) -> None:
     outcomes = [outcome for number in sorted(calls) if (outcome := _waiting.get(number)) and not outcome.done]
     outcomes = list(dict.fromkeys(outcomes))
     slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
-    context = wanted.context
-    graph = build_graph(slots)
-    if len(calls) > 1:
-        graph = optimized(graph)
-    device = _device(graph, context.device_id or 0)
-    edges = {Edge(call.placed, 0): batch for call, batch in known}
-    plan = make_plan(graph, known=edges, device=device)
-    threads = context.num_threads
-    chunk = max(1, -(-wanted.count // threads))
-    engine = Engine(plan, threads, graph_seeds(graph, 0), chunk=chunk, pool=context.pool)
-    run = engine.submit(0, wanted.count, {}, edges)
+    single = wanted.count == 1
+    key = repeated.key_of(next(iter(calls.values())), slots, single) if len(calls) == 1 else None
+    prepared = repeated.take(key, None if single else wanted.context.pool) if key is not None else None
+    if prepared is None:
+        prepared = _prepare(slots, [call for call, _ in known], wanted, key is not None)
+    edges = {Edge(name, 0): batch for name, (_, batch) in zip(prepared.names, known, strict=True)}
+    run = prepared.engine.submit(0, wanted.count, {}, edges)
+    if isinstance(prepared.pool, Here):
+        prepared.pool.run()
     run.wait()
     for slot, batch in zip(slots, run.outputs(), strict=True):
         slot.fill(batch)
-    plan.close()
+    if key is not None:
+        repeated.keep(key, prepared)
+    else:
+        prepared.engine.plan.close()
+
+
+def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, again: bool) -> repeated.Prepared:
+    """An engine for results, with the calls whose results are there as inputs; `again` if it may run more than once."""
+    context = wanted.context
+    graph = build_graph(slots)
+    if len(graph.nodes) > len(known) + 1:
+        graph = optimized(graph)
+    device = _device(graph, context.device_id or 0)
+    names = [call.placed for call in known]
+    plan = make_plan(graph, known=[Edge(name, 0) for name in names], device=device)
+    # One sample is one task: going to a thread and back takes longer than what most calls do.
+    pool = Here() if wanted.count == 1 and device is None else context.pool
+    threads = context.num_threads
+    chunk = None if again else max(1, -(-wanted.count // threads))
+    return repeated.Prepared(Engine(plan, threads, graph_seeds(graph, 0), chunk=chunk, pool=pool), pool, names)
 
 
 def _collect(slots: Sequence[Slot]) -> tuple[dict[int, OpCall], list[tuple[OpCall, Batch]]]:
@@ -121,8 +140,10 @@ def _device(graph: Graph, index: int) -> Device | None:
     mode = os.environ.get("DALI_LAB_GPU") or "auto"
     if mode == "require":
         return choose_device(graph, mode, index)
+    if not gpu_nodes(graph):
+        return None
     device = device_for_preview(graph.replaced(pipeline={"device_id": index}))
-    if device is None and mode != "never" and gpu_nodes(graph):
+    if device is None and mode != "never":
         _warn_without_gpu()
     return device
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import threading
 import weakref
@@ -129,7 +130,12 @@ _default = EvalContext()
 
 def get_num_threads() -> int:
     """Threads of contexts that were not given a number: what was set, DALI_NUM_THREADS, or one for each processor."""
-    return _threads or int(os.environ.get("DALI_NUM_THREADS", 0)) or os.cpu_count() or 1
+    return _threads or int(os.environ.get("DALI_NUM_THREADS", 0)) or _processors()
+
+
+@functools.cache
+def _processors() -> int:
+    return os.cpu_count() or 1
 
 
 def set_num_threads(n: int) -> None:
