@@ -10,7 +10,7 @@ import multiprocessing.spawn
 import runpy
 import sys
 from collections.abc import Sequence
-from types import ModuleType
+from types import ModuleType, TracebackType
 from typing import Any
 
 from dali_lab.schema.absent import module_reason
@@ -146,13 +146,22 @@ def uninstall() -> None:
 def run_script(path: str, arguments: Sequence[str] = ()) -> int:
     """Run a program written for NVIDIA DALI, as ``python path arguments…`` would.
 
+    What it raises is shown as there: with the lines that lead to it, from the program's own on.
+
     Returns
     -------
     int
         What it exits with.
+
+    Raises
+    ------
+    OSError
+        If the program cannot be read.
     """
     import os
 
+    with open(path, "rb"):
+        pass
     install()
     before, folder = sys.argv, os.path.dirname(os.path.abspath(path))
     sys.argv = [path, *arguments]
@@ -164,7 +173,19 @@ def run_script(path: str, arguments: Sequence[str] = ()) -> int:
             return int(end.code or 0)
         sys.stderr.write(f"{end.code}\n")
         return 1
+    except Exception as error:
+        error.__traceback__ = _from(path, error.__traceback__)
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 1
     finally:
         sys.argv = before
         sys.path.remove(folder)
     return 0
+
+
+def _from(path: str, trace: TracebackType | None) -> TracebackType | None:
+    """A traceback from the frames of the program on; there are none if it could not be parsed."""
+    last = trace
+    while last is not None and last.tb_frame.f_code.co_filename != path:
+        last = last.tb_next
+    return last

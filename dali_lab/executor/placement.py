@@ -9,6 +9,7 @@ import warnings
 from dali_lab.device.interface import Device, DeviceError
 from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.tracing import user_stacklevel
 from dali_lab.schema.registry import find_operator
 
 
@@ -104,7 +105,7 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
         warnings.warn(
             f"{error}, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=user_stacklevel(),
         )
         return None
     without = [
@@ -116,7 +117,9 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
         what = f"these nodes are placed on a GPU and do not run there: {', '.join(without)}"
         if mode == "require":
             raise GraphError(f"{what}; place them on the CPU (device='cpu'), after .cpu() and before .gpu()")
-        warnings.warn(f"{what}. They run on the CPU, and their batches are copied there and back.", stacklevel=5)
+        warnings.warn(
+            f"{what}. They run on the CPU, and their batches are copied there and back.", stacklevel=user_stacklevel()
+        )
     return device
 
 

@@ -43,14 +43,28 @@ def user_line() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
 
 
+def user_stacklevel() -> int:
+    """The ``stacklevel`` with which a warning of the calling function points at the line that `user_line` names."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 1
+    while frame is not None and _is_inside(frame):
+        name = frame.f_code.co_filename
+        # Python does not count the frames of imports.
+        level += not ("importlib" in name and "_bootstrap" in name)
+        frame = frame.f_back
+    return level
+
+
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(_PACKAGE) and not name.startswith("<frozen"):
-            return frame
+    while frame is not None and _is_inside(frame):
         frame = frame.f_back
-    return None
+    return frame
+
+
+def _is_inside(frame: FrameType) -> bool:
+    name = frame.f_code.co_filename
+    return name.startswith((_PACKAGE, "<frozen"))
 
 
 def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], together: object | None = None) -> Any:
@@ -280,7 +294,7 @@ def _sort_arguments(
 def _warn_once(key: str, message: str) -> None:
     if key not in _warned:
         _warned.add(key)
-        warnings.warn(message, DeprecationWarning, stacklevel=5)
+        warnings.warn(message, DeprecationWarning, stacklevel=user_stacklevel())
 
 
 def build_graph(

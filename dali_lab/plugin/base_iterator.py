@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from dali_lab.batch.tensors import TensorList
 from dali_lab.errors import ArgumentError, ArgumentTypeError, FormatError
+from dali_lab.graph.tracing import user_stacklevel
 from dali_lab.pipeline import Pipeline
 from dali_lab.types import PipelineAPIType
 
@@ -67,7 +68,7 @@ class _DaliBaseIterator:
         self._auto_reset = auto_reset in (True, "yes")
         self._prepare_first_batch = prepare_first_batch
         if fill_last_batch is not None:
-            warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=4)
+            warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=user_stacklevel())
             last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
         if not isinstance(last_batch_policy, LastBatchPolicy):
             raise ArgumentTypeError(f"takes a LastBatchPolicy, got {last_batch_policy!r}", argument="last_batch_policy")
@@ -109,7 +110,7 @@ class _DaliBaseIterator:
                 "give reader_name instead of size and last_batch_padded where there is a reader: with several shards,"
                 " samples may be missed or repeated otherwise",
                 UserWarning,
-                stacklevel=5,
+                stacklevel=user_stacklevel(),
             )
 
     # -- the reader's shards ------------------------------------------------------------------------------------

@@ -161,3 +161,37 @@ if __name__ == "__main__":
         [sys.executable, "-m", "dali_lab", "run", str(script)], capture_output=True, text=True, timeout=300
     )
     assert done.stdout.splitlines()[:2] == ["[[0, 1, 2, 3], [4, 5, 6, 7]]", "end"], done.stderr
+
+
+def test_errors_of_scripts_are_shown_with_their_lines(tmp_path: Path) -> None:
+    """And warnings name the line that built the pipeline, wherever it stands."""
+    script = tmp_path / "program.py"
+    script.write_text(
+        """
+import os
+from nvidia.dali import pipeline_def, fn, types
+
+@pipeline_def(batch_size=2, num_threads=1, device_id=0)
+def program():
+    return fn.flip(types.Constant([[[1]]], device="cpu").gpu())
+
+def build():
+    pipe = program()
+    pipe.build()
+
+build()
+os.makedirs(os.path.dirname("model.dali"))
+"""
+    )
+    command = [sys.executable, "-m", "dali_lab", "run"]
+    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=300, check=False)
+    warning, *trace = done.stderr.split("Traceback")
+    assert warning.startswith(f"{script}:11: UserWarning: there is no GPU here")
+    lines = "".join(trace).splitlines()
+    assert lines[1].strip() == f'File "{script}", line 14, in <module>'
+    assert lines[-1].startswith("FileNotFoundError") and done.returncode == 1
+    script.write_text("if True\n")
+    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr.splitlines()[0].strip() == f'File "{script}", line 1' and done.returncode == 1
+    done = subprocess.run([*command, "missing.py"], capture_output=True, text=True, timeout=300, check=False)
+    assert done.stderr == "dali-lab run: missing.py: No such file or directory\n" and done.returncode == 2
