@@ -16,11 +16,18 @@ _MOST_EDITORS = 32
 
 
 class Editor:
-    """One editor: what it has seen, and what it waits for."""
+    """One editor: what it has seen, and what it waits for.
+
+    Attributes
+    ----------
+    waiting
+        Identities of its requests that are not answered yet.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.delivered = Delivered()
+        self.waiting: set[str] = set()
         self._preview: Token | None = None
         self._tokens: dict[int, Token] = {}
 
@@ -55,6 +62,8 @@ class Editor:
 class Port:
     """One connection; several editors may share it (the views of a widget).
 
+    Its messages are numbered, so that the other side notices if some were lost.
+
     Parameters
     ----------
     send
@@ -65,6 +74,8 @@ class Port:
         self._send = send
         self._lock = threading.Lock()
         self._editors: OrderedDict[str, Editor] = OrderedDict()
+        self._sent = 0
+        self._closed = False
         self.open = True
 
     def editor(self, message_id: Any) -> Editor:
@@ -84,16 +95,21 @@ class Port:
         return list(self._editors.values())
 
     def send(self, message: Json, buffers: list[bytes] | None = None) -> None:
-        """Send a message; a port whose other side is gone is closed, and nothing more is sent."""
+        """Send a message; to a side that is gone nothing more is sent until it is heard again."""
         with self._lock:
+            number, self._sent = self._sent, self._sent + 1
             if not self.open:
                 return
             try:
-                self._send(message, buffers or [])
-            except Exception:  # whatever a host's connection raises means that nobody listens any more
+                self._send({**message, "number": number}, buffers or [])
+            except Exception:  # whatever a host's connection raises means that nobody listens now
                 self.open = False
         if not self.open:
             self.cancel()
+
+    def heard(self) -> None:
+        """The other side has said something, so it is there."""
+        self.open = not self._closed
 
     def cancel(self) -> None:
         """Stop what its editors wait for."""
@@ -101,6 +117,7 @@ class Port:
             editor.cancel_all()
 
     def close(self) -> None:
-        """Send nothing more."""
+        """Send nothing more, whatever is heard."""
+        self._closed = True
         self.open = False
         self.cancel()

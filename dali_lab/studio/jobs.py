@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
+
+
+def attempt(work: Callable[[], None]) -> None:
+    """Do a piece of work; an error in it is reported as one that ends a thread, and ends none."""
+    try:
+        work()
+    except Exception:  # whoever waits for the work after this one has no part in it
+        kind, error, trace = sys.exc_info()
+        assert kind is not None
+        threading.excepthook(threading.ExceptHookArgs((kind, error, trace, threading.current_thread())))
 
 
 class Jobs:
@@ -40,4 +51,4 @@ class Jobs:
                 if self._closed:
                     return
                 work = self._waiting.popleft()
-            work()
+            attempt(work)

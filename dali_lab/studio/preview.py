@@ -122,9 +122,9 @@ def run_preview(
     emit("preview.started", {"run": request.run, "nodes": len(every)}, [])
     progress = _Progress(lambda state: emit("preview.progress", {"run": request.run, **state}, []))
     status, failure = "done", None
-    teller = _Teller(request, checked, renderer, delivered, token, emit)
     try:
         token.check()
+        teller = _Teller(request, checked, renderer, delivered, token, emit)
         evaluation = evaluator.evaluate(
             checked.runnable,
             seed,

@@ -23,7 +23,7 @@ from dali_lab.studio.clients import Port, Send
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.files import Recovery
 from dali_lab.studio.gallery import Gallery
-from dali_lab.studio.jobs import Jobs
+from dali_lab.studio.jobs import Jobs, attempt
 from dali_lab.studio.rendering import Renderer
 from dali_lab.studio.requests import Request, handler_of
 from dali_lab.studio.results import Token
@@ -171,6 +171,7 @@ class Session:
     def receive(self, port: Port, message: Any) -> None:
         """Take a message; answers come through the port, in the order of the requests."""
         if not self._closed:
+            port.heard()
             self._requests.put(lambda: self._answer(port, message))
 
     def do(self, function: Callable[[], None]) -> None:
@@ -197,11 +198,11 @@ class Session:
                     wait = max(0.0, self._keep_at - time.monotonic())
                 work = self._requests.get(timeout=0 if self._problems_due else wait)
             except queue.Empty:
-                self._when_idle()
+                attempt(self._when_idle)
                 continue
             if work is None:
                 return
-            work()
+            attempt(work)
 
     def _when_idle(self) -> None:
         if self._problems_due:

@@ -62,8 +62,8 @@ def select(session: Session, request: Request) -> Json:
 
 
 def ping(session: Session, request: Request) -> Json:
-    """The session is there."""
-    return {}
+    """The session is there, and has these requests of the editor still to answer."""
+    return {"waiting": sorted(request.editor.waiting - {str(request.id)})}
 
 
 def _greeting(session: Session) -> Json:

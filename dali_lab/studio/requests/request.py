@@ -41,15 +41,21 @@ class Request:
             return None
         identity, params = message.get("id"), message.get("params")
         editor = port.editor(identity)
+        editor.waiting.add(str(identity))
         return cls(port, editor, identity, str(message.get("method")), params if isinstance(params, dict) else {})
 
     def answer(self, result: Json, buffers: Sequence[bytes] = ()) -> None:
         """Send the result; from any thread."""
-        self.port.send({"kind": "response", "id": self.id, "result": result}, list(buffers))
+        self._respond({"result": result}, buffers)
 
     def fail(self, error: BaseException) -> None:
         """Say what went wrong; from any thread."""
-        self.port.send({"kind": "response", "id": self.id, "error": _entry(error)})
+        self._respond({"error": _entry(error)})
+
+    def _respond(self, content: Json, buffers: Sequence[bytes] = ()) -> None:
+        self.port.send({"kind": "response", "id": self.id, **content}, list(buffers))
+        # Only now: what does not wait any more and has not come is lost.
+        self.editor.waiting.discard(str(self.id))
 
     def tell(self, event: str, params: Json, buffers: Sequence[bytes] = ()) -> None:
         """Send an event to whoever asked."""

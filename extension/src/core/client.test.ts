@@ -1,92 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { catalogue } from '../../dev/catalogue';
 import { samples } from '../../dev/documents';
-import { apply, type Changes } from './changes';
-import * as edits from './edits';
+import { Wire } from '../../dev/wire';
 import type { GraphDocument } from './document';
+import * as edits from './edits';
 import { Editor } from './editor';
 import { nextProblem } from './navigation';
-import type { Bytes, ConnectionStatus, Message, Request, Transport } from './protocol';
-
-/** A session on the other side of a wire that the test pulls. */
-class Wire implements Transport {
-  readonly requests: Request[] = [];
-  document: GraphDocument = (samples['photographs'] as () => GraphDocument)();
-  session = 'one';
-  revision = 1;
-  up = true;
-  /** Responses of these methods wait. */
-  held = new Set<string>();
-  private listener: (message: Message, buffers: Bytes[]) => void = () => undefined;
-  private status: (status: ConnectionStatus) => void = () => undefined;
-
-  send(message: Message): void {
-    if (!this.up) throw new Error('down');
-    const request = JSON.parse(JSON.stringify(message)) as Request;
-    this.requests.push(request);
-    if (this.held.has(request.method)) return;
-    queueMicrotask(() =>
-      this.listener({ kind: 'response', id: request.id, result: this.answer(request) }, []),
-    );
-  }
-
-  answer({ method, params }: Request): unknown {
-    const given = params as { changes: Changes; document: GraphDocument };
-    if (method === 'catalogue') return catalogue;
-    if (method === 'edit') {
-      this.document = apply(this.document, given.changes);
-      return { revision: ++this.revision };
-    }
-    if (method === 'restore') this.document = given.document;
-    return {
-      protocol: 1,
-      session: this.session,
-      version: '0',
-      document: this.document,
-      revision: this.revision,
-      read_only: false,
-      title: 't',
-      file: null,
-      dirty: false,
-      capabilities: {},
-    };
-  }
-
-  onMessage(listener: (message: Message, buffers: Bytes[]) => void): () => void {
-    this.listener = listener;
-    return () => undefined;
-  }
-
-  onStatus(listener: (status: ConnectionStatus) => void): () => void {
-    this.status = listener;
-    listener('connected');
-    return () => undefined;
-  }
-
-  dispose(): void {
-    this.listener = () => undefined;
-  }
-
-  pull(up: boolean): void {
-    this.up = up;
-    this.status(up ? 'connected' : 'disconnected');
-  }
-
-  event(event: string, params: unknown, buffers: ArrayBuffer[] = []): void {
-    this.listener({ kind: 'event', event, params }, buffers);
-  }
-
-  count(method: string): number {
-    return this.requests.filter((request) => request.method === method).length;
-  }
-
-  last(method: string): Record<string, unknown> {
-    return this.requests.filter((request) => request.method === method).at(-1)?.params as Record<
-      string,
-      unknown
-    >;
-  }
-}
 
 const released: string[] = [];
 let made = 0;

@@ -1,4 +1,4 @@
-/** Requests and responses over a transport; notices when the session does not answer any more. */
+/** Requests and responses over a transport; notices when the session does not answer, and when messages were lost. */
 import { Observable } from './observable';
 import type {
   Bytes,
@@ -34,6 +34,7 @@ export interface Answer<T> {
 }
 
 interface Pending {
+  since: number;
   resolve: (answer: Answer<unknown>) => void;
   reject: (error: RequestError) => void;
 }
@@ -46,6 +47,14 @@ export interface ConnectionState {
 }
 
 const QUIET_MS = 6000;
+/** How long a message may be overtaken by others before it counts as lost. */
+const LATE_MS = 1500;
+
+/** What a session says of this editor when it is asked whether it is there. */
+interface Pong {
+  /** Requests that have come and are not answered yet. */
+  waiting?: string[];
+}
 
 export class Connection {
   readonly state = new Observable<ConnectionState>({ status: 'connecting', silent: false });
@@ -55,6 +64,12 @@ export class Connection {
   private count = 0;
   private lastHeard = Date.now();
   private waitingSince: number | null = null;
+  private lastAsked = 0;
+  /** The number of the session's next message; null until the first has come. */
+  private next: number | null = null;
+  /** Numbers of messages that others have overtaken. */
+  private missing = new Set<number>();
+  private late: ReturnType<typeof setTimeout> | null = null;
   private stops: (() => void)[];
   private listeners = new Set<(event: SessionEvent, buffers: Bytes[]) => void>();
 
@@ -64,6 +79,7 @@ export class Connection {
       transport.onMessage((message, buffers) => this.receive(message, buffers)),
       transport.onStatus((status, detail) => this.setStatus(status, detail)),
       () => clearInterval(timer),
+      () => this.forgetNumbers(),
     ];
   }
 
@@ -77,7 +93,7 @@ export class Connection {
   request<T>(method: string, params: unknown = {}): Promise<Answer<T>> {
     const id = `${this.client}-${++this.count}`;
     return new Promise((resolve, reject) => {
-      this.pending.set(id, { resolve: resolve as Pending['resolve'], reject });
+      this.pending.set(id, { since: Date.now(), resolve: resolve as Pending['resolve'], reject });
       this.waitingSince ??= Date.now();
       try {
         this.transport.send({ kind: 'request', id, method, params });
@@ -103,6 +119,7 @@ export class Connection {
     this.lastHeard = Date.now();
     const state = this.state.get();
     if (state.silent) this.state.set({ ...state, silent: false });
+    if (message.kind !== 'request' && message.number !== undefined) this.note(message.number);
     if (message.kind === 'event') {
       for (const listener of [...this.listeners]) listener(message, buffers);
     } else if (message.kind === 'response') {
@@ -115,8 +132,36 @@ export class Connection {
     }
   }
 
+  /** Notes the number of a message; those that it has overtaken may still come. */
+  private note(number: number): void {
+    if (this.missing.delete(number)) return;
+    if (this.next !== null)
+      for (let lost = this.next; lost < number && this.missing.size < 100; lost++) this.missing.add(lost);
+    this.next = Math.max(number + 1, this.next ?? 0);
+    if (this.missing.size === 0 || this.late !== null) return;
+    this.late = setTimeout(() => {
+      this.late = null;
+      if (this.missing.size > 0) this.beginAnew();
+    }, LATE_MS);
+  }
+
+  private forgetNumbers(): void {
+    if (this.late !== null) clearTimeout(this.late);
+    this.late = null;
+    this.next = null;
+    this.missing.clear();
+  }
+
+  /** Messages were lost: as after a break, the session is greeted, told what it lacks, and asked for all it has. */
+  private beginAnew(): void {
+    if (this.state.get().status !== 'connected') return;
+    this.setStatus('disconnected');
+    this.setStatus('connected');
+  }
+
   private setStatus(status: ConnectionStatus, detail?: string): void {
     const before = this.state.get().status;
+    if (before !== status) this.forgetNumbers();
     if (status === 'disconnected') this.failPending(t('The session cannot be reached.'));
     if (before !== status || detail !== this.state.get().detail) {
       this.state.set({ status, silent: false, detail });
@@ -134,11 +179,22 @@ export class Connection {
     const state = this.state.get();
     if (state.status !== 'connected') return;
     const now = Date.now();
-    if (this.waitingSince !== null && now - Math.max(this.waitingSince, this.lastHeard) > QUIET_MS) {
-      if (!state.silent) this.state.set({ ...state, silent: true });
-    } else if (this.waitingSince === null && now - this.lastHeard > QUIET_MS) {
-      this.call('ping').catch(() => undefined);
-    }
+    const silent = this.waitingSince !== null && now - Math.max(this.waitingSince, this.lastHeard) > QUIET_MS;
+    if (silent && !state.silent) this.state.set({ ...state, silent });
+    const [oldest] = this.pending.values();
+    const since = Math.min(this.lastHeard, oldest?.since ?? now);
+    if (now - Math.max(since, this.lastAsked) > QUIET_MS) void this.ask();
+  }
+
+  /** Asks whether the session is there, and has what it was sent. */
+  private async ask(): Promise<void> {
+    this.lastAsked = Date.now();
+    const before = [...this.pending.keys()];
+    const pong = await this.call<Pong | undefined>('ping').catch(() => undefined);
+    // Answers come in the order of requests, but for those that the session says it has not given yet.
+    if (pong?.waiting === undefined) return;
+    const waiting = new Set(pong.waiting);
+    if (before.some((id) => this.pending.has(id) && !waiting.has(id))) this.beginAnew();
   }
 }
 

@@ -41,12 +41,15 @@ export interface Response {
   id: string | number;
   result?: unknown;
   error?: SessionError;
+  number?: number;
 }
 
 export interface SessionEvent {
   kind: 'event';
   event: string;
   params: unknown;
+  /** How many messages the session has sent over this connection before this one, and one more. */
+  number?: number;
 }
 
 export type Message = Request | Response | SessionEvent;

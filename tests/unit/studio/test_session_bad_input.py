@@ -203,7 +203,7 @@ def test_requests_that_make_no_sense_are_answered(open_session: Open, folder: Pa
     session.receive(client.port, "nonsense")
     session.receive(client.port, {"kind": "request"})
     session.receive(client.port, {"kind": "request", "id": "client-900", "method": "ping", "params": 7})
-    assert client.response("client-900")["result"] == {}
+    assert client.response("client-900")["result"] == {"waiting": []}
 
 
 def test_two_tabs_share_a_document(open_session: Open, folder: Path) -> None:

@@ -1,0 +1,105 @@
+/** A session for tests, on the other side of a wire that they pull. */
+import { apply, type Changes } from '../src/core/changes';
+import type { GraphDocument } from '../src/core/document';
+import type { Bytes, ConnectionStatus, Message, Request, Transport } from '../src/core/protocol';
+import { catalogue } from './catalogue';
+import { samples } from './documents';
+
+export class Wire implements Transport {
+  readonly requests: Request[] = [];
+  document: GraphDocument = (samples['photographs'] as () => GraphDocument)();
+  session = 'one';
+  revision = 1;
+  up = true;
+  /** Responses of these methods wait. */
+  held = new Set<string>();
+  /** Requests of these methods never arrive. */
+  lost = new Set<string>();
+  /** What the session says gets lost. */
+  deaf = false;
+  private number = 0;
+  private waiting: string[] = [];
+  private listener: (message: Message, buffers: Bytes[]) => void = () => undefined;
+  private status: (status: ConnectionStatus) => void = () => undefined;
+
+  send(message: Message): void {
+    if (!this.up) throw new Error('down');
+    const request = JSON.parse(JSON.stringify(message)) as Request;
+    this.requests.push(request);
+    if (this.lost.has(request.method)) return;
+    if (this.held.has(request.method)) this.waiting.push(String(request.id));
+    else queueMicrotask(() => this.respond(request));
+  }
+
+  private respond(request: Request): void {
+    const number = this.number++;
+    const result = this.answer(request);
+    if (!this.deaf) this.listener({ kind: 'response', id: request.id, result, number }, []);
+  }
+
+  answer({ method, params }: Request): unknown {
+    const given = params as { changes: Changes; document: GraphDocument };
+    if (method === 'ping') return { waiting: this.waiting };
+    if (method === 'catalogue') return catalogue;
+    if (method === 'edit') {
+      this.document = apply(this.document, given.changes);
+      return { revision: ++this.revision };
+    }
+    if (method === 'restore') this.document = given.document;
+    return {
+      protocol: 1,
+      session: this.session,
+      version: '0',
+      document: this.document,
+      revision: this.revision,
+      read_only: false,
+      title: 't',
+      file: null,
+      dirty: false,
+      capabilities: {},
+    };
+  }
+
+  onMessage(listener: (message: Message, buffers: Bytes[]) => void): () => void {
+    this.listener = listener;
+    return () => undefined;
+  }
+
+  onStatus(listener: (status: ConnectionStatus) => void): () => void {
+    this.status = listener;
+    listener('connected');
+    return () => undefined;
+  }
+
+  dispose(): void {
+    this.listener = () => undefined;
+  }
+
+  pull(up: boolean): void {
+    this.up = up;
+    this.status(up ? 'connected' : 'disconnected');
+  }
+
+  event(event: string, params: unknown, buffers: ArrayBuffer[] = []): void {
+    const number = this.number++;
+    if (!this.deaf) this.listener({ kind: 'event', event, params, number }, buffers);
+  }
+
+  /** Two events, of which the second overtakes the first. */
+  overtake(first: string, second: string): void {
+    const number = this.number++;
+    this.event(second, {});
+    this.listener({ kind: 'event', event: first, params: {}, number }, []);
+  }
+
+  count(method: string): number {
+    return this.requests.filter((request) => request.method === method).length;
+  }
+
+  last(method: string): Record<string, unknown> {
+    return this.requests.filter((request) => request.method === method).at(-1)?.params as Record<
+      string,
+      unknown
+    >;
+  }
+}

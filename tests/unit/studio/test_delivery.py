@@ -1,0 +1,94 @@
+"""Messages that get lost, and what editors are told so that they notice it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dali_lab.studio.session import Session
+from tests.unit.studio.conftest import Client, document
+
+Json = dict[str, Any]
+
+
+class Wire(Client):
+    """An editor whose connection can fail, and that keeps the numbers of what comes."""
+
+    def __init__(self, session: Session) -> None:
+        self.up = True
+        self.numbers: list[int] = []
+        super().__init__(session)
+
+    def take(self, message: Json, buffers: list[bytes]) -> None:
+        if not self.up:
+            raise ConnectionError("down")
+        self.numbers.append(message["number"])
+        super().take(message, buffers)
+
+
+@pytest.fixture
+def session(folder: Path) -> Iterator[Session]:
+    session = Session(document(folder))
+    yield session
+    session.close()
+
+
+def test_who_could_not_be_reached_hears_all_again_when_it_asks(session: Session) -> None:
+    wire = Wire(session)
+    wire.call("hello", protocol=1)
+    before = len(wire.numbers)
+    wire.up = False
+    session.broadcast("notice", {"level": "info", "message": "lost"})
+    session.broadcast("notice", {"level": "info", "message": "lost"})
+    wire.up = True
+    session.broadcast("notice", {"level": "info", "message": "nobody is known to be there"})
+    wire.call("ping")
+    # It hears again, and can tell that three messages are missing.
+    assert wire.numbers[:before] == list(range(before))
+    assert wire.numbers[before] == before + 3
+    assert wire.preview()[""]["status"] == "done"
+
+
+def test_a_connection_that_was_closed_stays_so(session: Session) -> None:
+    wire = Wire(session)
+    wire.call("ping")
+    session.detach(wire.port)
+    before = len(wire.numbers)
+    other = Client(session, "other")
+    wire.send("ping")
+    other.call("ping")
+    assert len(wire.numbers) == before
+
+
+def test_a_ping_tells_what_is_not_answered_yet(session: Session) -> None:
+    editor = Client(session)
+    others = Client(session, "others")
+    begun, go = threading.Event(), threading.Event()
+    session.jobs.put(lambda: (begun.set(), go.wait(60)))
+    begun.wait(60)
+    late = editor.send("sweep", node="decode", argument="output_type", values=["RGB", "GRAY"], run=7)
+    editor.send("nothing that is known")
+    assert editor.call("ping") == {"waiting": [late]}
+    assert others.call("ping") == {"waiting": []}
+    go.set()
+    editor.response(late)
+    assert editor.call("ping") == {"waiting": []}
+
+
+def test_an_error_in_one_piece_of_work_does_not_end_the_others(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reported: list[str] = []
+    monkeypatch.setattr(threading, "excepthook", lambda given: reported.append(str(given.exc_value)))
+
+    def fail(where: str) -> None:
+        raise RuntimeError(where)
+
+    session.jobs.put(lambda: fail("preview"))
+    session.do(lambda: fail("request"))
+    assert Client(session).preview()[""]["status"] == "done"
+    assert sorted(reported) == ["preview", "request"]
