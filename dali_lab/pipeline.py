@@ -17,13 +17,13 @@ from dali_lab import types
 from dali_lab._pipeline import experimental
 from dali_lab._pipeline.definition import as_outputs, do_not_convert, pipeline_def
 from dali_lab._pipeline.files import PipelineFiles
-from dali_lab._pipeline.policies import OperatorConcurrency, StreamPolicy
 from dali_lab._pipeline.report import PipelineReport
 from dali_lab.batch.tensors import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.conditionals import ConditionStack
 from dali_lab.data_node import DataNode, OpCall
 from dali_lab.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
 from dali_lab.executor.placement import choose_device, output_on_gpu
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy, policies
 from dali_lab.executor.runner import Runner
 from dali_lab.executor.settings import Settings, make_settings
 from dali_lab.graph.graph import Graph
@@ -133,8 +133,8 @@ class Pipeline(PipelineReport, PipelineFiles):
         output_layout: Any = None,
         exec_dynamic: bool | None = None,
         experimental_exec_dynamic: bool | None = None,
-        stream_policy: Any = None,
-        concurrency: Any = None,
+        stream_policy: StreamPolicy | None = None,
+        concurrency: OperatorConcurrency | None = None,
         gpu: str | None = None,
         optimize: bool = True,
     ) -> None:
@@ -198,6 +198,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             if name not in accepted:
                 raise ArgumentTypeError(f"there is no argument '{name}'{nearest(name, accepted)}", argument=name)
         stored = {key: value for key, value in graph.pipeline.items() if key in accepted}
+        stored.update(policies(graph.pipeline.get("executor_flags")))
         pipeline = cls(**{"batch_size": 1, "num_threads": 2, "device_id": None, **stored, **settings})
         pipeline._graph = graph
         return pipeline
@@ -263,6 +264,7 @@ class Pipeline(PipelineReport, PipelineFiles):
             value = getattr(self._settings, name)
             if value != getattr(Settings, name):
                 stored[name] = tuple(value) if isinstance(value, list) else value
+        stored["executor_flags"] = self._settings.executor_flags
         return {name: value for name, value in stored.items() if value is not None}
 
     def build(self, define_graph: Callable[[], Any] | None = None) -> None:

@@ -11,6 +11,7 @@ from dali_lab.errors import GraphError, nearest
 from dali_lab.types import DALIDataType
 
 if TYPE_CHECKING:
+    from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
     from dali_lab.executor.runner import Runner
     from dali_lab.executor.settings import Settings
     from dali_lab.graph.graph import Graph
@@ -138,12 +139,14 @@ class PipelineReport:
         return False
 
     @property
-    def stream_policy(self) -> None:
-        """Always `None`: streams are ordered by events, whatever their number."""
+    def stream_policy(self) -> StreamPolicy | None:
+        """As it was given; without effect, as streams are ordered by events, whatever their number."""
+        return self._settings.stream_policy
 
     @property
-    def concurrency(self) -> None:
-        """Always `None`: independent operators always run side by side."""
+    def concurrency(self) -> OperatorConcurrency | None:
+        """As it was given; without effect, as independent operators always run side by side."""
+        return self._settings.concurrency
 
     @property
     def max_streams(self) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
 from dali_lab.graph.tracing import user_line
 from dali_lab.types import DALIDataType
 
@@ -21,6 +22,7 @@ NO_EFFECT = {
     "concurrency": "independent operators always run side by side",
     "exec_dynamic": "outputs always own their memory, and transfers are allowed anywhere in the graph",
 }
+_POLICIES = {"stream_policy": StreamPolicy, "concurrency": OperatorConcurrency}
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Settings:
     output_dtype: Any = None
     output_ndim: Any = None
     output_layout: Any = None
+    stream_policy: StreamPolicy | None = None
+    concurrency: OperatorConcurrency | None = None
     gpu: str = "auto"
     optimize: bool = True
 
@@ -72,6 +76,15 @@ class Settings:
     def ahead(self) -> int:
         """Batches that the first run starts."""
         return max(self.depths) if self.exec_pipelined else 1
+
+    @property
+    def executor_flags(self) -> int | None:
+        """Both policies as NVIDIA DALI serializes them, if one was given."""
+        if self.stream_policy is None and self.concurrency is None:
+            return None
+        return (self.stream_policy or StreamPolicy.UNSPECIFIED).value | (
+            self.concurrency or OperatorConcurrency.BACKEND
+        ).value
 
     @property
     def threads(self) -> int:
@@ -143,8 +156,11 @@ def make_settings(given: Mapping[str, Any]) -> Settings:
         if values.get(name) is not None:
             warnings.warn(f"'{name}' has no effect ({NO_EFFECT[name]})", DeprecationWarning, stacklevel=4)
     for name in NO_EFFECT:
-        if name not in ("exec_dynamic", "bytes_per_sample"):
+        if name not in ("exec_dynamic", "bytes_per_sample", *_POLICIES):
             values.pop(name, None)
+    for name, policy in _POLICIES.items():
+        if values[name] is not None and not isinstance(values[name], policy):
+            raise ArgumentTypeError(f"takes {policy.__name__}, got {values[name]!r}", argument=name, origin=user_line())
     for name in ("batch_size", "num_threads"):
         values[name] = _count(name, values[name])
     seed: Any = values["seed"]

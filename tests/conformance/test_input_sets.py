@@ -73,3 +73,17 @@ def test_results_are_shaped_as_there() -> None:
             assert len(begins) == len(lengths) == 2
             assert not isinstance(engine.fn.copy([data]), list)
             assert isinstance(engine.fn.copy([data, data]), list)
+
+
+@pytest.mark.parametrize("engine", [dali, dali_lab], ids=["NVIDIA DALI", "DALI Lab"])
+def test_python_functions_take_no_lists(engine: Any) -> None:
+    def same(sample: np.ndarray) -> np.ndarray:
+        return sample
+
+    with engine.Pipeline(2, 2, None):
+        data = engine.fn.zeros(shape=[5])
+        for inputs in ([data, data], [data]):
+            with pytest.raises(TypeError, match="list"):
+                engine.fn.python_function(inputs, function=same)
+            with pytest.raises(TypeError, match="list"):
+                engine.ops.PythonFunction(function=same)(inputs)

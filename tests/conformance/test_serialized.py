@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dali_lab
+from dali_lab.formats import dali_proto
 from dali_lab.schema import all_operators
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import SEED, argument, compare, describe, expanded, run
@@ -66,3 +67,31 @@ def test_nvidia_dali_runs_our_bytes(name: str, case: Case) -> None:
         rows.append(row)
     # The reference is NVIDIA DALI itself, defined in Python: so the bytes must say exactly what the calls said.
     compare(rows, run(dali, name, case, batches=case.batches), Case(tolerance=0))
+
+
+@pytest.mark.parametrize(
+    ("policy", "concurrency"), [("SINGLE", None), (None, "NONE"), ("PER_OPERATOR", "FULL"), (None, None)]
+)
+def test_policies_of_the_executor_are_kept(policy: str | None, concurrency: str | None) -> None:
+    """They have no effect here, and programs find what they gave."""
+    given: dict[Any, dict[str, Any]] = {
+        engine: {
+            "stream_policy": engine.StreamPolicy[policy] if policy else None,
+            "concurrency": engine.OperatorConcurrency[concurrency] if concurrency else None,
+        }
+        for engine in (dali_lab, dali)
+    }
+    data = {}
+    for engine, options in given.items():
+        pipeline = engine.Pipeline(2, 1, None, exec_dynamic=True, **options)
+        with pipeline:
+            pipeline.set_outputs(engine.fn.zeros(shape=[1]))
+        assert (pipeline.stream_policy, pipeline.concurrency) == tuple(options.values())
+        data[engine] = pipeline.serialize()
+    ours, theirs = (dali_proto.messages().PipelineDef.FromString(data[engine]) for engine in (dali_lab, dali))
+    assert ours.executor_flags == theirs.executor_flags
+    for name, value in given[dali_lab].items():
+        for source in data.values():
+            assert value is None or getattr(dali_lab.Pipeline.deserialize(source), name) is value
+    with pytest.raises(TypeError, match="stream_policy"):
+        dali_lab.Pipeline(2, 1, None, stream_policy="SINGLE")  # type: ignore[arg-type]

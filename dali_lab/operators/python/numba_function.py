@@ -9,6 +9,7 @@ import numpy as np
 
 from dali_lab.batch.batch import Batch
 from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.operators.python.python_function import refuse_sets
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.types import FLOAT16
@@ -62,6 +63,7 @@ class NumbaFunction(Operator):
     def python_call(cls, inputs: Any, kwargs: Mapping[str, Any]) -> Any:
         from dali_lab.graph.tracing import call_operator
 
+        refuse_sets(cls.name, inputs)
         return call_operator(cls.name, inputs, {"preserve": True, **kwargs})
 
     @classmethod

@@ -16,6 +16,21 @@ from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 
 
+def refuse_sets(name: str, inputs: Sequence[Any]) -> None:
+    """Refuse lists of nodes, as NVIDIA DALI does: other operators are called once for each member.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there are any.
+    """
+    from dali_lab.data_node import DataNode
+    from dali_lab.graph.tracing import user_line
+
+    if any(isinstance(item, list) and any(isinstance(each, DataNode) for each in item) for item in inputs):
+        raise ArgumentTypeError("takes nodes, not lists of them; call it for each", operator=name, origin=user_line())
+
+
 class FunctionOperator(Operator):
     """Base of the operators that call a Python function; a subclass says what a sample looks like to the function.
 
@@ -59,6 +74,7 @@ class FunctionOperator(Operator):
     def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         from dali_lab.graph.tracing import call_operator
 
+        refuse_sets(cls.name, inputs)
         given = {"preserve": True, **kwargs}
         if cls.batches_by_default:
             given.setdefault("batch_processing", True)

@@ -19,3 +19,9 @@ class OperatorConcurrency(Enum):
     NONE = 2
     BACKEND = 4
     FULL = 6
+
+
+def policies(flags: int | None) -> dict[str, StreamPolicy | OperatorConcurrency]:
+    """The policies that NVIDIA DALI serialized as `flags`, as arguments of a pipeline."""
+    given = (("stream_policy", StreamPolicy((flags or 0) & 48)), ("concurrency", OperatorConcurrency((flags or 0) & 6)))
+    return {name: policy for name, policy in given if policy.value}
