@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dali_lab.experimental.dynamic import math, random, readers
+from dali_lab.experimental.dynamic import capture, checkpoint, math, random, readers
 from dali_lab.experimental.dynamic.batch import Batch, as_batch, batch
 from dali_lab.experimental.dynamic.dtypes import (
     DataType,
@@ -37,10 +37,17 @@ from dali_lab.experimental.dynamic.dtypes import (
     uint64,
 )
 from dali_lab.experimental.dynamic.dtypes import bool_ as bool  # noqa: A004  (NVIDIA DALI's name)
+from dali_lab.experimental.dynamic.external import ExternalSource
 from dali_lab.experimental.dynamic.files import imread
 from dali_lab.experimental.dynamic.functions import namespace
 from dali_lab.experimental.dynamic.modes import EvalContext, EvalMode, get_num_threads, set_num_threads
 from dali_lab.experimental.dynamic.places import Device, device
+from dali_lab.experimental.dynamic.streams import (
+    get_current_stream,
+    get_default_stream,
+    set_current_stream,
+    set_default_stream,
+)
 from dali_lab.experimental.dynamic.tensor import Tensor, as_tensor, tensor
 
 
@@ -59,6 +66,7 @@ __all__ = [
     "Device",
     "EvalContext",
     "EvalMode",
+    "ExternalSource",
     "ImageType",
     "InterpType",
     "Tensor",
@@ -66,11 +74,15 @@ __all__ = [
     "as_tensor",
     "batch",
     "bool",
+    "capture",
+    "checkpoint",
     "device",
     "dtype",
     "float16",
     "float32",
     "float64",
+    "get_current_stream",
+    "get_default_stream",
     "get_num_threads",
     "imread",
     "int8",
@@ -80,6 +92,8 @@ __all__ = [
     "math",
     "random",
     "readers",
+    "set_current_stream",
+    "set_default_stream",
     "set_num_threads",
     "tensor",
     "type_id",

@@ -42,7 +42,7 @@ def make_function(operator: type[Operator]) -> Any:
 
 def make_reader(operator: type[Operator]) -> type[Reader]:
     """The class for a reader."""
-    name = operator.schema_name.split("__")[-1]
+    name = _class_name(operator.schema_name)
     members = {
         "operator_name": operator.name,
         "__doc__": make_node_function(operator).__doc__,
@@ -51,11 +51,14 @@ def make_reader(operator: type[Operator]) -> type[Reader]:
     return type(name, (Reader,), members)
 
 
+def _class_name(schema_name: str) -> str:
+    return schema_name.split("__")[-1].lstrip("_")
+
+
 def _offer(name: str, schema_name: str, operator: Callable[[], type[Operator]]) -> None:
     parents = name.split(".")[:-1]
     if "readers" in parents:
-        last = schema_name.split("__")[-1]
-        namespace.offer(".".join([*parents, last]), lambda: make_reader(operator()))
+        namespace.offer(".".join([*parents, _class_name(schema_name)]), lambda: make_reader(operator()))
     elif parents[:1] not in (["math"], ["_conditional"], ["inputs"]) and name not in _ONLY_IN_PIPELINES:
         namespace.offer(name, lambda: make_function(operator()))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +11,15 @@ from dali_lab import math as _nodes
 
 def _function(name: str) -> Callable[..., Any]:
     recorded = getattr(_nodes, name)
+    signature = inspect.signature(recorded)
 
-    def function(*operands: Any) -> Any:
+    def function(*operands: Any, **named: Any) -> Any:
         from dali_lab.experimental.dynamic.calling import expression
         from dali_lab.experimental.dynamic.tensor import as_tensor
         from dali_lab.experimental.dynamic.values import Value
 
+        if named:
+            operands = signature.bind(*operands, **named).args
         if not any(isinstance(each, Value) for each in operands):
             operands = (as_tensor(operands[0]), *operands[1:])
         return expression(recorded, operands)
@@ -23,6 +27,7 @@ def _function(name: str) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     function.__doc__ = recorded.__doc__
+    function.__signature__ = signature  # type: ignore[attr-defined]
     return function
 
 

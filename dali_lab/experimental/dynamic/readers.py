@@ -56,17 +56,32 @@ class Reader:
         self._keys: list[str] | None = None
         self._state: bytes | None = None
 
-    def next_epoch(self, batch_size: int | None = None, ctx: EvalContext | None = None) -> Iterator[Any]:
+    def next_epoch(
+        self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: bool = False
+    ) -> Iterator[Any]:
         """One epoch of the data set, or of its shard: tuples of batches, or of tensors without a batch size.
 
         The last batch is filled up from the next epoch, or as `pad_last_batch` says.
 
+        Parameters
+        ----------
+        batch_size
+            In place of the reader's own.
+        ctx
+            Whose threads are used.
+        capture
+            In NVIDIA DALI what is done with batches becomes a pipeline; here it runs as written, and gives the same.
+
         Raises
         ------
+        ValueError
+            If `capture` is set and there is no batch size.
         RuntimeError
             If batches of another size were read before.
         """
         size = batch_size if batch_size is not None else self._batch_size
+        if capture and size is None:
+            raise ValueError("capture=True needs a batch size")
         return self._batches(size, ctx) if size is not None else self._samples(ctx)
 
     def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
@@ -97,6 +112,11 @@ class Reader:
         if self._pipeline is not None:
             raise RuntimeError("the state of a reader can be set before its first epoch only")
         self._state = bytes.fromhex(state)
+
+    def _enable_checkpointing(self) -> None:
+        if not self._checkpointing and self._pipeline is not None:
+            raise RuntimeError("the reader has begun without enable_checkpointing=True")
+        self._checkpointing = True
 
     def _samples(self, ctx: EvalContext | None) -> Iterator[Any]:
         for found in self._outputs(1, ctx):
