@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -180,6 +182,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
+    decode: Callable[[bytes], Any] = msgspec.json.Decoder(_SaidWithText if read_text else _Said).decode
     entries: list[Entry] = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -188,20 +191,44 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
             _skip(path, number, "is no object")
             continue
         try:
-            value = json.loads(line.decode("utf-8", "surrogateescape"))
-            name = _part(value, "audio_filepath", str, "")
-            offset, duration = (
-                float(_part(value, *part)) for part in (("offset", _NUMBER, 0), ("duration", _NUMBER, -1))
-            )
-            text = _part(value, "text", str, "").encode("utf-8", "surrogateescape") if read_text else b""
-        except (ValueError, RecursionError, OverflowError) as error:
-            message = f"line {number} of '{path}' is damaged: {error}"
-            raise ArgumentError(message, argument="manifest_filepaths") from error
-        if not name:
+            said = decode(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            try:
+                said = _unusual(line, read_text)
+            except (ValueError, RecursionError, OverflowError) as error:
+                message = f"line {number} of '{path}' is damaged: {error}"
+                raise ArgumentError(message, argument="manifest_filepaths") from error
+        duration = said.duration
+        if not said.audio_filepath:
             _skip(path, number, "names no 'audio_filepath'")
         elif not (high > 0 and duration > high) and not (low > 0 and duration < low):
-            entries.append(Entry(name, offset, duration, text.split(b"\0", 1)[0], len(entries)))
+            text = said.text.encode("utf-8", "surrogateescape").split(b"\0", 1)[0] if read_text else b""
+            entries.append(Entry(said.audio_filepath, said.offset, duration, text, len(entries)))
     return entries
+
+
+class _Said(msgspec.Struct, gc=False):
+    """What a line says."""
+
+    audio_filepath: str = ""
+    offset: float = 0.0
+    duration: float = -1.0
+
+
+class _SaidWithText(_Said, gc=False):
+    text: str = ""
+
+
+def _unusual(line: bytes, read_text: bool) -> Any:
+    """A line that is not UTF-8, or is damaged: :class:`ValueError` says how."""
+    value = json.loads(line.decode("utf-8", "surrogateescape"))
+    name = _part(value, "audio_filepath", str, "")
+    offset, duration = (float(_part(value, *part)) for part in (("offset", _NUMBER, 0), ("duration", _NUMBER, -1)))
+    if not read_text:
+        return _Said(name, offset, duration)
+    said = _SaidWithText(name, offset, duration, _part(value, "text", str, ""))
+    said.text.encode("utf-8", "surrogateescape")
+    return said
 
 
 _NUMBER = (int, float)
