@@ -31,6 +31,10 @@ def _preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bor
             before = x[0]
         elif border == REFLECT:
             before = x[1]
+        if c == 0:  # else what is infinite would spoil the next element
+            for t in range(n):
+                y[t] = x[t]
+            continue
         y[0] = x[0] - c * before
         for t in range(1, n):
             y[t] = x[t] - c * x[t - 1]

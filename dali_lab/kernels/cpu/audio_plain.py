@@ -40,6 +40,9 @@ def preemphasis(src: Array, dst: Array, counts: Array, coefficients: Array, bord
         if n == 0:
             continue
         x, y = (array_in_memory(table[i], (n,), real) for table in (src, dst))
+        if coefficients[i] == 0:
+            y[:] = x
+            continue
         before = np.float32(0)
         if border == audio.CLAMP or (border == audio.REFLECT and n == 1):
             before = x[0]

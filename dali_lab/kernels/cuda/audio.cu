@@ -16,7 +16,7 @@ template <class T> __device__ void preemphasis(const PreemphasisSample* table, c
             } else if (param.border == 2) {
                 before = x[1];
             }
-            out[i] = x[i] - c * before;
+            out[i] = c == 0 ? x[i] : x[i] - c * before;  // what is infinite would spoil the next element
         }
     }
 }

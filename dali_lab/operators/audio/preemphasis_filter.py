@@ -103,6 +103,8 @@ class PreemphasisFilter(Operator):
             yield Case((rows,), {"dtype": wanted, "preemph_coeff": 0.5}, tolerance=1, reason=level)
         yield Case((rows,), {"dtype": FLOAT64}, tolerance=0.004, reason=rounding)
         yield Case((samples.tensors(((20,), (3,)), np.float64),), {"dtype": FLOAT64}, tolerance=1e-7, reason=rounding)
+        endless = [np.array(row, np.float32) for row in ((1, np.inf, 2, 3), (np.nan, 4), (-np.inf, 5, 6))]
+        yield Case((endless,), {"preemph_coeff": 0.0})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
