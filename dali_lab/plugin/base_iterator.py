@@ -43,6 +43,7 @@ class _DaliBaseIterator:
     """Base of iterators over one or more pipelines; see :class:`dali_lab.plugin.pytorch.DALIGenericIterator`.
 
     A subclass fills in :meth:`_convert` and :meth:`_cut`, and calls :meth:`_prepare` at the end of its constructor.
+    Counters and what counts have the names of NVIDIA DALI, because iterators of programs reach for them.
     """
 
     def __init__(
@@ -72,8 +73,8 @@ class _DaliBaseIterator:
             last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
         if not isinstance(last_batch_policy, LastBatchPolicy):
             raise ArgumentTypeError(f"takes a LastBatchPolicy, got {last_batch_policy!r}", argument="last_batch_policy")
-        self._policy = last_batch_policy
-        self._padded = bool(last_batch_padded)
+        self._last_batch_policy = last_batch_policy
+        self._last_batch_padded = bool(last_batch_padded)
         self._size = int(size)
         self._reader_name = reader_name
         self._check_size()
@@ -100,10 +101,10 @@ class _DaliBaseIterator:
             if self._num_gpus > 1:
                 raise IteratorError("must be given for several pipelines (or reader_name)", argument="size")
             # The end is where the pipeline ends, so there is no last batch to care for.
-            self._policy, self._padded = LastBatchPolicy.FILL, False
+            self._last_batch_policy, self._last_batch_padded = LastBatchPolicy.FILL, False
         if self._reader_name and self._size > 0:
             raise IteratorError("is not given along with reader_name, which knows it", argument="size")
-        if self._reader_name and self._padded:
+        if self._reader_name and self._last_batch_padded:
             raise IteratorError("is not given along with reader_name, which knows it", argument="last_batch_padded")
         if self._size > 0 and not self._reader_name:
             warnings.warn(
@@ -123,12 +124,12 @@ class _DaliBaseIterator:
         first = metas[0]
         self._size_no_pad = int(first["epoch_size"])
         self._shards_num = int(first["number_of_shards"])
-        self._padded = bool(first["pad_last_batch"])
-        self._sticks = bool(first["stick_to_shard"])
+        self._last_batch_padded = bool(first["pad_last_batch"])
+        self._is_stick_to_shard = bool(first["stick_to_shard"])
         self._shards_id: Counts = np.array([meta["shard_id"] for meta in metas], np.int64)
-        if self._policy is LastBatchPolicy.DROP:
+        if self._last_batch_policy is LastBatchPolicy.DROP:
             self._size = self._size_no_pad // self._shards_num
-        elif self._padded:
+        elif self._last_batch_padded:
             self._size = int(first["epoch_size_padded"]) // self._shards_num
         else:
             self._size = self._whole_batches(math.ceil(self._size_no_pad / self._shards_num))
@@ -144,14 +145,14 @@ class _DaliBaseIterator:
     @property
     def _wraps(self) -> bool:
         """Whether the last batch goes on into the next epoch."""
-        return self._policy is LastBatchPolicy.FILL and not self._padded
+        return self._last_batch_policy is LastBatchPolicy.FILL and not self._last_batch_padded
 
     def _begin_epoch_of_reader(self) -> None:
-        if not self._sticks:
+        if not self._is_stick_to_shard:
             self._shards_id = (self._shards_id + 1) % self._shards_num
         if not self._wraps:
             return
-        if not self._sticks:
+        if not self._is_stick_to_shard:
             self._shard_sizes_per_gpu = np.roll(self._shard_sizes_per_gpu, 1)
         self._size = self._whole_batches(int((self._shard_sizes_per_gpu - self._counter_per_gpu).max()))
         if self._size == 0:
@@ -204,11 +205,11 @@ class _DaliBaseIterator:
 
     def _next_batches(self) -> Any:
         if not self._ever_scheduled:
-            self._schedule_runs(release=False)
+            self._schedule_runs(release_outputs=False)
         if 0 < self._size <= self._counter:
             self._end_iteration()
         try:
-            outputs = self._take()
+            outputs = self._get_outputs()
             batches = [self._convert(index, row) for index, row in enumerate(outputs)]
         except StopIteration:
             if self._size < 0 and self._auto_reset:
@@ -217,13 +218,13 @@ class _DaliBaseIterator:
         except Exception:
             # The batch is lost; those after it can be asked for all the same.
             self._schedule_runs()
-            self._advance(may_end=False)
+            self._advance_and_check_drop_last(end_iteration=False)
             raise
         self._schedule_runs()
-        self._advance()
+        self._advance_and_check_drop_last()
         return self._trimmed(batches)
 
-    def _take(self) -> list[tuple[TensorList, ...]]:
+    def _get_outputs(self) -> list[tuple[TensorList, ...]]:
         rows = []
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
@@ -237,31 +238,32 @@ class _DaliBaseIterator:
                     )
         return rows
 
-    def _schedule_runs(self, release: bool = True) -> None:
+    def _schedule_runs(self, release_outputs: bool = True) -> None:
         self._ever_scheduled = True
         for pipeline in self._pipes:
             with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
-                if release:
+                if release_outputs:
                     pipeline.release_outputs()
                 pipeline.schedule_run()
 
-    def _after_one_more(self) -> tuple[int, bool]:
-        """The counter after one more batch, and whether that batch is to be dropped."""
+    def _advance_and_check_drop_last(self, dry_run: bool = False, end_iteration: bool = True) -> bool:
+        """Count one more batch, or only see what that would mean: whether this batch is to be dropped."""
         counter = self._counter + self.batch_size * (1 if self._reader_name else self._num_gpus)
-        if self._policy is not LastBatchPolicy.DROP:
-            return counter, False
-        if self._reader_name:
-            return counter, bool(np.any(self._counter_per_gpu + counter > self._shard_sizes_per_gpu))
-        return counter, counter > self._size
-
-    def _advance(self, may_end: bool = True) -> None:
-        self._counter, drop = self._after_one_more()
-        if drop and may_end:
-            self._end_iteration()
+        drop = False
+        if self._last_batch_policy is LastBatchPolicy.DROP:
+            if self._reader_name:
+                drop = bool(np.any(self._counter_per_gpu + counter > self._shard_sizes_per_gpu))
+            else:
+                drop = counter > self._size
+        if not dry_run:
+            self._counter = counter
+            if drop and end_iteration:
+                self._end_iteration()
+        return drop
 
     def _trimmed(self, batches: list[Any]) -> list[Any]:
         """The batches without what lies beyond the end of the epoch, for the policy PARTIAL."""
-        if self._policy is not LastBatchPolicy.PARTIAL:
+        if self._last_batch_policy is not LastBatchPolicy.PARTIAL:
             return batches
         if self._reader_name:
             left = self.batch_size - (self._counter - self._initial_sizes[self._shards_id])
@@ -287,15 +289,15 @@ class _DaliBaseIterator:
 
     def reset(self) -> None:
         """Begin the next epoch; in the middle of one it is ignored, with a warning."""
-        if self._policy is LastBatchPolicy.DROP:
-            _, drop = self._after_one_more()
+        if self._last_batch_policy is LastBatchPolicy.DROP:
+            drop = self._advance_and_check_drop_last(dry_run=True, end_iteration=False)
             if drop and not 0 < self._size <= self._counter:
                 # Whoever counted batches stops here, while the incomplete one is still to come.
                 if not self._ever_scheduled:
-                    self._schedule_runs(release=False)
-                self._take()
+                    self._schedule_runs(release_outputs=False)
+                self._get_outputs()
                 self._schedule_runs()
-                self._advance(may_end=False)
+                self._advance_and_check_drop_last(end_iteration=False)
         if self._size > 0 and self._counter < self._size:
             warnings.warn("the iterator was not reset: its epoch is not finished", UserWarning, stacklevel=2)
             return
@@ -329,7 +331,7 @@ class _DaliBaseIterator:
         if self._size < 0:
             raise TypeError("the length is not known: the iterator reads until its pipeline ends")
         each = self.batch_size if self._reader_name else self.batch_size * self._num_gpus
-        return self._size // each if self._policy is LastBatchPolicy.DROP else math.ceil(self._size / each)
+        return self._size // each if self._last_batch_policy is LastBatchPolicy.DROP else math.ceil(self._size / each)
 
     # -- checkpoints --------------------------------------------------------------------------------------------
 

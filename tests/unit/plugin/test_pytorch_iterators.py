@@ -297,3 +297,40 @@ def test_checkpoints(folder: Path, consumed: int, prepare: bool, policy: LastBat
     take(whole, consumed)
     (saved,) = whole.checkpoints()
     assert take(iterator(saved, 3), 12) == take(whole, 12)
+
+
+@needs_dali
+@pytest.mark.parametrize("policy", list(LastBatchPolicy))
+def test_iterators_of_programs_that_count_for_themselves(folder: Path, policy: LastBatchPolicy) -> None:
+    """They override what is under an underscore there, so it is there under the same names here."""
+
+    def counted(engine: Any) -> list[Any]:
+        base, seen = plugin(engine).DALIGenericIterator, []
+
+        class Counting(base):  # type: ignore[misc]
+            def _advance_and_check_drop_last(self, dry_run: bool = False, end_iteration: bool = True) -> bool:
+                seen.append((self._counter, self._size, dry_run, end_iteration))
+                return bool(super()._advance_and_check_drop_last(dry_run=dry_run, end_iteration=end_iteration))
+
+            def reset(self) -> None:
+                names = ["_last_batch_padded", "_reader_name", "_num_gpus", "_shards_num", "_is_stick_to_shard"]
+                seen.append([getattr(self, name) for name in names])
+                seen.append((self._last_batch_policy.name, [int(n) for n in self._shard_sizes_per_gpu]))
+                if self._advance_and_check_drop_last(dry_run=True, end_iteration=False) and self._counter < self._size:
+                    self._get_outputs()
+                    self._schedule_runs()
+                    self._advance_and_check_drop_last(end_iteration=False)
+                self._counter = 0
+                for pipeline in self._pipes:
+                    pipeline.reset()
+
+        iterator = Counting(
+            [reading(engine, folder, 4)],
+            ["data", "label"],
+            reader_name="Reader",
+            auto_reset=True,
+            last_batch_policy=plugin(engine).LastBatchPolicy[policy.name],
+        )
+        return [*epochs(iterator, 3, reset=False), seen]
+
+    assert counted(dali_lab) == counted(oracle)
