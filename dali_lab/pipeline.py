@@ -349,6 +349,12 @@ class Pipeline(PipelineReport, PipelineFiles):
 
     _run_once = _run = schedule_run  # names of older releases
 
+    def _prefetch(self) -> None:
+        """Start what is missing of the batches that are kept ahead; iterators of programs call it before each batch."""
+        if self._built().in_flight < self._settings.ahead:
+            self._fill_queue = True
+            self.schedule_run()
+
     def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
         """Wait for the oldest batch in flight and return it.
 

@@ -96,6 +96,19 @@ def test_scheduled_running() -> None:
         pipeline.run()
 
 
+def test_iterators_of_programs_fill_the_queue_before_each_batch() -> None:
+    rows = []
+    for engine in [dali_lab] if oracle is None else [dali_lab, oracle]:
+        pipeline, row = counting(engine, prefetch_queue_depth=3), []
+        for _ in range(5):
+            pipeline._prefetch()
+            row.append(number(pipeline.share_outputs()))
+            pipeline.release_outputs()
+            pipeline.schedule_run()
+        rows.append(row)
+    assert rows[0] == rows[-1] == [0, 1, 2, 3, 4]
+
+
 def test_iter_setup_feeds_the_inputs() -> None:
     class Fed(Pipeline):
         def __init__(self) -> None:
