@@ -61,6 +61,11 @@ class Uniform(Drawing):
         stream = self.stream(call)
         if self.has("values"):
             values = call.lists("values") or []
+            given = call.batches.get("values")
+            if given is not None and not given.sizes.all():
+                raise call.problem(
+                    "needs at least one value", argument="values", sample=int(np.argmin(given.sizes != 0))
+                )
             draws.fill_values(stream, out.addresses, out.sizes, values, numpy_dtype(dtype))
             return out
         bounds = call.vectors("range", 2)
@@ -97,3 +102,5 @@ class Uniform(Drawing):
         yield ErrorCase((), {"dtype": FLOAT16}, words=("dtype", "FLOAT16", "FLOAT64"))
         yield ErrorCase((), {"shape": (-1,)}, words=("shape", "negative"))
         yield ErrorCase((), {"range": (0, 1, 2)}, words=("range", "2 values"))
+        some = PerSample([np.array(row, np.float32) for row in ((1, 2), (), (3,))])
+        yield ErrorCase((), {"values": some}, words=("values", "at least one", "sample 1"))

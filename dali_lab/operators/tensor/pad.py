@@ -15,6 +15,9 @@ from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output,
 from dali_lab.schema.cases import PerSample
 from dali_lab.types import numpy_dtype
 
+_NONE_GIVEN = {"shape": -1, "align": 1}
+"""What says as much as no value at all."""
+
 
 @register
 class Pad(Operator):
@@ -124,15 +127,21 @@ class Pad(Operator):
         return table
 
     def _table(self, call: Call, name: str, rows: Rows, count: int) -> npt.NDArray[np.int64] | None:
+        """The values of `shape` or `align` for some samples; one to which a node gives none is as if it had none."""
         batch = call.batches.get(name)
-        value = self.values[name]
-        if batch is None and not value:
+        if batch is not None:
+            part = batch.take(rows)
+            given = np.flatnonzero(part.sizes)
+            if not len(given):
+                return None
+            some = integer_table(call, part.take(given), name)
+            table = np.full((len(part), some.shape[1]), _NONE_GIVEN[name], np.int64)
+            table[given] = some
+        elif self.values[name]:
+            row = np.array(self.values[name], np.int64).reshape(1, -1)
+            table = np.tile(row, (len(np.arange(call.count)[rows]), 1))
+        else:
             return None
-        table = (
-            integer_table(call, batch.take(rows), name)
-            if batch is not None
-            else np.tile(np.array(value, np.int64).reshape(1, -1), (len(np.arange(call.count)[rows]), 1))
-        )
         if table.shape[1] == 1:
             table = np.repeat(table, count, axis=1)
         if table.shape[1] != count:
@@ -187,6 +196,11 @@ class Pad(Operator):
         extents = PerSample([np.array(row, np.int32) for row in ([9], [4, -1], [5, 6])])
         yield Case((table,), {"axes": varied})
         yield Case((table,), {"axes": varied, "shape": extents})
+        some = PerSample([np.array(row, np.int32) for row in ([9, 8], [], [5, 6])])
+        steps = PerSample([np.array(row, np.int32) for row in ([], [4, 4], [])])
+        yield Case((table,), {"shape": some})
+        yield Case((table,), {"shape": some, "align": steps, "axes": [1, 0]})
+        yield Case((table,), {"shape": PerSample([np.array([], np.int32)] * 3)})
         yield Case((samples.tensors([(0, 2), (3, 1), (2, 2)], np.uint8),), {"fill_value": 9})
         for dtype in (np.uint8, np.int32, np.int64, np.float16, bool):
             yield Case((samples.tensors([(2, 2), (1, 3), (3, 1)], dtype),), {"fill_value": 2.5})
