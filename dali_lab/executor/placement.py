@@ -12,6 +12,9 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.tracing import user_stacklevel
 from dali_lab.schema.registry import find_operator
 
+_NAMED = 12
+"""How many nodes a warning names; policies of augmentation have hundreds."""
+
 
 def gpu_nodes(graph: Graph) -> list[str]:
     """Names of the nodes that are placed on a GPU, with their placement."""
@@ -99,11 +102,13 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
     try:
         device = find_device(mode, index)
     except DeviceError as error:
-        what = ", ".join([*placed, *(f"output {name}" for name in moved)])
+        what = [*placed, *(f"output {name}" for name in moved)]
         if mode == "require":
-            raise GraphError(f"a GPU is required, but {error}; these nodes are placed on it: {what}") from error
+            names = ", ".join(what)
+            raise GraphError(f"a GPU is required, but {error}; these nodes are placed on it: {names}") from error
+        names = ", ".join(what[:_NAMED]) + (f" and {len(what) - _NAMED} more" if len(what) > _NAMED else "")
         warnings.warn(
-            f"{error}, so these nodes run on the CPU: {what}. Set DALI_LAB_GPU=require to make this an error.",
+            f"{error}, so these nodes run on the CPU: {names}. Set DALI_LAB_GPU=require to make this an error.",
             UserWarning,
             stacklevel=user_stacklevel(),
         )

@@ -289,6 +289,19 @@ def test_nodes_are_moved_to_the_cpu_with_one_warning(monkeypatch: pytest.MonkeyP
         make(gpu="never").run()
 
 
+def test_a_warning_names_some_of_many_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dali_lab.executor.placement.find_device", no_gpu)
+    monkeypatch.delenv("DALI_LAB_GPU", raising=False)
+    pipeline = Pipeline(2, 1, 0)
+    with pipeline:
+        node = fn.external_source(name="input").gpu()
+        for index in range(30):
+            node = fn.flip(node, name=f"turn{index}", vertical=index % 2)
+        pipeline.set_outputs(node)
+    with pytest.warns(UserWarning, match=r"CPU: turn0 \(gpu\), .*turn11 \(gpu\) and 18 more\. Set"):
+        pipeline.build()
+
+
 def test_statistics() -> None:
     pipeline = counting(enable_memory_stats=True, prefetch_queue_depth=1)
     for _ in range(3):
