@@ -52,7 +52,10 @@ class ColorSpaceConversion(Operator):
         Arg("image_type", "image_type", REQUIRED, "Colour space of the input.", important=True),
         Arg("output_type", "image_type", REQUIRED, "Colour space of the result.", important=True),
     )
-    differs = "A conversion to the same space returns the input; NVIDIA DALI refuses it."
+    differs = (
+        "A conversion to the same space returns the input; NVIDIA DALI refuses it. To and from YCbCr, one colour in"
+        " 70,000 is one level off, where a sum lies within a rounding of the middle between two levels."
+    )
     example = """
     >>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)
     """
@@ -73,10 +76,6 @@ class ColorSpaceConversion(Operator):
             raise call.problem(
                 f"{self.value('image_type').name} has {channels} channels, got {data.shapes[index, -1]}", sample=index
             )
-        if (data.sizes == 0).any():
-            index = int((data.sizes == 0).argmax())
-            shape = " x ".join(map(str, data.shapes[index]))
-            raise call.problem(f"takes images that are not empty, got {shape}", sample=index)
         shapes = data.shapes.copy()
         shapes[:, -1] = self._matrix.shape[0]
         out = call.allocate(shapes, UINT8, data.layout)
@@ -98,6 +97,7 @@ class ColorSpaceConversion(Operator):
                     batch = samples.pictures(channels=1 if source == GRAY else 3)
                     yield Case((batch,), {"image_type": source, "output_type": target})
         yield Case((samples.sequences(),), {"image_type": RGB, "output_type": YCbCr})
+        yield Case((samples.pictures(((4, 5), (4, 0), (0, 5))),), {"image_type": RGB, "output_type": YCbCr})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -105,7 +105,6 @@ class ColorSpaceConversion(Operator):
         yield ErrorCase((samples.pictures(),), {"image_type": RGB}, words=("output_type", "must be given"))
         yield ErrorCase((samples.pictures(channels=1),), wanted, words=("3 channels", "1"))
         yield ErrorCase((samples.pictures(dtype=np.float32),), wanted, words=("UINT8", "FLOAT"))
-        yield ErrorCase((samples.pictures(((4, 5), (4, 0), (4, 5))),), wanted, words=("empty", "sample 1", "4 x 0 x 3"))
         yield ErrorCase((samples.pictures(),), {"image_type": RGB, "output_type": 77}, words=("output_type", "77"))
 
 
