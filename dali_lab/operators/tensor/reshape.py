@@ -50,6 +50,7 @@ _ARGUMENTS = (
 
 class _Reshaping(Operator):
     family = "tensor"
+    differs = "Axes that a node gives as `src_dims` are heeded; NVIDIA DALI takes no notice of them."
     inputs = _INPUTS
     devices = ("cpu", "gpu")
     on_gpu = True
