@@ -182,7 +182,7 @@ class DebugPipeline(Pipeline):
 
     def _place(self, call: OpCall) -> _Place:
         if self._next == len(self._places):
-            self._places.append(self._made(call, None))
+            self._places.append(self._made(call))
         place = self._places[self._next]
         if place.call.op != call.op:
             raise GraphError(
@@ -190,26 +190,33 @@ class DebugPipeline(Pipeline):
                 operator=call.op,
                 origin=call.origin,
             )
-        if _constants(place.call) != _constants(call) or place.call.connections.keys() != call.connections.keys():
-            if place.operator.random or place.operator.source:
+        if len(place.call.inputs) != len(call.inputs):
+            raise GraphError(
+                "in debug mode each run must make the same calls:"
+                f" the first run gave {len(place.call.inputs)} inputs, this one {len(call.inputs)}",
+                operator=call.op,
+                origin=call.origin,
+            )
+        first, given = _told(place.call), _told(call)
+        for name in sorted(first.keys() | given.keys()):
+            before, now = first.get(name, "not given"), given.get(name, "not given")
+            if before != now:
                 raise ArgumentError(
-                    "its arguments changed since the first run, which random operators and readers cannot follow",
+                    f"changed since the first run, from {before} to {now};"
+                    " without debug mode, the first would count in all runs",
                     operator=call.op,
+                    argument=name,
                     origin=call.origin,
                 )
-            place = self._places[self._next] = self._made(call, place)
         return place
 
-    def _made(self, call: OpCall, before: _Place | None) -> _Place:
-        name = call.name or (before.node.id if before else f"{call.op.replace('.', '_')}_{self._next}")
+    def _made(self, call: OpCall) -> _Place:
+        name = call.name or f"{call.op.replace('.', '_')}_{self._next}"
         edges = {key: Edge("", 0) for key in call.connections}
         node = Node(name, call.op, call.device, (), dict(call.arguments), edges, call.origin)
         operator = make_operator(node)
-        if before is not None:
-            seed = before.seed
-        else:
-            # Every operator but external sources takes one, whether it is random or not, as NVIDIA DALI does.
-            seed = 0 if call.op == "external_source" else int(self._seeds.integers(_SEEDS))
+        # Every operator but external sources takes one, whether it is random or not, as NVIDIA DALI does.
+        seed = 0 if call.op == "external_source" else int(self._seeds.integers(_SEEDS))
         if call.arguments.get("seed") is not None:
             seed = int(call.arguments["seed"])
         operator.seed = seed
@@ -227,6 +234,10 @@ class DebugPipeline(Pipeline):
         if operator.source:
             draw = self._drawn(place, count)
             count, ticket = draw.count, draw.ticket
+            if self._size not in (None, count):
+                raise operator.fail(
+                    f"gave a batch of {count} samples, and those before it in this run have {self._size}"
+                )
         if self._size is None:
             self._size = count
         call = Call(
@@ -260,10 +271,18 @@ def _is_array(item: Any) -> bool:
     return hasattr(item, "__array__") and not isinstance(item, np.generic)
 
 
-def _constants(call: OpCall) -> dict[str, Any]:
-    """The arguments that can be compared: no functions and other objects, which are made anew in each run."""
-    table = find_operator(call.op).argument_table
-    return {key: repr(value) for key, value in call.arguments.items() if table[key].type != "object"}
+def _told(call: OpCall) -> dict[str, str]:
+    """The arguments in words that can be compared, but for functions and other objects, which each run makes anew.
+
+    Numbers in expressions stay those of the first run without a word, as in NVIDIA DALI.
+    """
+    table, expression = find_operator(call.op).argument_table, call.op.startswith("math.")
+    constants = {
+        key: "a number" if expression else repr(value)
+        for key, value in call.arguments.items()
+        if table[key].type != "object"
+    }
+    return {**constants, **dict.fromkeys(call.connections, "a node")}
 
 
 def make_debug_pipeline(

@@ -155,6 +155,53 @@ def test_other_calls_in_a_later_run_are_refused() -> None:
         pipeline.run()
 
 
+@pytest.mark.parametrize(
+    "later",
+    [
+        lambda x, y: fn.cat(x, axis=1),
+        lambda x, y: fn.cat(x, y, axis=0),
+        lambda x, y: fn.cat(x, y),
+    ],
+    ids=["fewer inputs", "another value", "no value"],
+)
+def test_calls_that_change_are_refused(later: Any) -> None:
+    """Without debug mode the function runs once, so what changes would stand still there."""
+    runs = []
+
+    @pipeline_def(debug=True, **SETTINGS)
+    def pipe() -> Any:
+        runs.append(None)
+        x, y = (fn.random.uniform(range=[0.0, value], shape=[2, 2]) for value in (1.0, 2.0))
+        return fn.cat(x, y, axis=1) if len(runs) < 3 else later(x, y)
+
+    pipeline = pipe()
+    pipeline.run()
+    pipeline.run()
+    with pytest.raises(DaliLabError, match=r"fn\.cat"):
+        pipeline.run()
+
+
+def test_numbers_in_expressions_stay_those_of_the_first_run() -> None:
+    runs = []
+
+    @pipeline_def(debug=True, **SETTINGS)
+    def pipe() -> Any:
+        runs.append(None)
+        return fn.zeros(shape=[1]) + len(runs)
+
+    pipeline = pipe()
+    assert values(pipeline.run()) == values(pipeline.run()) == [[1]] * 3
+
+
+def test_batches_of_one_run_have_one_size() -> None:
+    @pipeline_def(debug=True, **SETTINGS)
+    def pipe() -> Any:
+        return fn.zeros(shape=[1]), fn.external_source(source=lambda: [np.zeros(1)] * 2)
+
+    with pytest.raises(DaliLabError, match=r"2 samples.* 3"):
+        pipe().run()
+
+
 def test_errors_name_the_call() -> None:
     @pipeline_def(debug=True, **SETTINGS)
     def pipe() -> Any:
