@@ -102,11 +102,11 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
     try:
         device = find_device(mode, index)
     except DeviceError as error:
-        what = [*placed, *(f"output {name}" for name in moved)]
+        wanting = [*placed, *(f"output {name}" for name in moved)]
         if mode == "require":
-            names = ", ".join(what)
+            names = ", ".join(wanting)
             raise GraphError(f"a GPU is required, but {error}; these nodes are placed on it: {names}") from error
-        names = ", ".join(what[:_NAMED]) + (f" and {len(what) - _NAMED} more" if len(what) > _NAMED else "")
+        names = ", ".join(wanting[:_NAMED]) + (f" and {len(wanting) - _NAMED} more" if len(wanting) > _NAMED else "")
         warnings.warn(
             f"{error}, so these nodes run on the CPU: {names}. Set DALI_LAB_GPU=require to make this an error.",
             UserWarning,
