@@ -28,10 +28,11 @@ FLAGS = [
 ]
 IDLE = '[data-preview="idle"]:not([data-pending="true"])'
 """An editor without edits or previews under way."""
-PATIENCE = 120.0
-"""Seconds that a state may take to come where nothing else is said: only a failure takes so long."""
-COMPILING = 300.0
-"""The same where kernels that this machine has never used may be compiled first."""
+PATIENCE = 600.0
+"""Seconds that a state may take to come: only a failure takes so long.
+
+Kernels that this machine has never used are compiled first, and it may have other work.
+"""
 STILL = f'{IDLE}[data-settled="true"]:not(:has(.canvas[data-moving]))'
 """An idle editor whose document is laid out, and whose view does not move."""
 
@@ -99,20 +100,45 @@ class Tab:
 
     def ready(self) -> None:
         """Wait until the document is there and its pictures too."""
-        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]', timeout=1000 * COMPILING)
-        self.page.wait_for_selector("img[data-node]", timeout=1000 * COMPILING)
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=1000 * COMPILING)
+        self.page.wait_for_selector('[data-testid="dali-editor"][data-ready="true"]')
+        self.page.wait_for_selector("img[data-node]")
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}')
 
     def idle(self) -> None:
         """Wait until every edit has arrived and no preview is at work."""
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}', timeout=1000 * COMPILING)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{IDLE}')
 
     def still(self) -> None:
         """Wait until it is idle and the view has come to rest: what is seen now stays where it is."""
-        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}', timeout=1000 * COMPILING)
+        self.page.wait_for_selector(f'[data-testid="dali-editor"]{STILL}')
 
     def node(self, name: str) -> Any:
         return self.page.locator(f'[data-node-id="{name}"]').first
+
+    def fit(self) -> None:
+        """Show the whole graph, and wait until it is shown."""
+        self.still()
+        self.page.locator('[data-command="fit"]').first.click()
+        self.still()
+
+    def choose(self, name: str, *, more: bool = False) -> None:
+        """Select a node by a click, instead of others or as one `more`."""
+        self.node(name).click(position={"x": 12, "y": 8}, modifiers=["Shift"] if more else [])
+        self.page.locator(f'[data-node-id="{name}"][data-selected="true"]').first.wait_for()
+
+    def dialog(self, name: str) -> Any:
+        """A dialog that was opened, once it is there."""
+        found = self.page.locator(f'[role="dialog"][data-dialog="{name}"]')
+        found.wait_for()
+        return found
+
+    def at_rest(self) -> None:
+        """Wait until nothing fades in or out any more."""
+        self.page.evaluate(
+            """() => Promise.allSettled(document.getAnimations()
+              .filter((each) => each.effect.getComputedTiming().iterations !== Infinity)
+              .map((each) => each.finished)).then(() => null)"""
+        )
 
     def pixels(self, node: str, sample: int = 0) -> list[int]:
         """A thumbnail's pixels, as the browser has decoded them."""

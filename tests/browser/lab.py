@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Tab
+from tests.browser.conftest import PATIENCE, Tab
 
 ROOT = Path(__file__).parents[2]
 EXTENSION = ROOT / "dali_lab" / "labextension"
@@ -71,7 +71,7 @@ class Lab:
         tab = Tab(context.new_page())
         tail = f"/tree/{path}" if path else ""
         tab.page.goto(f"{self.address}/lab/workspaces/{workspace}{tail}?reset")
-        tab.page.wait_for_selector("#jp-MainLogo", timeout=60_000)
+        tab.page.wait_for_selector("#jp-MainLogo")
         return tab
 
     def start(self) -> None:
@@ -117,7 +117,7 @@ class Lab:
                 command, cwd=self.folder, env=self.environment, stdout=output, stderr=subprocess.STDOUT
             )
         self._process = process
-        end = time.monotonic() + 120
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end and process.poll() is None:
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/status", timeout=5):

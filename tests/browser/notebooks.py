@@ -67,7 +67,7 @@ def run_cell(tab: Tab, index: int) -> Any:
 
 def duplicate_the_resize(tab: Tab) -> None:
     """Select the node `resize` in the editor that a cell shows, and duplicate it by keyboard."""
-    tab.page.locator('[data-testid="dali-editor"] [data-command="fit"]').first.click()
-    tab.node("resize").click(position={"x": 12, "y": 8})
+    tab.fit()
+    tab.choose("resize")
     tab.page.keyboard.press("Control+d")
     tab.idle()

@@ -28,11 +28,18 @@ def on_canvas(tab: Tab) -> None:
 
 
 def select(tab: Tab, *names: str) -> None:
-    tab.page.locator('[data-command="fit"]').click()
-    tab.still()
+    tab.fit()
     for index, name in enumerate(names):
-        tab.node(name).click(position={"x": 12, "y": 8}, modifiers=["Shift"] if index else [])
-        tab.page.wait_for_selector(f'[data-node-id="{name}"][data-selected="true"]')
+        tab.choose(name, more=index > 0)
+
+
+def look_up(tab: Tab, text: str) -> None:
+    """Look for a command or a node by its name, and take the first that is found."""
+    tab.page.keyboard.press("Control+k")
+    dialog = tab.dialog("commands")
+    tab.page.keyboard.type(text)
+    tab.page.keyboard.press("Enter")
+    dialog.wait_for(state="detached")
 
 
 def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
@@ -48,7 +55,7 @@ def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
     # Ports are linked by name, without the mouse.
     select(tab, "decode")
     page.keyboard.press("c")
-    page.locator('[role="dialog"][data-dialog="connect"]').wait_for()
+    tab.dialog("connect")
     page.keyboard.type("gaussian_blur")
     page.keyboard.press("Enter")
     steady(tab, lambda: ("decode", "gaussian_blur") in edges(app), "no link by keyboard")
@@ -59,23 +66,23 @@ def test_add_connect_replace_and_find_by_keyboard(tab: Tab, app: App) -> None:
     page.keyboard.type("flip")
     page.keyboard.press("Enter")
     steady(tab, lambda: ("decode", "flip") in edges(app), "the link was not kept")
-    assert "gaussian_blur" not in document.document["nodes"]
+    steady(tab, lambda: "gaussian_blur" not in document.document["nodes"], "what was replaced is still there")
 
-    page.keyboard.press("Control+k")
-    page.keyboard.type("brightness_contrast")
-    page.keyboard.press("Enter")
+    look_up(tab, "brightness_contrast")
     tab.page.wait_for_selector('[data-node-id="brightness_contrast"][data-selected="true"]')
     page.keyboard.press("Alt+ArrowRight")
     tab.page.wait_for_selector('[data-node-id="normalize"][data-selected="true"]')
 
     for key, dialog in (("?", "shortcuts"), ("Control+h", "history")):
         page.keyboard.press(key)
-        page.locator(f'[role="dialog"][data-dialog="{dialog}"]').wait_for()
+        shown = tab.dialog(dialog)
         page.keyboard.press("Escape")
+        shown.wait_for(state="detached")
     for _ in range(3):
         page.keyboard.press("Control+z")
+    steady(tab, lambda: len(node_names(tab)) == 7, "undo does not take back what was added")
     tab.idle()
-    assert set(node_names(tab)) == set(document.document["nodes"]) and len(node_names(tab)) == 7
+    assert set(node_names(tab)) == set(document.document["nodes"])
 
 
 def test_disabled_nodes_are_grey_and_take_along_what_needs_them(tab: Tab, app: App) -> None:
@@ -86,11 +93,14 @@ def test_disabled_nodes_are_grey_and_take_along_what_needs_them(tab: Tab, app: A
     for name in ("rotate", "normalize"):
         card = page.locator(f'[data-node-id="{name}"][data-state="off"]')
         card.wait_for()
-        assert card.locator("img").count() == 0, f"{name} has pictures"
-    assert page.locator('[data-node-id="rotate"] .chip.off').inner_text().strip() == "disabled"
-    assert page.locator('[data-node-id="normalize"] .card-note').inner_text() == "Off: 'rotate' is disabled."
-    assert page.locator('[data-node-id="resize"][data-state="ok"] img').count() > 0
-    assert page.locator('[data-command="next-problem"]').inner_text().strip() == "1 warning"
+        tab.wait(lambda: card.locator("img").count() == 0, f"{name} has pictures")  # noqa: B023
+    told = lambda selector: page.locator(selector).inner_text().strip()  # noqa: E731
+    tab.wait(lambda: told('[data-node-id="rotate"] .chip.off') == "disabled", "it is not said to be disabled")
+    note = '[data-node-id="normalize"] .card-note'
+    tab.wait(lambda: told(note) == "Off: 'rotate' is disabled.", "it is not said why there are no pictures")
+    page.locator('[data-node-id="resize"][data-state="ok"] img').first.wait_for()
+    # Problems are looked for when there is nothing else to do.
+    tab.wait(lambda: told('[data-command="next-problem"]') == "1 warning", "there is no warning")
     assert app.session.store.document["view"]["nodes"]["rotate"]["disabled"] is True
 
     page.locator('[data-command="run"]').first.click()
@@ -100,6 +110,7 @@ def test_disabled_nodes_are_grey_and_take_along_what_needs_them(tab: Tab, app: A
     tab.wait_for_pixels("normalize", lambda pixels: pixels == before)
 
     # The same by the menu of the node.
+    tab.still()
     tab.node("rotate").click(position={"x": 12, "y": 8}, button="right")
     page.get_by_role("menuitemcheckbox", name="Disable").click()
     page.locator('[data-node-id="normalize"][data-state="off"]').wait_for()
@@ -116,6 +127,7 @@ def test_a_click_on_one_of_several_selected_nodes_chooses_it(tab: Tab) -> None:
     tab.wait(lambda: chosen.count() == 1, "all are still selected")
     assert chosen.get_attribute("data-node-id") == "rotate"
     # So it is where a rectangle chose them, whose frame lies over the nodes.
+    tab.still()
     first, last = (tab.node(name).bounding_box() for name in ("resize", "rotate"))
     page.keyboard.down("Shift")
     page.mouse.move(first["x"] - 6, first["y"] - 6)
@@ -145,11 +157,11 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     (group,) = steady(tab, lambda: view()["groups"], "no group")
     assert set(group["nodes"]) == {"resize", "rotate"}
     # Folded up it is one node with the ports that cross its border; unpacked all is as before.
-    page.locator('[data-command="fit"]').click()
+    tab.fit()
     page.locator(".react-flow__node-frame").first.click(position={"x": 10, "y": 8}, button="right")
     page.get_by_role("menuitem", name="Show as one node").click()
     page.locator(".react-flow__node-subgraph").wait_for()
-    assert "rotate" not in node_names(tab)
+    steady(tab, lambda: "rotate" not in node_names(tab), "it is shown beside its group")
     page.keyboard.press("Control+z")
     page.keyboard.press("Control+z")
     steady(tab, lambda: not view()["groups"], "the group is still there")
@@ -161,9 +173,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
     page.keyboard.press("Control+z")
 
     select(tab, "resize", "rotate", "normalize")
-    page.keyboard.press("Control+k")
-    page.keyboard.type("Align tops")
-    page.keyboard.press("Enter")
+    look_up(tab, "Align tops")
     tops = lambda: {view()["nodes"][name]["y"] for name in ("resize", "rotate", "normalize")}  # noqa: E731
     steady(tab, lambda: len(tops()) == 1, "not aligned")
     page.keyboard.press("Control+z")
@@ -185,8 +195,7 @@ def test_bypass_groups_notes_alignment_and_problems(tab: Tab, app: App) -> None:
 
 def test_links_by_mouse(tab: Tab, app: App) -> None:
     page = tab.page
-    page.locator('[data-command="fit"]').click()
-    tab.still()
+    tab.fit()
     # A link dropped on the canvas offers what fits: after a picture no decoder.
     start = port(tab, "decode", "out:0").bounding_box()
     page.mouse.move(start["x"] + start["width"] / 2, start["y"] + start["height"] / 2)
@@ -204,8 +213,7 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
     steady(tab, lambda: ("decode", "flip") in edges(app), "what was chosen is not connected")
 
     # An operator dropped on a link goes between.
-    page.locator('[data-command="fit"]').click()
-    tab.still()
+    tab.fit()
     page.get_by_test_id("palette-search").fill("hsv")
     entry = page.locator('[data-testid="palette-entry"][data-op="hsv"]').first
     link = page.locator('[data-testid="edge"][data-source="brightness_contrast:0"] path').first
@@ -219,9 +227,7 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
     steady(tab, lambda: {("brightness_contrast", "hsv"), ("hsv", "normalize")} <= edges(app), "not put into the link")
 
     # On hover a link tells what flows through it.
-    tab.idle()
-    page.locator('[data-command="fit"]').click()
-    tab.still()
+    tab.fit()
     link = page.locator('[data-testid="edge"][data-source="decode:0"][data-target="resize:in:0"] path').first
     x, y = link.evaluate(
         """(path) => {
@@ -232,9 +238,8 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
     page.mouse.move(x - 30, y - 30)
     page.mouse.move(x, y, steps=4)
     tip = page.locator(".link-tip")
-    tip.wait_for()
-    assert "uint8" in tip.inner_text() and "HWC" in tip.inner_text()
-    assert tip.locator("svg").count() == 1, "there is no histogram"
+    tip.filter(has_text="uint8").filter(has_text="HWC").wait_for()
+    tab.wait(lambda: tip.locator("svg").count() == 1, "there is no histogram")
 
     page.mouse.dblclick(box["x"] + 20, box["y"] + box["height"] - 40)
     page.get_by_test_id("quick-search").wait_for()
@@ -245,7 +250,7 @@ def test_what_no_other_editor_has(tab: Tab, app: App) -> None:
     # The distribution of a random argument, with the values drawn; the seed in use, pinned or drawn.
     row = close_up(tab, "rotate").locator('[data-argument="angle"]')
     row.locator("svg").first.wait_for()
-    assert row.locator("svg circle, svg line, svg path").count() > 3
+    tab.wait(lambda: row.locator("svg circle, svg line, svg path").count() > 3, "no values are drawn")
     assert page.locator('[aria-label="Seed"], [aria-label="seed"]').first.input_value() == "42"
     close_up(tab, "brightness_contrast")
     tray = page.get_by_test_id("tray")
@@ -255,7 +260,8 @@ def test_what_no_other_editor_has(tab: Tab, app: App) -> None:
     steady(tab, lambda: tray.locator("figure.followed").count() >= 5, "not every node is shown")
     tray.locator('[data-mode="compare"]').click()
     tray.locator(".compare img").nth(1).wait_for()
-    tab.node("brightness_contrast").click(position={"x": 12, "y": 8})
+    tab.still()
+    tab.choose("brightness_contrast")
     page.keyboard.press("b")
     tray.locator('[data-mode="versions"]').click()
     tray.locator("img").nth(1).wait_for()
@@ -286,7 +292,7 @@ def test_programs_are_run_only_after_consent(tab: Tab, app: App, tmp_path: Path)
     assert start.is_disabled(), "it would run without consent"
     choice.get_by_test_id("consent").check()
     start.click()
-    choice.wait_for(state="detached", timeout=60_000)
+    choice.wait_for(state="detached")
     steady(tab, lambda: "files" in app.session.store.document["nodes"], "the graph is not there")
     assert (tmp_path / "ran").exists()
 
@@ -302,14 +308,14 @@ def test_boxes_are_drawn_over_their_pictures(tab: Tab, app: App) -> None:
     nodes["bb"]["connections"] = {"horizontal": "coin"}
     app.session.replace({**document, "nodes": nodes})
     tab.page.wait_for_selector('img[data-node="flip"]')
-    tab.page.locator('[data-command="fit"]').click()
-    tab.still()
-    tab.node("flip").click(position={"x": 12, "y": 8})
+    tab.fit()
+    tab.choose("flip")
     shapes = tab.page.locator('[data-testid="tray"] [data-overlay="boxes"]').first
     shapes.wait_for()
-    assert shapes.locator("rect").count() == 3
+    tab.wait(lambda: shapes.locator("rect").count() == 3, "not all boxes are drawn")
     tab.page.get_by_test_id("overlays").uncheck()
-    assert tab.page.locator('[data-testid="tray"] [data-overlay]').count() == 0
+    over = tab.page.locator('[data-testid="tray"] [data-overlay]')
+    tab.wait(lambda: over.count() == 0, "boxes that are switched off are drawn")
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core comes with 'jlpm install' in extension/")
@@ -318,6 +324,7 @@ def test_axe_finds_nothing_serious(tab: Tab) -> None:
     page.evaluate(AXE.read_text())
 
     def serious() -> list[str]:
+        tab.at_rest()
         found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
         return [
             f"{each['id']}: {[node['html'][:120] for node in each['nodes'][:4]]}"
@@ -330,6 +337,6 @@ def test_axe_finds_nothing_serious(tab: Tab) -> None:
     assert not serious()
     for command in ("open", "export", "shortcuts"):
         page.locator(f'[data-command="{command}"]').first.click()
-        page.locator(f'[role="dialog"][data-dialog="{command}"]').wait_for()
+        tab.dialog(command)
         assert not serious(), command
         page.keyboard.press("Escape")

@@ -14,7 +14,7 @@ from dali_lab.gallery.samples import photographs
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.studio.session import Session
 from dali_lab.studio.store import UNTITLED
-from tests.browser.conftest import App, Tab
+from tests.browser.conftest import PATIENCE, App, Tab
 from tests.browser.test_panel_app import close_up
 
 # Every text becomes one in letters that English has not; names, numbers and places for values stay.
@@ -82,7 +82,8 @@ def said_by(session: Session) -> Any:
     said: queue.Queue[Any] = queue.Queue()
     port = session.attach(lambda message, buffers: said.put(message))
     session.receive(port, {"kind": "request", "id": "test-1", "method": "hello", "params": {"protocol": 1}})
-    answer = next(message for message in iter(said.get, None) if message.get("id") == "test-1")
+    while (answer := said.get(timeout=PATIENCE)).get("id") != "test-1":
+        pass
     session.detach(port)
     return answer["result"]
 
@@ -99,6 +100,7 @@ def test_no_english_is_left(tab: Tab, app: App) -> None:
     of_data = re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")
 
     def english() -> set[str]:
+        tab.idle()
         left = set()
         for shown in page.evaluate(SHOWN):
             text = " ".join(shown.split())
@@ -120,12 +122,14 @@ def test_no_english_is_left(tab: Tab, app: App) -> None:
     for mode in ("compare", "follow", "sweep", "versions"):
         page.get_by_test_id("tray").locator(f'[data-mode="{mode}"]').click()
         left |= english()
+    tab.still()
     tab.node("rotate").click(button="right", position={"x": 12, "y": 8})
+    page.get_by_role("menu").wait_for()
     left |= english()
     page.keyboard.press("Escape")
     for command in ("open", "export", "shortcuts", "commands", "history"):
         page.locator(f'[data-command="{command}"]').first.click()
-        page.locator(f'[role="dialog"][data-dialog="{command}"]').wait_for()
+        tab.dialog(command)
         left |= english()
         page.keyboard.press("Escape")
     page.locator('[data-command="new"]').click()

@@ -14,7 +14,7 @@ from dali_lab.studio.documents import written
 from dali_lab.studio.gallery.site import build_site
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
-from tests.browser.conftest import App, Tab
+from tests.browser.conftest import PATIENCE, App, Tab
 from tests.browser.lab import is_ours, serving
 
 
@@ -78,7 +78,7 @@ def wait_for(tab: Tab, what: Callable[[], bool]) -> None:
 def test_the_wall_with_families_tags_and_search(wall: Tab) -> None:
     page = wall.page
     tiles = page.locator('[data-testid="gallery-tile"]')
-    assert tiles.count() >= 100
+    wait_for(wall, lambda: tiles.count() >= 100)
     wait_for(wall, lambda: page.locator('[data-testid="gallery-tile"] img').count() >= 2 * tiles.count() - 4)
     page.locator('[data-family="noise"]').click()
     wait_for(wall, lambda: tiles.count() == 5)
@@ -88,12 +88,12 @@ def test_the_wall_with_families_tags_and_search(wall: Tab) -> None:
     page.locator('[data-family="noise"]').click()
     page.get_by_test_id("gallery-search").fill("boxes detection")
     wait_for(wall, lambda: tiles.count() < 10)
-    assert {"recipe-ssd-crop", "recipe-detection-flip"} <= set(entries(tiles))
+    wait_for(wall, lambda: {"recipe-ssd-crop", "recipe-detection-flip"} <= set(entries(tiles)))
     page.get_by_test_id("gallery-search").fill("nothing at all like it")
     page.get_by_text("Show everything").click()
     wait_for(wall, lambda: tiles.count() >= 100)
     waiting = page.locator('[data-entry="recipe-video-clips"]')
-    assert "Waiting" in waiting.text_content()
+    wait_for(wall, lambda: "Waiting" in waiting.text_content())
 
 
 def test_a_control_moves_the_picture_and_the_code_and_it_goes_to_the_editor(wall: Tab, app: App) -> None:
@@ -117,7 +117,7 @@ def test_a_control_moves_the_picture_and_the_code_and_it_goes_to_the_editor(wall
     page.get_by_test_id("gallery-graph").wait_for()
     page.locator('[data-action="open-in-editor"]').click()
     page.wait_for_selector('[data-node-id="brightness"]')
-    assert page.get_by_test_id("gallery").count() == 0
+    wait_for(wall, lambda: page.get_by_test_id("gallery").count() == 0)
     opened = app.session.store.document["nodes"]["brightness"]["arguments"]
     assert opened["brightness"] == pytest.approx(0.2)
     assert app.session.store.title == "Brightness"
@@ -135,7 +135,7 @@ def test_random_draws_differ_and_boxes_are_drawn(wall: Tab) -> None:
     boxes = page.locator('[data-testid="gallery-pair"] [data-overlay="boxes"] rect')
     wait_for(wall, lambda: boxes.count() >= 4)
     first = '[data-testid="gallery-pair"] img[alt="before"]'
-    before = picture(wall, first)
+    before = wall.wait(lambda: picture(wall, first), "there is no picture")
     page.locator('[data-action="next-picture"]').click()
     wait_for(wall, lambda: picture(wall, first) not in ([], before))
     wait_for(wall, lambda: boxes.count() >= 4)
@@ -147,7 +147,7 @@ def test_an_augmentation_goes_into_the_graph_at_hand(wall: Tab, app: App) -> Non
     page = wall.page
     page.locator('[data-action="to-editor"]').click()
     wall.ready()
-    wall.node("rotate").click(position={"x": 12, "y": 8})
+    wall.choose("rotate")
     before = dict(app.session.store.document["nodes"])
     page.locator('[data-command="gallery"]').click()
     open_entry(wall, "hsv")
@@ -179,7 +179,7 @@ def test_compare_and_surprise(wall: Tab, app: App) -> None:
     wait_for(wall, lambda: page.get_by_test_id("gallery-surprise").get_attribute("data-seed") != seed)
     page.locator('[data-testid="gallery-surprise"] [data-action="open-in-editor"]').click()
     page.wait_for_selector('[data-node-id="photo"]')
-    wall.idle()
+    wall.still()
     assert page.locator('[data-testid="node-error"]').count() == 0
 
 
@@ -211,18 +211,21 @@ def test_the_site_works_from_the_file_system(browser: Any, tmp_path: Path) -> No
     requests: list[str] = []
     problems: list[str] = []
     page = context.new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     page.on("request", lambda request: requests.append(request.url))
     page.on("requestfailed", lambda request: problems.append(request.url))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: message.type == "error" and problems.append(message.text))
     page.goto((tmp_path / "site" / "index.html").as_uri())
-    assert page.locator(".tile:visible").count() == 4
+    tiles = "[...document.querySelectorAll('.tile')].filter((each) => each.checkVisibility())"
+    shown = f"(count) => {tiles}.length === count"
+    page.wait_for_function(shown, arg=4)
     page.locator("#search").fill("angle")
-    assert page.locator(".tile:visible").count() == 1
+    page.wait_for_function(shown, arg=1)
     page.locator(".tile:visible").click()
     page.locator("h1", has_text="Rotation").wait_for()
     page.wait_for_load_state()
-    assert all(page.locator("img").evaluate_all("all => all.map((image) => image.naturalWidth > 0)"))
+    page.wait_for_function("[...document.querySelectorAll('img')].every((image) => image.naturalWidth > 0)")
     page.locator("ul a", has_text="fn.rotate").click()
     page.locator("h1", has_text="fn.rotate").wait_for()
     page.wait_for_load_state()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dali_lab.studio.widget import BUNDLE
-from tests.browser.conftest import COMPILING, Tab
+from tests.browser.conftest import PATIENCE, Tab
 from tests.browser.lab import Lab, is_ours, serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
@@ -33,7 +33,6 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def tab(lab: Lab, browser: Any) -> Iterator[Tab]:
     write_notebook(lab.folder / "story.ipynb", CELLS)
     context = browser.new_context(viewport={"width": 1500, "height": 1400})
-    context.set_default_timeout(1000 * COMPILING)
     found = lab.open(context, "story.ipynb", workspace="story")
     yield found
     context.close()
@@ -93,7 +92,6 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     duplicate_the_resize(tab)
     text = run_cell(tab, 1)
     text.locator("text=resize_2").wait_for()
-    assert "size" in text.inner_text()
 
     pictures = run_cell(tab, 2)
     pictures.locator("img").nth(3).wait_for()
@@ -111,7 +109,8 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     story = lambda: json.loads((lab.folder / "story.ipynb").read_text())  # noqa: E731
     saved = tab.wait(lambda: drawn(save(tab, story), "resize_2", second), "the last state was not saved")
     assert "application/vnd.jupyter.widget-view+json" in saved["cells"][0]["outputs"][0]["data"]
-    assert shown.locator('[data-testid="dali-editor"][data-ready="true"]').count() == 1, "the editor is still there"
+    still_there = shown.locator('[data-testid="dali-editor"][data-ready="true"]')
+    tab.wait(lambda: still_there.count() == 1, "the editor is no longer there")
 
     # Loaded again beside its kernel, the editor comes back.
     tab.page.reload()
@@ -126,11 +125,12 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
             subprocess.run([*TRUST, lab.folder / "gone.ipynb"], check=True, capture_output=True, env=lab.environment)
         opened = lab.open(tab.page.context, "gone.ipynb", workspace=f"gone-{trusted}")
         opened.page.wait_for_function(SHOWN_STILL)
-        assert "Loading" not in opened.page.locator(".jp-Notebook").inner_text()
+        story_shown = opened.page.locator(".jp-Notebook")
+        opened.wait(lambda: "Loading" not in story_shown.inner_text(), "a widget waits for its kernel")  # noqa: B023
         # The preview shows the batch that was chosen last.
         batch = opened.page.locator(".jp-CodeCell").nth(3).locator("img").first
         batch.scroll_into_view_if_needed()
-        assert batch.get_attribute("src") == second
+        opened.wait(lambda: batch.get_attribute("src") == second, "the preview shows another batch")  # noqa: B023
         assert opened.hosts <= {"127.0.0.1"}
         opened.page.close()
 
@@ -141,6 +141,7 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
 
 def test_a_widget_that_nobody_answers_is_a_picture(browser: Any) -> None:
     page = browser.new_context().new_page()
+    page.set_default_timeout(1000 * PATIENCE)
     hosts: set[str] = set()
     page.on("request", lambda request: hosts.add(request.url.split("/")[2]))
     page.route("http://page.test/editor.js", lambda route: route.fulfill(path=BUNDLE, content_type="text/javascript"))

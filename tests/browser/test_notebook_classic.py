@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tests.browser.conftest import COMPILING, Tab
+from tests.browser.conftest import Tab
 from tests.browser.lab import serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook
 
@@ -18,7 +18,6 @@ def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -
     with serving(tmp_path, "notebook") as notebook:
         write_notebook(notebook.folder / "story.ipynb", [DEFINE, ASK, PREVIEW])
         context = browser.new_context(viewport={"width": 1500, "height": 1400})
-        context.set_default_timeout(1000 * COMPILING)
         tab = Tab(context.new_page())
         tab.page.goto(f"{notebook.address}/notebooks/story.ipynb")
         wait_for_kernel(tab)
@@ -34,7 +33,7 @@ def test_what_is_edited_in_a_cell_is_in_the_next(tmp_path: Path, browser: Any) -
         for key, batch in (("ArrowRight", "2"), ("ArrowUp", "3"), ("ArrowLeft", "2")):
             tab.page.keyboard.press(key)
             tab.wait(lambda: handle.get_attribute("aria-valuetext") == batch, "the slider does not hear its keys")  # noqa: B023
-        assert tab.page.locator(".jp-Cell").nth(2).evaluate("(cell) => cell.classList.contains('jp-mod-active')")
+        tab.page.locator(".jp-Cell").nth(2).and_(tab.page.locator(".jp-mod-active")).wait_for()
         context.close()
     assert not [problem for problem in tab.problems if NOT_OURS not in problem and "favicon" not in problem]
     assert tab.hosts <= {"127.0.0.1"}

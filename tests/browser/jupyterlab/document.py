@@ -10,7 +10,7 @@ from typing import Any
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.studio.documents import written
-from tests.browser.conftest import IDLE, Tab
+from tests.browser.conftest import IDLE, STILL, Tab
 from tests.browser.lab import Lab, serving
 
 EDITOR = '[data-testid="dali-editor"]'
@@ -65,13 +65,28 @@ class Document:
             self.ready()
         return self
 
+    def choose(self, name: str, *, more: bool = False) -> None:
+        """Select a node by a click, once the view has come to rest."""
+        self.still()
+        self.node(name).click(position={"x": 40, "y": 8}, modifiers=["Shift"] if more else [])
+        self.find(f'[data-node-id="{name}"][data-selected="true"]').first.wait_for()
+
     def ready(self) -> None:
         # A kernel may have to start, and compile what it has never used.
-        self.find(READY).first.wait_for(timeout=120_000)
-        self.idle()
+        self.find(READY).first.wait_for()
+        self.still()
 
     def idle(self) -> None:
-        self.find(f"{EDITOR}{IDLE}").first.wait_for(timeout=60_000)
+        self.find(f"{EDITOR}{IDLE}").first.wait_for()
+
+    def still(self) -> None:
+        """Wait until it is idle, and what is seen stays where it is."""
+        self.find(f"{EDITOR}{STILL}").first.wait_for()
+
+    def connected(self) -> None:
+        """Wait until a session answers, and nothing is said about the kernel."""
+        self.find(f'{EDITOR}[data-connection="connected"]').first.wait_for()
+        self.bar("kernel").wait_for(state="hidden")
 
     def dirty(self) -> bool:
         return bool(self.ask("(widget) => widget.context.model.dirty"))

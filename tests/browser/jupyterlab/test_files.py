@@ -19,12 +19,13 @@ def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) ->
     text = written(first_pipeline(photographs()))
     shown.open("cats.dali.json", text, ready=False, alone=True)
     # A kernel that meets these operators for the first time compiles them.
-    shown.find('img[data-node="normalize"]').first.wait_for(timeout=120_000)
-    shown.idle()
+    shown.find('img[data-node="normalize"]').first.wait_for()
+    shown.still()
     assert not shown.dirty(), "to open a file is no change"
     assert shown.text("cats.dali.json") == text
     for name in ("run", "stop", "step", "undo", "fit", "export", "seed", "kernelName", "kernelStatus"):
-        assert shown.find(f'.jp-Toolbar [data-jp-item-name="{name}"]').count() == 1, name
+        item = shown.find(f'.jp-Toolbar [data-jp-item-name="{name}"]')
+        shown.wait(lambda: item.count() == 1, name)  # noqa: B023
 
     # A change marks the file; undo takes it back; Ctrl+S writes it, and nothing but the line of what changed.
     seed = shown.page.get_by_label("Seed")
@@ -37,18 +38,20 @@ def test_file_opens_on_the_canvas_with_pictures_and_is_saved(shown: Document) ->
     seed.press("Enter")
     shown.find(".react-flow__pane").first.click(position={"x": 20, "y": 20})
     shown.page.keyboard.press("Control+s")
+    shown.wait(lambda: '"seed": 9' in shown.text("cats.dali.json"), "the file is not written")
     shown.wait(lambda: not shown.dirty(), "the file is still marked")
     before, after = text.splitlines(), shown.text("cats.dali.json").splitlines()
     assert [line for line in before if line not in after] == [line for line in before if '"seed": 42' in line]
 
     # The next batch shows other pictures; the program goes to the clipboard.
+    shown.idle()
     source = shown.find('img[data-node="decode"]').first
     first = source.get_attribute("src")
     shown.find('[data-jp-item-name="step"] >> visible=true').first.click()
     shown.wait(lambda: source.get_attribute("src") != first, "the next batch shows the same pictures")
     shown.command("dali-lab:copy-python")
-    copied = shown.wait(lambda: shown.page.evaluate("navigator.clipboard.readText()"), "nothing was copied")
-    assert "pipeline_def" in copied and "brightness_contrast" in copied
+    copied = lambda: shown.page.evaluate("navigator.clipboard.readText()")  # noqa: E731
+    shown.wait(lambda: "pipeline_def" in (text := copied()) and "brightness_contrast" in text, "nothing was copied")
 
 
 def test_text_that_is_no_graph_says_so_in_place(shown: Document) -> None:
@@ -58,7 +61,9 @@ def test_text_that_is_no_graph_says_so_in_place(shown: Document) -> None:
     assert shown.text("broken.dali.json") == '{"nodes": '
     bar.get_by_role("button", name="Open as text").click()
     # The text is mended beside it: the canvas appears.
-    shown.page.locator(".jp-FileEditor .cm-content").fill(small_text())
+    text = shown.page.locator(".jp-FileEditor .cm-content")
+    text.filter(has_text='{"nodes": ').wait_for()
+    text.fill(small_text())
     shown.page.locator(READY).wait_for()
     shown.page.locator('[data-node-id="value"]').first.wait_for()
 
@@ -83,7 +88,7 @@ def test_file_changed_by_another_program(shown: Document) -> None:
     shown.page.evaluate("void window.jupyterapp.commands.execute('docmanager:save')")
     shown.page.locator('.jp-Dialog button:has-text("Revert")').click()
     shown.wait(lambda: shown.node("renamed").count() == 1, "the new text is not on the canvas")
-    assert seed.input_value() == "7"
+    shown.wait(lambda: seed.input_value() == "7", "the old seed is shown")
     shown.wait(lambda: not shown.dirty(), "what was read is marked as changed")
 
 
@@ -123,9 +128,9 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     shown.page.keyboard.press("Control+Shift+s")
     shown.page.locator(".jp-Dialog input").fill("third.dali.json")
     shown.page.locator(".jp-Dialog .jp-mod-accept").click()
-    shown.wait(lambda: (shown.lab.folder / "third.dali.json").exists(), "it was not saved under the new name")
+    third = shown.lab.folder / "third.dali.json"
+    shown.wait(lambda: third.exists() and seed_in(third.read_text()) == 12, "it was not saved under the new name")
     shown.ready()
-    assert json.loads(shown.text("third.dali.json"))["pipeline"]["seed"] == 12
 
     def fixed(route: Any) -> None:
         response = route.fetch()
@@ -133,15 +138,10 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
 
     shown.page.route("**/api/contents/fixed.dali.json*", fixed)
     shown.open("fixed.dali.json", small_text())
-    assert shown.page.get_by_label("Seed").last.is_disabled()
-
-    def is_refused() -> bool:
-        # The view may still be moving to where the graph is when the first click comes.
-        shown.node("value").click(position={"x": 40, "y": 8})
-        shown.page.keyboard.press("Delete")
-        return bool(shown.page.locator('[role="alert"]:has-text("read-only")').count())
-
-    shown.wait(is_refused, "nobody said that the file is read-only")
+    shown.wait(shown.page.get_by_label("Seed").last.is_disabled, "the seed can be changed")
+    shown.choose("value")
+    shown.page.keyboard.press("Delete")
+    shown.page.locator('[role="alert"]:has-text("read-only")').first.wait_for()
     assert shown.node("value").count() == 1 and not shown.dirty()
 
 
@@ -150,4 +150,13 @@ def test_file_without_permission_is_read_only(shown: Document) -> None:
     (shown.lab.folder / "locked.dali.json").write_text(small_text())
     (shown.lab.folder / "locked.dali.json").chmod(0o444)
     shown.open("locked.dali.json")
-    assert shown.page.get_by_label("Seed").last.is_disabled()
+    shown.wait(shown.page.get_by_label("Seed").last.is_disabled, "the seed can be changed")
+
+
+def seed_in(text: str) -> int | None:
+    """The seed in a graph's text; `None` while it is not written whole."""
+    try:
+        seed: int = json.loads(text)["pipeline"]["seed"]
+    except ValueError:
+        return None
+    return seed

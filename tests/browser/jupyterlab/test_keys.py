@@ -44,8 +44,11 @@ def bind(shown: Document, **bindings: tuple[str | None, str]) -> None:
 def hint(shown: Document, item: str) -> str:
     """The keys that the canvas' own menu says."""
     shown.find(".react-flow__pane").first.click(position={"x": 20, "y": 20}, button="right")
-    found: str = " ".join(shown.find(f'[role="menu"] [data-item="{item}"] kbd').all_inner_texts())
+    menu = shown.find('[role="menu"]')
+    menu.wait_for()
+    found: str = " ".join(menu.locator(f'[data-item="{item}"] kbd').all_inner_texts())
     shown.page.keyboard.press("Escape")
+    menu.wait_for(state="detached")
     return found
 
 
@@ -54,12 +57,13 @@ def test_keys_changed_in_the_settings_reach_the_canvas(keys: Document) -> None:
     assert [hint(keys, name) for name in ("fit", "arrange", "select-all")] == ["F", "L", "Ctrl+A"]
     bind(keys, **{"arrange": ("L", "J"), "select-all": ("Accel A", "Accel Shift U"), "duplicate": (None, "Accel I, J")})
     keys.wait(lambda: hint(keys, "arrange") == "J", "the canvas has other keys than the settings")
-    assert hint(keys, "select-all") == "Ctrl+Shift+U"
+    keys.wait(lambda: hint(keys, "select-all") == "Ctrl+Shift+U", "only one of the keys is another")
 
     keys.page.keyboard.press("Control+a")
-    assert not keys.ask("(widget) => widget.content.handle.editor.selection.get().nodes.size")
+    selected = lambda: keys.ask("(widget) => widget.content.handle.editor.selection.get().nodes.size")  # noqa: E731
+    assert not selected()
     keys.page.keyboard.press("Control+Shift+U")
-    assert keys.ask("(widget) => widget.content.handle.editor.selection.get().nodes.size") == 1
+    keys.wait(lambda: selected() == 1, "the new keys do nothing")
     # Several strokes, one after the other.
     keys.page.keyboard.press("Control+i")
     keys.page.keyboard.press("j")
@@ -73,7 +77,8 @@ def test_keys_changed_in_the_settings_reach_the_canvas(keys: Document) -> None:
     assert [said(name).inner_text() for name in ("fit", "zoom-in", "export")] == ["F", "Ctrl+=", "Ctrl+E"]
     keys.page.keyboard.press("Escape")
     keys.command("dali-lab:shortcuts")
-    assert keys.find('[role="dialog"] div:has(> dt:text-is("Arrange")) kbd').all_inner_texts() == ["J"]
+    arrange = keys.find('[role="dialog"] div:has(> dt:text-is("Arrange")) kbd')
+    keys.wait(lambda: arrange.all_inner_texts() == ["J"], "the list has other keys")
 
 
 def test_what_the_canvas_does_not_take_is_jupyterlabs(keys: Document) -> None:
@@ -88,10 +93,11 @@ def test_what_the_canvas_does_not_take_is_jupyterlabs(keys: Document) -> None:
     search = keys.find('[data-testid="palette"] input').first
     search.click()
     keys.page.keyboard.type("fbh")
-    assert search.input_value() == "fbh"
+    keys.wait(lambda: search.input_value() == "fbh", "the field does not get what is written")
     keys.page.keyboard.press("Control+b")
     keys.wait(lambda: keys.page.evaluate(collapsed) != before, "a field keeps keys for itself")
     keys.page.keyboard.press("Control+b")
+    keys.wait(lambda: keys.page.evaluate(collapsed) == before, "a field keeps keys for itself")
 
 
 def test_menus_say_what_applies_and_what_is_on(keys: Document) -> None:
@@ -120,7 +126,9 @@ def test_menus_say_what_applies_and_what_is_on(keys: Document) -> None:
 
     # What begins a kernel anew stands there once.
     keys.menu("Kernel")
-    labels = keys.page.locator(".lm-Menu .lm-Menu-itemLabel:visible").all_inner_texts()
+    shown = keys.page.locator(".lm-Menu .lm-Menu-itemLabel:visible")
+    shown.first.wait_for()
+    labels = shown.all_inner_texts()
     assert labels.count("Restart Kernel…") == 1
     keys.page.keyboard.press("Escape")
     keys.find(f"{EDITOR}").first.wait_for()

@@ -17,10 +17,10 @@ def test_launcher_new_graph_and_a_folder_that_makes_a_reader(shown: Document) ->
     shown.ready()
     shown.find('[data-testid="empty-canvas"]').wait_for()
     name = shown.ask("(widget) => widget.context.path")
-    shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.wait_for()
-    folder = shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.bounding_box()
+    # The list has the new file by now: it does not move any more under the pointer.
+    shown.page.locator(f'.jp-DirListing-item:has-text("{name}")').first.wait_for()
+    shown.page.locator('.jp-DirListing-item:has-text("pictures")').first.hover()
     canvas = shown.find(".dali-document-canvas").bounding_box()
-    shown.page.mouse.move(folder["x"] + 60, folder["y"] + folder["height"] / 2)
     shown.page.mouse.down()
     shown.page.mouse.move(canvas["x"] + 300, canvas["y"] + 200, steps=8)
     shown.page.mouse.move(canvas["x"] + canvas["width"] / 2, canvas["y"] + canvas["height"] / 2, steps=5)
@@ -62,7 +62,7 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
     settings({"palette": False, "samples": 2})
     shown.open("note.dali.json", picture_text())
     assert shown.find('[data-testid="palette"]').count() == 0, "the settings say that it is hidden"
-    assert shown.find('img[data-node="decode"]').count() == 2
+    shown.wait(lambda: shown.find('img[data-node="decode"]').count() == 2, "the settings say two samples")
     shown.menu("Pipeline", "Palette")
     shown.find('[data-testid="palette"]').wait_for()
 
@@ -82,15 +82,16 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
     # The menu of a file in the browser has both; the layout comes back after a reload.
     item = shown.page.locator('.jp-DirListing-item:has-text("note.dali.json")').first
     item.click(button="right")
-    labels = shown.page.locator(".lm-Menu .lm-Menu-itemLabel").all_inner_texts()
-    assert {"Open in Notebook", "Copy as Python"} <= set(labels)
+    labels = shown.page.locator(".lm-Menu .lm-Menu-itemLabel")
+    both = {"Open in Notebook", "Copy as Python"}
+    shown.wait(lambda: both <= set(labels.all_inner_texts()), "the menu of a file lacks something")
     shown.page.keyboard.press("Escape")
     saved = lambda: [file.read_text() for file in (shown.lab.place / "workspaces").glob("*")]  # noqa: E731
     shown.wait(lambda: any("note.dali.json" in text for text in saved()), "the workspace was not saved")
     shown.page.goto(f"{shown.lab.address}/lab/workspaces/tests")
     shown.page.wait_for_selector("#jp-MainLogo")
+    shown.wait(lambda: shown.ask("(widget) => widget?.context?.path") == "note.dali.json", "it does not come back")
     shown.ready()
-    assert shown.ask("(widget) => widget.context.path") == "note.dali.json"
 
     item.click(button="right")
     shown.page.locator('.lm-Menu-itemLabel:text-is("Open in Notebook")').click()
@@ -102,14 +103,15 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
 def test_side_panels_give_way_beside_the_text(shown: Document) -> None:
     shown.open("narrow.dali.json", small_text())
     palette, inspector = shown.find('[data-testid="palette"]'), shown.find('[data-testid="inspector"]')
-    assert palette.count() == 1 and inspector.count() == 1
+    palette.wait_for()
+    inspector.wait_for()
     shown.command("dali-lab:open-text")
     palette.wait_for(state="detached")
     shown.wait(lambda: shown.find(".react-flow").first.bounding_box()["width"] > 300, "there is no room for the canvas")
     # What was shown whole is so in less room.
     shown.wait(lambda: inside(shown.node("value"), shown.find(".react-flow").first), "the graph is out of sight")
     # What is asked for in spite of that is shown; with the room the others come back.
-    shown.node("value").click(position={"x": 40, "y": 8})
+    shown.choose("value")
     shown.page.keyboard.press("Enter")
     inspector.wait_for()
     shown.page.evaluate(

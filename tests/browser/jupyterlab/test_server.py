@@ -18,7 +18,7 @@ def test_server_goes_away_and_returns(tmp_path: Path, browser: Any) -> None:
         shown.page.locator(".jp-Dialog button").last.click()
         shown.set_argument("decode", "output_type", "GRAY")
         lab.start()
-        shown.find(f'{EDITOR}[data-connection="connected"]').wait_for(timeout=90_000)
+        shown.find(f'{EDITOR}[data-connection="connected"]').wait_for()
         shown.idle()
         shown.wait(lambda: "×1" in shown.node("decode").inner_text(), "what was changed meanwhile is not shown")
     # The browser itself speaks of each request that found no server.
