@@ -19,6 +19,7 @@ from dali_lab.experimental.dynamic import evaluation
 from dali_lab.graph.tracing import build_graph
 from dali_lab.schema.samples import picture
 
+torch = pytest.importorskip("torch")
 theirs = pytest.importorskip("nvidia.dali.experimental.dynamic")
 
 PICTURES = [picture(30, 40), picture(21, 17, seed=1), picture(8, 50, seed=2)]
@@ -72,6 +73,18 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "argument of a tensor": lambda ndd: ndd.brightness(images(ndd), brightness=ndd.tensor(1.25)),
     "argument of an array": lambda ndd: ndd.crop(images(ndd), crop=np.array([5, 6], np.float32)),
     "type as an argument": lambda ndd: ndd.cast(images(ndd), dtype=ndd.float32),
+    "argument of integers": lambda ndd: ndd.resize(images(ndd), size=np.array([5, 6])),
+    "argument of a batch of integers": lambda ndd: ndd.brightness(images(ndd), brightness=ndd.batch([1, 2, 3])),
+    "argument of another library": lambda ndd: ndd.rotate(images(ndd), angle=torch.tensor(30)),
+    "computed argument": lambda ndd: ndd.rotate(images(ndd), angle=ndd.batch([1, 2, 3]) * 10),
+    "functions of NumPy": lambda ndd: np.maximum(ndd.tensor([1, 5]), 3).tolist(),
+    "arrays on the left": lambda ndd: [
+        (type(each).__name__, each.tolist())
+        for each in (np.arange(3) + ndd.tensor([1, 2, 3]), np.float32(2) * ndd.tensor(4))
+    ],
+    "number of NumPy and batch": lambda ndd: np.float32(2) * ndd.batch([[1, 2, 3, 4]]),
+    "types in full": lambda ndd: [repr(ndd.dtype(each)) for each in (float, "u8", np.int16, ndd.float64, bool)],
+    "batch of a batch": lambda ndd: [ndd.as_batch(each) is each for each in [images(ndd)]],
     "normalized": lambda ndd: ndd.crop_mirror_normalize(
         images(ndd), crop=(8, 8), mean=[1.0, 2, 3], std=[4.0, 5, 6], mirror=1
     ),
@@ -267,7 +280,6 @@ def test_on_the_gpu_as_on_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_is_shared_with_other_libraries() -> None:
-    torch = pytest.importorskip("torch")
     source = torch.arange(6, dtype=torch.int32)
     value = ours.as_tensor(source)
     source[0] = 9

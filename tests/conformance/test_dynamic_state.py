@@ -197,6 +197,17 @@ def test_streams() -> None:
         ours.set_default_stream(0)
 
 
+def test_threads() -> None:
+    for ndd in (ours, theirs):
+        ndd.set_num_threads(3)
+        assert ndd.get_num_threads() == 3
+        for wrong, error in ((0, ValueError), ("a", TypeError), (10**6, ValueError)):
+            with pytest.raises(error):
+                ndd.set_num_threads(wrong)
+        ndd.set_num_threads(None)
+    assert ours.EvalContext.current().checkpoint is ours.checkpoint.current()
+
+
 def test_names_of_arguments() -> None:
     def computed(ndd: Any) -> str:
         number = ndd.tensor(4.0)

@@ -30,6 +30,7 @@ class Batch(Value):
     """
 
     _is_batch: ClassVar[bool] = True
+    __array_ufunc__ = None  # so that NumPy leaves ``array + batch`` to the batch
 
     def __init__(self, tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> None:
         made = _made(tensors, None if dtype is None else as_dtype(dtype), layout)
@@ -220,4 +221,6 @@ def batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | Non
 
 def as_batch(tensors: Any, dtype: Any = None, device: Any = None, layout: str | None = None) -> Batch:
     """A batch over the memory of the data, as far as that is possible; parameters are those of :class:`Batch`."""
+    if isinstance(tensors, Batch) and dtype is None and device is None and layout is None:
+        return tensors
     return Batch(tensors, dtype, device, layout)

@@ -22,6 +22,7 @@ from dali_lab.graph.expressions import is_operand
 from dali_lab.pipeline import outside
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
+from dali_lab.types import DALIDataType
 
 
 def call(
@@ -53,7 +54,7 @@ def call(
         What the operator raises.
     """
     given = [each for each in inputs if each is not None]
-    arguments = {name: _argument(value) for name, value in kwargs.items() if value is not None}
+    arguments = {name: _argument(operator, name, value) for name, value in kwargs.items() if value is not None}
     target = as_device(place)
     if target is not None:
         arguments["device"] = _backend(operator, target)
@@ -133,15 +134,25 @@ def _input(item: Any) -> Any:
     return as_batch(item) if isinstance(item, TensorListCPU) else as_tensor(item)
 
 
-def _argument(value: Any) -> Any:
-    """An argument as operators take it: tensors stay, single numbers in arrays and types are plain."""
+def _argument(operator: type[Operator], name: str, value: Any) -> Any:
+    """An argument as operators take it: types are plain, and tensors of the argument's type."""
     if isinstance(value, DType):
         return value.type_id
     if isinstance(value, Device):
         return value.device_type
     if isinstance(value, TensorListCPU):
-        return as_batch(value)
-    return value
+        value = as_batch(value)
+    arg = operator.argument_table.get(name)
+    wanted = arg.fed_types() if arg is not None and arg.tensor else ()
+    if not wanted or not (isinstance(value, Value) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")):
+        return value
+    found = value if isinstance(value, Value) else as_tensor(value)
+    # What is not known yet is converted when it is there.
+    return found if found.slot.batch is not None and found.slot.batch.dtype in wanted else _cast(found, wanted[0])
+
+
+def _cast(value: Value, dtype: DALIDataType) -> Any:
+    return by_name("cast", value, dtype=dtype)
 
 
 def _symbol(value: Value, count: int | None) -> Slot:

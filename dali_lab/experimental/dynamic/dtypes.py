@@ -59,7 +59,8 @@ class DType:
         return self.name
 
     def __repr__(self) -> str:
-        return f"DType({self.name})"
+        real = f", exponent_bits={self.exponent_bits}, significand_bits={self.significand_bits}"
+        return f"DType(kind={self.kind}, bits={self.bits}{'' if self.exponent_bits is None else real})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DType) and self.type_id == other.type_id
@@ -100,6 +101,8 @@ def dtype(kind: Any) -> DType:
     """
     if isinstance(kind, DType):
         return kind
+    if kind is float:
+        return float32
     if isinstance(kind, str) and kind in _BY_NAME:
         return _BY_NAME[kind]
     wanted = kind

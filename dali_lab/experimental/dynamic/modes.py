@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Self
 from dali_lab.executor.pool import ThreadPool
 
 if TYPE_CHECKING:
+    from dali_lab.experimental.dynamic.checkpoint import Checkpoint
     from dali_lab.experimental.dynamic.evaluation import Outcome
 
 
@@ -83,6 +84,13 @@ class EvalContext:
         return self._threads or get_num_threads()
 
     @property
+    def checkpoint(self) -> Checkpoint:
+        """The states that this context keeps."""
+        from dali_lab.experimental.dynamic.checkpoint import of_context
+
+        return of_context(self)
+
+    @property
     def cuda_stream(self) -> None:
         """Streams are the executor's own."""
         return None
@@ -138,15 +146,19 @@ def _processors() -> int:
     return os.cpu_count() or 1
 
 
-def set_num_threads(n: int) -> None:
-    """Set the number of threads of contexts that were not given one.
+def set_num_threads(n: int | None) -> None:
+    """Set the number of threads of contexts that were not given one; `None` leaves it to :func:`get_num_threads`.
 
     Raises
     ------
+    TypeError
+        If it is no integer.
     ValueError
-        If it is less than 1.
+        If it is less than 1, or more than 100 for each processor.
     """
     global _threads
-    if n < 1:
-        raise ValueError(f"the number of threads must be at least 1, got {n}")
+    if n is not None and not isinstance(n, int):
+        raise TypeError(f"the number of threads must be an integer, got {n!r}")
+    if n is not None and not 1 <= n <= 100 * _processors():
+        raise ValueError(f"the number of threads must be at least 1, and at most 100 for each processor, got {n}")
     _threads = n

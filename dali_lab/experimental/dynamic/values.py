@@ -32,7 +32,6 @@ class Value:
     """
 
     _is_batch: ClassVar[bool] = False
-    __array_ufunc__ = None  # so that NumPy leaves ``array + tensor`` to the tensor
 
     slot: Slot
     outcome: Outcome | None = None
