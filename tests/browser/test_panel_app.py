@@ -208,6 +208,27 @@ def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
     two.problems.extend(one.problems)
 
 
+def test_a_connection_that_breaks_comes_back(browser: Any, app: App) -> None:
+    context = browser.new_context(viewport={"width": 1600, "height": 1000})
+    sockets: list[tuple[Any, Any]] = []
+    context.route_web_socket(re.compile("/ws"), lambda page: sockets.append((page, page.connect_to_server())))
+    tab = Tab(context.new_page())
+    tab.page.goto(app.address)
+    tab.ready()
+    name = add_from_palette(tab, "flip", 0.5, 0.85)
+    tab.idle()
+    ((page, server),) = sockets
+    server.close()
+    page.close(code=4000, reason="broken")
+    tab.wait(lambda: len(sockets) > 1, "it does not connect again")
+    tab.page.locator('[data-testid="dali-editor"][data-connection="connected"]').wait_for()
+    tab.ready()
+    assert name in node_names(tab)
+    tab.page.locator('[data-command="step"]').click()
+    tab.idle()
+    context.close()
+
+
 def test_reload_keeps_what_was_made(tab: Tab) -> None:
     name = add_from_palette(tab, "flip", 0.5, 0.85)
     tab.idle()

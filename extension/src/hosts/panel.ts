@@ -4,10 +4,20 @@ import { t } from '../core/language';
 import { COMPACT, mount, type Handle } from './mount';
 import { coverUntilAnswered } from './still';
 
-interface BokehDocument {
-  on_event?(name: string, listener: () => void): void;
-  remove_on_event?(name: string, listener: () => void): void;
+/** What Bokeh tells of its socket; `timeout` is null where it does not connect again by itself. */
+interface BokehEvent {
+  timeout?: number | null;
+  reconnect?(): void;
 }
+
+type BokehListener = (document: unknown, event?: BokehEvent) => void;
+
+interface BokehDocument {
+  on_event?(name: string, listener: BokehListener): void;
+  remove_on_event?(name: string, listener: BokehListener): void;
+}
+
+const RETRY_MS = 2000;
 
 export interface PanelModel {
   send_msg(data: unknown): void;
@@ -47,7 +57,11 @@ export function panelTransport(model: PanelModel): Transport {
       listener('connected');
       // Bokeh tells of its socket by events of its document.
       const page = model.document;
-      const lost = (): void => listener('disconnected', t('The server cannot be reached.'));
+      const lost: BokehListener = (_, event) => {
+        listener('disconnected', t('The server cannot be reached.'));
+        // Each attempt that fails is told as another loss.
+        if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
+      };
       const back = (): void => listener('connected');
       page?.on_event?.('connection_lost', lost);
       page?.on_event?.('client_reconnected', back);
