@@ -143,11 +143,13 @@ class GaussianBlur(Operator):
         yield Case((samples.pictures(((1, 1), (1, 9), (8, 2))),), {"sigma": (2.0,)})
         movies = samples.sequences((2, 2, 2))[0]
         channels_first = [np.ascontiguousarray(movie.transpose(3, 0, 1, 2)) for movie in movies]
-        for sigmas in (([[1], [2]], [[0.5], [3]], [[2], [1]]), ([[1]], [[0.5], [3]], [[2]])):
-            yield Case(
-                ((channels_first, "CFHW"),),
-                {"sigma": PerSample([np.array(rows, np.float32) for rows in sigmas], "F*")},
-            )
+        by_frame: tuple[list[list[list[float]]], ...] = (
+            [[[1], [2]], [[0.5], [3]], [[2], [1]]],
+            [[[1]], [[0.5], [3]], [[2]]],
+        )
+        for rows in by_frame:
+            sigmas = PerSample([np.array(row, np.float32) for row in rows], "F*")
+            yield Case(((channels_first, "CFHW"),), {"sigma": sigmas})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
