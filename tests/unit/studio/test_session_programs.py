@@ -123,7 +123,7 @@ def test_an_endless_program_is_cancelled_while_others_are_answered(open_session:
     waiting = client.send("trace", run=9, consent=True, text=text)
     end = time.monotonic() + 120
     while not mark.exists() and time.monotonic() < end:
-        assert client.call("ping") == {}
+        assert client.call("ping") == {"waiting": [waiting]}
         time.sleep(0.05)
     client.call("cancel", run=9)
     assert client.response(waiting)["error"]["code"] == "cancelled"
