@@ -211,19 +211,36 @@ def test_two_tabs_see_each_other(open_tab: Callable[[], Tab]) -> None:
 def test_a_connection_that_breaks_comes_back(browser: Any, app: App) -> None:
     context = browser.new_context(viewport={"width": 1600, "height": 1000})
     sockets: list[tuple[Any, Any]] = []
-    context.route_web_socket(re.compile("/ws"), lambda page: sockets.append((page, page.connect_to_server())))
+    broken: list[bool] = []
+
+    def connect(page: Any) -> None:
+        if broken:
+            page.close(code=4000, reason="still broken")
+        else:
+            sockets.append((page, page.connect_to_server()))
+
+    context.route_web_socket(re.compile("/ws"), connect)
     tab = Tab(context.new_page())
     tab.page.goto(app.address)
     tab.ready()
-    name = add_from_palette(tab, "flip", 0.5, 0.85)
+    before = add_from_palette(tab, "flip", 0.5, 0.85)
     tab.idle()
     ((page, server),) = sockets
+    broken.append(True)
     server.close()
     page.close(code=4000, reason="broken")
+    tab.page.locator('[data-testid="dali-editor"][data-connection="disconnected"]').wait_for()
+    meanwhile = add_from_palette(tab, "erase", 0.8, 0.85)
+    broken.clear()
     tab.wait(lambda: len(sockets) > 1, "it does not connect again")
     tab.page.locator('[data-testid="dali-editor"][data-connection="connected"]').wait_for()
     tab.ready()
-    assert name in node_names(tab)
+    # What was made while nobody listened is there, in both, and so are the steps that can be undone.
+    assert {before, meanwhile} <= set(node_names(tab))
+    tab.wait(lambda: meanwhile in app.session.store.document["nodes"], "what was made meanwhile is not sent")
+    for name in (meanwhile, before):
+        tab.page.locator('[data-command="undo"]').click()
+        tab.wait(lambda name=name: name not in app.session.store.document["nodes"], "undo is lost")
     tab.page.locator('[data-command="step"]').click()
     tab.idle()
     context.close()

@@ -52,6 +52,8 @@ export interface Handle {
   open(request: OpenRequest): Promise<boolean>;
   onChange(listener: (document: GraphDocument) => void): () => void;
   setTheme(theme: 'auto' | Theme): void;
+  /** Shows the editor in another element, as it is. */
+  moveTo(element: HTMLElement): void;
   focus(): void;
   dispose(): void;
 }
@@ -125,6 +127,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
       wanted = theme;
       editor.theme.set(themeNow());
     },
+    moveTo: (another) => another.append(host),
     focus: () => editor.canvas?.focus(),
     dispose: () => {
       if (disposed) return;

@@ -1,5 +1,5 @@
 /** The Panel host: messages travel as JSON text with byte strings beside, which Bokeh sends as binary. */
-import type { Bytes, Message, Transport } from '../core/protocol';
+import type { Bytes, ConnectionStatus, Message, Transport } from '../core/protocol';
 import { t } from '../core/language';
 import { COMPACT, mount, type Handle } from './mount';
 import { coverUntilAnswered } from './still';
@@ -41,59 +41,105 @@ function bytesOf(buffer: unknown): Bytes {
   return new ArrayBuffer(0);
 }
 
-export function panelTransport(model: PanelModel): Transport {
-  const stops: (() => void)[] = [];
+/** A transport that goes over another model from now on: Bokeh makes its models anew when a connection is back. */
+export interface PanelTransport extends Transport {
+  moveTo(model: PanelModel): void;
+}
+
+export function panelTransport(first: PanelModel): PanelTransport {
+  const listeners = new Set<(message: Message, buffers: Bytes[]) => void>();
+  const watchers = new Set<(status: ConnectionStatus, detail?: string) => void>();
+  const tell = (status: ConnectionStatus, detail?: string): void => {
+    for (const watcher of [...watchers]) watcher(status, detail);
+  };
+  const receive = (data: Packet): void => {
+    const message = JSON.parse(data.message) as Message;
+    const buffers = (data.buffers ?? []).map(bytesOf);
+    for (const listener of [...listeners]) listener(message, buffers);
+  };
+  // Bokeh tells of its socket by events of its document.
+  const lost: BokehListener = (_, event) => {
+    tell('disconnected', t('The server cannot be reached.'));
+    // Each attempt that fails is told as another loss.
+    if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
+  };
+  const back = (): void => tell('connected');
+  let model = first;
+  const listen = (): (() => void) => {
+    const page = model.document;
+    const from = model;
+    from.on('msg:custom', receive);
+    page?.on_event?.('connection_lost', lost);
+    page?.on_event?.('client_reconnected', back);
+    return () => {
+      from.off('msg:custom', receive);
+      page?.remove_on_event?.('connection_lost', lost);
+      page?.remove_on_event?.('client_reconnected', back);
+    };
+  };
+  let stop = listen();
   return {
     send: (message, buffers = []) => model.send_msg({ message: JSON.stringify(message), buffers }),
     onMessage: (listener) => {
-      const receive = (data: Packet): void =>
-        listener(JSON.parse(data.message) as Message, (data.buffers ?? []).map(bytesOf));
-      model.on('msg:custom', receive);
-      const stop = (): void => model.off('msg:custom', receive);
-      stops.push(stop);
-      return stop;
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
-    onStatus: (listener) => {
-      listener('connected');
-      // Bokeh tells of its socket by events of its document.
-      const page = model.document;
-      const lost: BokehListener = (_, event) => {
-        listener('disconnected', t('The server cannot be reached.'));
-        // Each attempt that fails is told as another loss.
-        if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
-      };
-      const back = (): void => listener('connected');
-      page?.on_event?.('connection_lost', lost);
-      page?.on_event?.('client_reconnected', back);
-      const stop = (): void => {
-        page?.remove_on_event?.('connection_lost', lost);
-        page?.remove_on_event?.('client_reconnected', back);
-      };
-      stops.push(stop);
-      return stop;
+    onStatus: (watcher) => {
+      watchers.add(watcher);
+      watcher('connected');
+      return () => void watchers.delete(watcher);
     },
-    dispose: () => {
-      for (const stop of stops) stop();
+    moveTo: (next) => {
+      stop();
+      model = next;
+      stop = listen();
+      // What was said over the old model since the connection is back had no answer.
+      tell('disconnected');
+      tell('connected');
     },
+    dispose: () => stop(),
   };
 }
 
-const handles = new WeakMap<object, Handle>();
+interface Shown {
+  handle: Handle;
+  transport: PanelTransport;
+  uncover: () => void;
+  view: unknown;
+}
+
+const shownIn = new WeakMap<object, Shown>();
+/** Editors whose models went with the connection: they wait for others, with all that was made and not sent. */
+const waiting: Shown[] = [];
 
 export function renderPanel(model: PanelModel, element: HTMLElement): void {
   // Panel calls again for the same element when it draws anew.
-  handles.get(element)?.dispose();
+  const before = shownIn.get(element);
   element.style.cssText += 'width:100%;height:100%;';
+  const again = waiting.findIndex(({ view }) => view === model.view);
+  const [kept] = again >= 0 ? waiting.splice(again, 1) : [];
+  if (before !== kept) before?.handle.dispose();
+  const shown = kept ?? begin(model, element);
+  if (kept) {
+    kept.handle.moveTo(element);
+    kept.transport.moveTo(model);
+  }
+  shownIn.set(element, shown);
+  model.on('remove', () => {
+    shown.uncover();
+    if (shown.handle.editor.connection.state.get().status === 'connected') shown.handle.dispose();
+    else waiting.push(shown);
+  });
+}
+
+function begin(model: PanelModel, element: HTMLElement): Shown {
+  const panel = panelTransport(model);
+  const { transport, uncover } = coverUntilAnswered(element, model.picture, panel);
   const theme = model.theme;
-  const { transport, uncover } = coverUntilAnswered(element, model.picture, panelTransport(model));
   const handle = mount(element, transport, {
     theme: theme === 'light' || theme === 'dark' ? theme : 'auto',
     view: model.view === 'gallery' ? 'gallery' : 'editor',
     ...(model.compact === true ? COMPACT : {}),
   });
-  handles.set(element, handle);
-  model.on('remove', () => {
-    uncover();
-    handle.dispose();
-  });
+  return { handle, transport: panel, uncover, view: model.view };
 }

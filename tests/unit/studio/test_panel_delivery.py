@@ -2,75 +2,93 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from bokeh.document import Document
-from bokeh.util.token import generate_jwt_token, generate_session_id
-from tornado.httpclient import HTTPRequest
-from tornado.websocket import websocket_connect
+from panel.io.state import set_curdoc
+from tornado.ioloop import IOLoop
 
-from dali_lab.studio.panel_app import AppServer
+from dali_lab.studio.panel_app import DaliLabEditor
 from dali_lab.studio.session import Session
 
 SENDERS, MESSAGES = 4, 100
 
 
-@pytest.fixture
-def server() -> Iterator[AppServer]:
-    session = Session()
-    server = AppServer(session, port=0)
-    yield server
-    server.close()
-    session.close()
+class Page:
+    """A document on a loop, as a Bokeh server has it, and what is sent over its connection."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.document = Document()
+        self.heard: list[dict[str, Any]] = []
+        self.askers: set[int] = set()
+        self.complete = threading.Event()
+        self._loop: Any = None
+        ready = threading.Event()
+        self._thread = threading.Thread(target=self._serve, args=(ready,), daemon=True)
+        self._thread.start()
+        assert ready.wait(60)
+        application = SimpleNamespace(io_loop=self._loop)
+        request = SimpleNamespace(arguments={}, headers={}, cookies={})
+        context = SimpleNamespace(
+            server_context=SimpleNamespace(application_context=application), request=request, session=None
+        )
+        monkeypatch.setattr(self.document, "_session_context", lambda: context)
+        monkeypatch.setattr(self.document, "add_next_tick_callback", self._next_tick)
+        self.document.callbacks.on_change_dispatch_to(self)
+
+    @property
+    def thread(self) -> int | None:
+        return self._thread.ident
+
+    def _serve(self, ready: threading.Event) -> None:
+        import asyncio
+
+        asyncio.set_event_loop(asyncio.new_event_loop())
+        self._loop = IOLoop.current()
+        self._loop.add_callback(ready.set)
+        self._loop.start()
+
+    def _next_tick(self, callback: Callable[[], None]) -> None:
+        self.askers.add(threading.get_ident())
+        self._loop.add_callback(callback)
+
+    def _document_message_sent(self, event: Any) -> None:
+        """Called by Bokeh with each message to the page."""
+        self.heard.append(json.loads(event.msg_data.data["message"]))
+        if len(self.heard) == SENDERS * MESSAGES:
+            self.complete.set()
+
+    def close(self) -> None:
+        self._loop.add_callback(self._loop.stop)
+        self._thread.join(60)
 
 
-def said(frame: Any) -> dict[str, Any] | None:
-    """What a frame of Bokeh's protocol carries of ours."""
-    if not isinstance(frame, str) or '"esm_event"' not in frame:
-        return None
-    (event,) = json.loads(frame)["events"]
-    data = dict(event["msg_data"]["values"]["entries"])["data"]
-    message: dict[str, Any] = json.loads(dict(data["entries"])["message"])
-    return message
+def test_messages_from_many_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, page = Session(), Page(monkeypatch)
+    try:
+        with set_curdoc(page.document):
+            editor = DaliLabEditor(session)
+            page.document.add_root(editor.get_root(page.document))
+        (port,) = session._ports
 
+        def send(sender: int) -> None:
+            for number in range(MESSAGES):
+                port.send({"kind": "event", "event": "tried", "params": {"sender": sender, "number": number}}, [b"1"])
 
-def test_messages_from_many_threads(server: AppServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: set[int] = set()
-    ask = Document.add_next_tick_callback
-
-    def noted(document: Document, callback: Any) -> Any:
-        asked.add(threading.get_ident())
-        return ask(document, callback)
-
-    def send(sender: int) -> None:
-        (port,) = server.session._ports
-        for number in range(MESSAGES):
-            port.send({"kind": "event", "event": "tried", "params": {"sender": sender, "number": number}}, [b"1"])
-
-    async def listen() -> list[tuple[int, int]]:
-        address = server.address.replace("http", "ws") + "ws"
-        token = generate_jwt_token(generate_session_id())
-        page = await websocket_connect(HTTPRequest(address), subprotocols=["bokeh", token])
-        while '"ACK"' not in str(await page.read_message()):
-            pass
-        monkeypatch.setattr(Document, "add_next_tick_callback", noted)
         threads = [threading.Thread(target=send, args=(sender,)) for sender in range(SENDERS)]
         for thread in threads:
             thread.start()
-        heard: list[tuple[int, int]] = []
-        while len(heard) < SENDERS * MESSAGES:
-            message = said(await asyncio.wait_for(page.read_message(), 60))
-            if message is not None and message.get("event") == "tried":
-                heard.append((message["params"]["sender"], message["params"]["number"]))
+        assert page.complete.wait(60), f"{len(page.heard)} of {SENDERS * MESSAGES} messages came"
+    finally:
         page.close()
-        return heard
-
-    heard = asyncio.run(listen())
+        session.close()
     for sender in range(SENDERS):
-        assert [number for who, number in heard if who == sender] == list(range(MESSAGES))
-    assert asked <= {server._thread.ident}, "a document that holds its events loses what other threads ask of it"
+        numbers = [told["params"]["number"] for told in page.heard if told["params"]["sender"] == sender]
+        assert numbers == list(range(MESSAGES))
+    assert [told["number"] for told in page.heard] == list(range(SENDERS * MESSAGES))
+    assert page.askers == {page.thread}, "a document that holds its events loses what other threads ask of it"
