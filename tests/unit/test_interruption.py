@@ -15,6 +15,8 @@ _PROGRAM = """
 import importlib.abc, os, signal, sys
 
 at = sys.argv.pop(1)
+# Also where whoever started the tests ignores it, as shells do for what runs in the background.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Interrupting(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
