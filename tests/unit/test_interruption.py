@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +17,6 @@ _PROGRAM = """
 import importlib.abc, os, signal, sys
 
 at = sys.argv.pop(1)
-# Also where whoever started the tests ignores it, as shells do for what runs in the background.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 
 class Interrupting(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path, target=None):
@@ -27,6 +27,14 @@ sys.meta_path.insert(0, Interrupting())
 from dali_lab.cli import main
 sys.exit(main())
 """
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Have child processes hear Ctrl-C also where the tests do not: shells start what runs in the background so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
