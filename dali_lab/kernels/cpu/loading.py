@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -104,18 +105,27 @@ def prepare_compiler() -> None:
         linalg.ensure_blas = look
 
 
-class _Place:
-    """The folder of a kernel, and what its entries there are good for; Numba calls it a locator."""
+@cache
+def _text_digest(file: str) -> str:
+    """A name for the text of a source file."""
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest()[:12]
 
-    def __init__(self, path: Path, line: int) -> None:
-        self._py_file = str(path)
+
+class _Place:
+    """Where the entries of a kernel lie in the cache; Numba calls it a locator.
+
+    Entries are named by the text of the kernel's file, not by its path or time: all environments in which the same
+    version is installed share what one of them compiled.
+    """
+
+    def __init__(self, file: str, line: int) -> None:
+        self._py_file = file
         self._line = line
-        name = hashlib.sha1(str(path.parent).encode(), usedforsecurity=False).hexdigest()
-        self._folder = os.path.join(_config.CACHE_DIR, f"{path.parent.name}_{name}")
+        self._folder = os.path.join(_config.CACHE_DIR, Path(file).parent.name)
 
     @classmethod
     def from_function(cls, function: Any, file: str) -> _Place:
-        return cls(Path(file).absolute(), function.__code__.co_firstlineno)
+        return cls(os.path.abspath(file), function.__code__.co_firstlineno)
 
     def get_cache_path(self) -> str:
         return self._folder
@@ -124,11 +134,10 @@ class _Place:
         os.makedirs(self._folder, exist_ok=True)
 
     def get_source_stamp(self) -> Any:
-        found = os.stat(self._py_file)
-        return found.st_mtime, found.st_size
+        return _text_digest(self._py_file)
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        return f"{self._line}-{_text_digest(self._py_file)}"
 
 
 class _Results(caching.CompileResultCacheImpl):
