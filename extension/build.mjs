@@ -8,7 +8,9 @@ const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const development = process.argv.includes('--dev');
 const outfile = here('../dali_lab/studio/static/editor.js');
 
-const shared = {
+const editor = {
+  entryPoints: [here('src/index.ts')],
+  outfile,
   bundle: true,
   format: 'esm',
   target: 'es2022',
@@ -19,9 +21,6 @@ const shared = {
   define: { 'process.env.NODE_ENV': development ? '"development"' : '"production"' },
   logLevel: 'info',
 };
-
-const editor = { ...shared, entryPoints: [here('src/index.ts')], outfile };
-const page = { ...shared, entryPoints: [here('dev/page.ts')], outfile: here('dist/page.js') };
 
 /** The licences of what is in the bundle, beside it. */
 function writeLicences(metafile) {
@@ -41,11 +40,10 @@ function writeLicences(metafile) {
 }
 
 if (process.argv.includes('--watch')) {
-  for (const options of [editor, page]) await (await context(options)).watch();
+  await (await context(editor)).watch();
 } else {
   const { metafile } = await build({ ...editor, metafile: true });
   writeLicences(metafile);
-  if (development || process.argv.includes('--page')) await build(page);
   const bytes = readFileSync(outfile);
   console.log(
     `editor.js: ${(bytes.length / 1024).toFixed(0)} KB, ${(gzipSync(bytes).length / 1024).toFixed(0)} KB gzipped`,

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { samples } from '../../dev/documents';
-import { Wire } from '../../dev/wire';
-import type { GraphDocument } from './document';
+import { three } from '../../testing/graphs';
+import { StubSession } from '../../testing/session';
 import * as edits from './edits';
 import { Editor } from './editor';
 import { nextProblem } from './navigation';
@@ -15,14 +14,14 @@ const pictures = {
   },
 };
 
-let wire: Wire;
+let session: StubSession;
 let editor: Editor;
 
 beforeEach(async () => {
   vi.useFakeTimers();
   released.length = 0;
-  wire = new Wire();
-  editor = new Editor(wire, pictures);
+  session = new StubSession();
+  editor = new Editor(session, pictures);
   await vi.advanceTimersByTimeAsync(20);
 });
 
@@ -35,45 +34,45 @@ const setAngle = (angle: number, gesture?: string): void => {
   editor.edit('angle', (document) => edits.setArgument(document, 'rotate', 'angle', angle), gesture);
 };
 const done = (): void =>
-  wire.event('preview.done', { run: wire.last('preview')['run'], status: 'done', total_ms: 1 });
+  session.event('preview.done', { run: session.last('preview')['run'], status: 'done', total_ms: 1 });
 
-describe('editing over a wire', () => {
+describe('editing with a session', () => {
   it('starts with the document and the catalogue, and asks for a preview', () => {
     expect(editor.ready.get()).toBe(true);
     expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
-    expect(wire.last('preview')['fresh']).toBe(true);
+    expect(session.last('preview')['fresh']).toBe(true);
   });
 
   it('selects what the host selects, as far as it is there', () => {
-    wire.event('selected', { nodes: ['rotate', 'gone'] });
+    session.event('selected', { nodes: ['rotate', 'gone'] });
     expect([...editor.selection.get().nodes]).toEqual(['rotate']);
   });
 
-  it('begins anew where the wire breaks before the catalogue has come', async () => {
-    wire = new Wire();
-    wire.held.add('catalogue');
+  it('begins anew where the session breaks before the catalogue has come', async () => {
+    session = new StubSession();
+    session.held.add('catalogue');
     editor.dispose();
-    editor = new Editor(wire, pictures);
+    editor = new Editor(session, pictures);
     await vi.advanceTimersByTimeAsync(20);
-    expect(wire.count('catalogue')).toBe(1);
-    wire.pull(false);
-    wire.held.clear();
-    wire.session = 'two';
-    wire.pull(true);
+    expect(session.count('catalogue')).toBe(1);
+    session.pull(false);
+    session.held.clear();
+    session.id = 'two';
+    session.pull(true);
     await vi.advanceTimersByTimeAsync(20);
     expect(editor.ready.get()).toBe(true);
-    expect(wire.count('restore')).toBe(0);
+    expect(session.count('restore')).toBe(0);
     expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
   });
 
   it('asks for the operators once more, however many were registered meanwhile', async () => {
-    const before = wire.count('catalogue');
-    for (let each = 0; each < 200; each++) wire.event('catalogue', {});
+    const before = session.count('catalogue');
+    for (let each = 0; each < 200; each++) session.event('catalogue', {});
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.count('catalogue') - before).toBe(2);
-    wire.event('catalogue', {});
+    expect(session.count('catalogue') - before).toBe(2);
+    session.event('catalogue', {});
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.count('catalogue') - before).toBe(3);
+    expect(session.count('catalogue') - before).toBe(3);
   });
 
   it('sends few edits while a gesture goes on, and the last of them', async () => {
@@ -82,55 +81,55 @@ describe('editing over a wire', () => {
       await vi.advanceTimersByTimeAsync(4);
     }
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(50);
-    expect(wire.count('edit')).toBeLessThan(15);
+    expect(session.document.nodes['rotate']?.arguments?.['angle']).toBe(50);
+    expect(session.count('edit')).toBeLessThan(15);
     expect(editor.sync.pending.get()).toBe(false);
     expect(editor.history.state.get().steps).toHaveLength(1);
   });
 
   it('keeps edits while the session is away, and sends them when it is back', async () => {
-    wire.pull(false);
+    session.pull(false);
     setAngle(7);
     await vi.advanceTimersByTimeAsync(100);
-    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBeUndefined();
-    wire.document = edits.setArgument(wire.document, 'resize', 'size', [9, 9]);
-    wire.pull(true);
+    expect(session.document.nodes['rotate']?.arguments?.['angle']).toBeUndefined();
+    session.document = edits.setArgument(session.document, 'resize', 'size', [9, 9]);
+    session.pull(true);
     await vi.advanceTimersByTimeAsync(100);
-    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(7);
+    expect(session.document.nodes['rotate']?.arguments?.['angle']).toBe(7);
     expect(editor.document.get().nodes['resize']?.arguments?.['size']).toEqual([9, 9]);
     expect(editor.history.state.get().steps).toHaveLength(1);
   });
 
-  it('sends edits again that were on their way when the wire broke', async () => {
-    wire.held.add('edit');
+  it('sends edits again that were on their way when the session broke', async () => {
+    session.held.add('edit');
     setAngle(8);
     await vi.advanceTimersByTimeAsync(50);
-    wire.pull(false);
-    wire.held.clear();
-    wire.pull(true);
+    session.pull(false);
+    session.held.clear();
+    session.pull(true);
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(8);
+    expect(session.document.nodes['rotate']?.arguments?.['angle']).toBe(8);
     expect(editor.sync.pending.get()).toBe(false);
   });
 
   it('gives its document to a new session', async () => {
     setAngle(9);
     await vi.advanceTimersByTimeAsync(50);
-    wire.pull(false);
-    wire.session = 'two';
-    wire.document = (samples['three'] as () => GraphDocument)();
-    wire.pull(true);
+    session.pull(false);
+    session.id = 'two';
+    session.document = three();
+    session.pull(true);
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.document.nodes['rotate']?.arguments?.['angle']).toBe(9);
+    expect(session.document.nodes['rotate']?.arguments?.['angle']).toBe(9);
     expect(editor.history.state.get().steps).toHaveLength(1);
   });
 
   it('takes what another tab changed, but not over what it has not sent', async () => {
-    wire.held.add('edit');
+    session.held.add('edit');
     setAngle(3);
     await vi.advanceTimersByTimeAsync(50);
-    const rotate = wire.document.nodes['rotate'];
-    wire.event('changed', {
+    const rotate = session.document.nodes['rotate'];
+    session.event('changed', {
       client: 'other',
       revision: 5,
       changes: {
@@ -146,14 +145,14 @@ describe('editing over a wire', () => {
   it('keeps what two tabs changed in one node, argument by argument', async () => {
     setAngle(3);
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.last('edit')['changes']).toMatchObject({
+    expect(session.last('edit')['changes']).toMatchObject({
       patches: { rotate: { arguments: { set: { angle: 3 } } } },
     });
-    wire.held.add('edit');
+    session.held.add('edit');
     setAngle(4);
     await vi.advanceTimersByTimeAsync(50);
     const theirs = { patches: { rotate: { arguments: { set: { fill_value: 9, angle: 1 } } } } };
-    wire.event('changed', { client: 'other', revision: 5, changes: theirs });
+    session.event('changed', { client: 'other', revision: 5, changes: theirs });
     expect(editor.document.get().nodes['rotate']?.arguments).toMatchObject({ angle: 4, fill_value: 9 });
     // Undo takes back our own argument alone.
     editor.history.undo();
@@ -162,11 +161,11 @@ describe('editing over a wire', () => {
 
   it('sends no previews for what changes no result', async () => {
     done();
-    const before = wire.count('preview');
+    const before = session.count('preview');
     editor.edit('move', (document) => edits.moveNodes(document, { rotate: { x: 5, y: 5 } }));
     await vi.advanceTimersByTimeAsync(100);
-    expect(wire.count('edit')).toBe(1);
-    expect(wire.count('preview')).toBe(before);
+    expect(session.count('edit')).toBe(1);
+    expect(session.count('preview')).toBe(before);
   });
 });
 
@@ -176,28 +175,28 @@ describe('previews', () => {
       setAngle(angle);
       await vi.advanceTimersByTimeAsync(40);
     }
-    expect(wire.count('preview')).toBe(1);
+    expect(session.count('preview')).toBe(1);
     done();
     await vi.advanceTimersByTimeAsync(10);
-    expect(wire.count('preview')).toBe(2);
+    expect(session.count('preview')).toBe(2);
     done();
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.count('preview')).toBe(2);
+    expect(session.count('preview')).toBe(2);
   });
 
   it('cancels one that takes long when it is out of date', async () => {
     await vi.advanceTimersByTimeAsync(2000);
     setAngle(1);
     await vi.advanceTimersByTimeAsync(50);
-    expect(wire.last('cancel')).toEqual({ run: wire.last('preview')['run'] });
+    expect(session.last('cancel')).toEqual({ run: session.last('preview')['run'] });
   });
 
   it('takes pictures, replaces them in place and releases the old ones', async () => {
     const node = (time: number): void =>
-      wire.event(
+      session.event(
         'preview.node',
         {
-          run: wire.last('preview')['run'],
+          run: session.last('preview')['run'],
           node: 'rotate',
           time_ms: time,
           outputs: [
@@ -233,7 +232,7 @@ describe('previews', () => {
   });
 
   it('keeps the last pictures beside an error, and knows nothing from them', () => {
-    const run = wire.last('preview')['run'];
+    const run = session.last('preview')['run'];
     const outputs = [
       {
         kind: 'image',
@@ -244,8 +243,8 @@ describe('previews', () => {
         images: [{ buffer: 0, mime: 'image/png', width: 2, height: 2 }],
       },
     ];
-    wire.event('preview.node', { run, node: 'rotate', time_ms: 1, outputs }, [new ArrayBuffer(4)]);
-    wire.event('preview.node', {
+    session.event('preview.node', { run, node: 'rotate', time_ms: 1, outputs }, [new ArrayBuffer(4)]);
+    session.event('preview.node', {
       run,
       node: 'rotate',
       time_ms: null,
@@ -259,10 +258,10 @@ describe('previews', () => {
   });
 
   it('ignores events of other runs and drops nodes that are gone', () => {
-    const run = wire.last('preview')['run'] as number;
-    wire.event('preview.node', { run: run + 1, node: 'decode', time_ms: 1, outputs: [] });
+    const run = session.last('preview')['run'] as number;
+    session.event('preview.node', { run: run + 1, node: 'decode', time_ms: 1, outputs: [] });
     expect(editor.previews.result('decode')).toBeUndefined();
-    wire.event('preview.node', { run, node: 'decode', time_ms: 1, outputs: [] });
+    session.event('preview.node', { run, node: 'decode', time_ms: 1, outputs: [] });
     done();
     expect(editor.previews.result('decode')).toBeDefined();
     editor.previews.ask();
@@ -274,10 +273,16 @@ describe('previews', () => {
     const gpu_time_ms = 0.5;
     const nodes = { rotate: { time_ms: 0.1, images_per_second: 80, gpu_time_ms } };
     editor.run.set({ run: 5, done: 0, total: 1, rate: null });
-    wire.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
+    session.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
     expect(editor.run.get()).toBeNull();
     expect(editor.lastRun.get()?.nodes['rotate']).toMatchObject({ gpu_time_ms });
-    wire.event('document', { document: wire.document, revision: 9, title: 't', file: null, dirty: false });
+    session.event('document', {
+      document: session.document,
+      revision: 9,
+      title: 't',
+      file: null,
+      dirty: false,
+    });
     expect(editor.lastRun.get()).toBeNull();
   });
 
@@ -285,10 +290,10 @@ describe('previews', () => {
     nextProblem(editor);
     expect(editor.notices.get().at(-1)?.message).toBe('There are no problems.');
     const at = (node: string | null, severity: string): object => ({ message: 'wrong', node, severity });
-    wire.event('problems', { problems: [at(null, 'error')] });
+    session.event('problems', { problems: [at(null, 'error')] });
     nextProblem(editor);
     expect(editor.notices.get().at(-1)?.message).toBe('wrong');
-    wire.event('problems', {
+    session.event('problems', {
       problems: [at('rotate', 'warning'), at('decode', 'info'), at('resize', 'error'), at('rotate', 'error')],
     });
     const visited = [1, 2, 3].map(() => {
@@ -301,9 +306,9 @@ describe('previews', () => {
   it('says when the session does not answer, and asks it now and then', async () => {
     done();
     await vi.advanceTimersByTimeAsync(9000);
-    expect(wire.count('ping')).toBeGreaterThan(0);
+    expect(session.count('ping')).toBeGreaterThan(0);
     expect(editor.connection.state.get().silent).toBe(false);
-    wire.held.add('ping');
+    session.held.add('ping');
     await vi.advanceTimersByTimeAsync(30000);
     expect(editor.connection.state.get().silent).toBe(true);
   });

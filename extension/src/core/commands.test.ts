@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { PageSession } from '../../dev/session';
+import { three } from '../../testing/graphs';
+import { StubSession } from '../../testing/session';
 import { COMMANDS, execute, isChecked, isEnabled } from './commands';
 import { Editor } from './editor';
 import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
@@ -38,9 +39,9 @@ let editor: Editor;
 beforeEach(async () => {
   vi.useFakeTimers();
   vi.stubGlobal('navigator', { clipboard: { writeText: () => Promise.resolve() } });
-  editor = new Editor(new PageSession('three'), { make: () => 'blob:', release: () => undefined });
-  // The session in the page draws its pictures with a browser's canvas.
-  editor.previews.ask = () => undefined;
+  const session = new StubSession(three());
+  session.capabilities = { preview: false };
+  editor = new Editor(session, { make: () => 'blob:', release: () => undefined });
   await vi.advanceTimersByTimeAsync(500);
   editor.canvas = {
     fit: () => undefined,

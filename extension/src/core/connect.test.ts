@@ -1,6 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { catalogue as data } from '../../dev/catalogue';
-import { samples } from '../../dev/documents';
+import { describe, expect, inject, it } from 'vitest';
+import { photographs, trouble } from '../../testing/graphs';
 import { Catalogue } from './catalogue';
 import {
   canConnect,
@@ -13,12 +12,12 @@ import {
   type KnownOutput,
 } from './connect';
 import * as edits from './edits';
-import type { GraphDocument, OutputRef } from './document';
+import type { OutputRef } from './document';
 
+const data = inject('catalogue');
 const catalogue = new Catalogue(data);
-const make = samples['photographs'] as () => GraphDocument;
 
-function facts(document = make(), known: Record<string, KnownOutput> = {}): Facts {
+function facts(document = photographs(), known: Record<string, KnownOutput> = {}): Facts {
   return { document, catalogue, known: (source: OutputRef) => known[`${source.node}:${source.output}`] };
 }
 
@@ -51,14 +50,14 @@ describe('canConnect', () => {
   });
 
   it('refuses another layout and offers a transpose with the right order', () => {
-    let document = make();
+    let document = photographs();
     document = edits.addNode(document, { op: 'hsv' }, { x: 0, y: 0 }).document;
     const known = { 'normalize:0': { kind: 'image' as const, layout: 'CHW', dtype: 'FLOAT', dimensions: 3 } };
     const verdict = canConnect(facts(document, known), out('normalize'), { node: 'hsv', input: 0 });
     expect(verdict).toMatchObject({
       ok: false,
       reason:
-        'normalize gives CHW float32; hsv takes HWC or FHWC. Put hsv before normalize, or add transpose.',
+        'normalize gives CHW float32; hsv takes HWC or DHWC. Put hsv before normalize, or add transpose.',
     });
     expect(verdict.ok ? [] : verdict.remedies).toEqual([
       { kind: 'insert', title: 'Add transpose', op: 'transpose', arguments: { perm: [1, 2, 0] } },
@@ -67,13 +66,13 @@ describe('canConnect', () => {
 
   it('knows the layout without a preview, from the argument', () => {
     expect(layoutOf(facts(), out('normalize'))).toBe('CHW');
-    const changed = edits.setArgument(make(), 'normalize', 'output_layout', 'HWC');
+    const changed = edits.setArgument(photographs(), 'normalize', 'output_layout', 'HWC');
     expect(layoutOf(facts(changed), out('normalize'))).toBe('HWC');
   });
 
   it('refuses labels for an image by their dimensions', () => {
     const verdict = canConnect(
-      facts(make(), { 'reader:1': { dimensions: 1, layout: '', dtype: 'INT32' } }),
+      facts(photographs(), { 'reader:1': { dimensions: 1, layout: '', dtype: 'INT32' } }),
       out('reader', 1),
       {
         node: 'resize',
@@ -82,7 +81,7 @@ describe('canConnect', () => {
     );
     expect(verdict).toMatchObject({
       ok: false,
-      reason: 'labels of reader gives 1 dimension; resize takes HWC or FHWC.',
+      reason: 'labels of reader gives 1 dimension; resize takes images or video.',
     });
   });
 
@@ -98,7 +97,7 @@ describe('canConnect', () => {
   });
 
   it('moves a node to the GPU after its input, and refuses where it has no kernel there', () => {
-    const gpu = edits.setDevice(make(), ['decode'], 'mixed');
+    const gpu = edits.setDevice(photographs(), ['decode'], 'mixed');
     expect(canConnect(facts(gpu), out('decode'), { node: 'rotate', input: 0 })).toEqual({
       ok: true,
       device: 'gpu',
@@ -122,22 +121,21 @@ describe('canConnect', () => {
   });
 
   it('refuses an argument from the GPU', () => {
-    const document = edits.setDevice(make(), ['random_angle'], 'gpu');
+    const document = edits.setDevice(photographs(), ['random_angle'], 'gpu');
     const verdict = canConnect(facts(document), out('random_angle'), { node: 'rotate', argument: 'angle' });
     expect(verdict.ok ? '' : verdict.reason).toContain('arguments are read on the CPU');
   });
 
   it('leaves operators that are not known here to the session', () => {
-    const document = (samples['trouble'] as () => GraphDocument)();
+    const document = trouble();
     expect(canConnect(facts(document), out('resize'), { node: 'mine', input: 0 })).toEqual({ ok: true });
   });
 
   it('refuses a second input where there is one', () => {
     const verdict = canConnect(facts(), out('decode'), { node: 'rotate', input: 1 });
     expect(verdict.ok ? '' : verdict.reason).toBe('rotate takes 1 input.');
-    expect(canConnect(facts(), out('decode'), { node: 'random_angle', input: 0 })).toMatchObject({
-      ok: false,
-    });
+    const none = canConnect(facts(), out('random_angle'), { node: 'reader', input: 0 });
+    expect(none.ok ? '' : none.reason).toBe('readers.file takes no input: it makes its own data.');
   });
 });
 
@@ -154,11 +152,12 @@ describe('what fits', () => {
     const before = operatorsBefore(facts(), { node: 'decode', input: 0 }).map(
       ({ operator }) => operator.name,
     );
-    expect(before[0]).toBe('readers.file');
+    expect(before).toContain('readers.file');
+    expect(catalogue.operator(before[0])?.outputs[0]?.kind).toBe('encoded');
   });
 
   it('finds the place on a node: a free input first, then arguments', () => {
-    const document = edits.addNode(make(), { op: 'rotate' }, { x: 0, y: 0 }).document;
+    const document = edits.addNode(photographs(), { op: 'rotate' }, { x: 0, y: 0 }).document;
     expect(targetsOn(facts(document), out('decode'), 'rotate_2')).toEqual([{ node: 'rotate_2', input: 0 }]);
     expect(targetsOn(facts(document), out('random_angle'), 'rotate_2')).toContainEqual({
       node: 'rotate_2',
@@ -167,7 +166,7 @@ describe('what fits', () => {
   });
 
   it('follows the kind through operators that take anything', () => {
-    let document = edits.addNode(make(), { op: 'cast' }, { x: 0, y: 0 }).document;
+    let document = edits.addNode(photographs(), { op: 'cast' }, { x: 0, y: 0 }).document;
     document = edits.connect(document, out('decode'), { node: 'cast', input: 0 });
     expect(kindOf(facts(document), out('cast'))).toBe('image');
   });
@@ -177,10 +176,10 @@ describe('search', () => {
   it('finds by name, family and description, best first', () => {
     const names = (query: string): string[] => catalogue.search(query).map(({ name }) => name);
     expect(names('rotate')[0]).toBe('rotate');
-    expect(names('bright')[0]).toBe('brightness_contrast');
+    expect(names('bright').slice(0, 2)).toEqual(['brightness', 'brightness_contrast']);
     expect(names('colour')).toEqual(expect.arrayContaining(['hsv', 'color_twist']));
     expect(names('gblur')).toContain('gaussian_blur');
-    expect(names('random crop')[0]).toBe('decoders.image_random_crop');
+    expect(names('image random crop')[0]).toBe('decoders.image_random_crop');
     expect(names('zzzz')).toEqual([]);
   });
 });

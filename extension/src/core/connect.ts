@@ -278,7 +278,7 @@ function connectInput(
           name,
           dimensions === 0 ? t('single numbers') : tn('%1 dimension', '%1 dimensions', dimensions),
           target.node,
-          orList(input.layouts),
+          input.kind === 'image' ? imageWords(input.layouts) : orList(input.layouts),
         ),
       );
     }
@@ -333,6 +333,10 @@ function refuse(reason: string, remedies: Remedy[] = []): Verdict {
 
 function sameAxes(a: string, b: string): boolean {
   return [...a].sort().join('') === [...b].sort().join('');
+}
+
+function imageWords(layouts: readonly string[]): string {
+  return layouts.some((layout) => layout.includes('F')) ? t('images or video') : t('images');
 }
 
 /** "a, b or c". */

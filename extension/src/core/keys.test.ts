@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
-import { PageSession } from '../../dev/session';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { three } from '../../testing/graphs';
+import { StubSession } from '../../testing/session';
 import { COMMANDS } from './commands';
 import { Editor } from './editor';
 import { describeKeys, hintOf, KeyReader, type KeyLike } from './keys';
@@ -9,9 +10,11 @@ let reader: KeyReader;
 let now = 0;
 
 beforeEach(() => {
-  editor = new Editor(new PageSession('three'), { make: () => 'blob:', release: () => undefined });
+  editor = new Editor(new StubSession(three()), { make: () => 'blob:', release: () => undefined });
   reader = new KeyReader(editor);
 });
+
+afterEach(() => editor.dispose());
 
 /** A press as browsers tell of it: what it writes, which key it is, and the modifiers. */
 function press(key: string, code: string, modifiers = '', after = 10): KeyLike {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { samples } from '../../dev/documents';
+import { long, photographs, three, trouble } from '../../testing/graphs';
 import * as edits from './edits';
-import { links, type GraphDocument } from './document';
+import { links } from './document';
 import { align, autoLayout, clearPlace, freePlace, missingPositions, type Box } from './layout';
 
 const size = { width: 212, height: 300 };
-const make = (name: string): GraphDocument => (samples[name] as () => GraphDocument)();
 
 function overlaps(positions: Record<string, { x: number; y: number }>): [string, string][] {
   const all = Object.entries(positions);
@@ -21,12 +20,12 @@ function overlaps(positions: Record<string, { x: number; y: number }>): [string,
 }
 
 describe('autoLayout', () => {
-  it.each(['photographs', 'trouble', 'long'])('puts no node over another: %s', (name) => {
-    expect(overlaps(autoLayout(make(name), () => size))).toEqual([]);
+  it.each([photographs, trouble, long])('puts no node over another: $name', (make) => {
+    expect(overlaps(autoLayout(make(), () => size))).toEqual([]);
   });
 
   it('goes from left to right along links of images', () => {
-    const document = make('photographs');
+    const document = photographs();
     const at = autoLayout(document, () => size);
     for (const { source, target } of links(document)) {
       expect(at[source.node]?.x).toBeLessThan(at[target.node]?.x ?? 0);
@@ -34,14 +33,14 @@ describe('autoLayout', () => {
   });
 
   it('keeps the main line level and random nodes below it', () => {
-    const at = autoLayout(make('photographs'), () => size);
+    const at = autoLayout(photographs(), () => size);
     const line = ['reader', 'decode', 'resize', 'rotate', 'brightness_contrast', 'normalize'];
     expect(new Set(line.map((id) => at[id]?.y)).size).toBe(1);
     expect(at['random_angle']?.y).toBeGreaterThan((at['rotate']?.y ?? 0) + 40);
   });
 
   it('moves only what is named, and keeps its corner', () => {
-    const document = edits.moveNodes(make('photographs'), {
+    const document = edits.moveNodes(photographs(), {
       rotate: { x: 800, y: 640 },
       brightness_contrast: { x: 900, y: 800 },
     });
@@ -51,14 +50,14 @@ describe('autoLayout', () => {
   });
 
   it('gives an empty graph nothing', () => {
-    expect(autoLayout({ ...make('three'), nodes: {} }, () => size)).toEqual({});
+    expect(autoLayout({ ...three(), nodes: {} }, () => size)).toEqual({});
   });
 });
 
 describe('places', () => {
   it('are given to those that have none', () => {
-    expect(Object.keys(missingPositions(make('three'), () => size))).toHaveLength(3);
-    const placed = edits.moveNodes(make('three'), { reader: { x: 5, y: 5 }, decode: { x: 400, y: 5 } });
+    expect(Object.keys(missingPositions(three(), () => size))).toHaveLength(3);
+    const placed = edits.moveNodes(three(), { reader: { x: 5, y: 5 }, decode: { x: 400, y: 5 } });
     expect(Object.keys(missingPositions(placed, () => size))).toEqual(['blur']);
   });
 

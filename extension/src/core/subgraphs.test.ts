@@ -1,15 +1,14 @@
-import { describe, expect, it } from 'vitest';
-import { catalogue as data } from '../../dev/catalogue';
-import { samples } from '../../dev/documents';
+import { describe, expect, inject, it } from 'vitest';
+import { photographs } from '../../testing/graphs';
 import { Catalogue } from './catalogue';
 import * as edits from './edits';
 import type { GraphDocument, Group } from './document';
 import { boundary, foldGroups, hiddenNodes, outputOfPort, portOf, targetOfPort } from './subgraphs';
 
-const catalogue = new Catalogue(data);
+const catalogue = new Catalogue(inject('catalogue'));
 
 function grouped(nodes: string[]): [GraphDocument, Group] {
-  const made = edits.addGroup((samples['photographs'] as () => GraphDocument)(), nodes, 'Augment');
+  const made = edits.addGroup(photographs(), nodes, 'Augment');
   const document = edits.setGroup(made, 'group', { collapsed: true });
   return [document, document.view.groups[0] as Group];
 }
@@ -33,7 +32,7 @@ describe('boundary', () => {
     const [document, group] = grouped(['reader', 'normalize']);
     const ports = boundary(document, catalogue, group);
     expect(ports.outputs.map(({ label }) => label)).toEqual([
-      'reader · files',
+      'reader · encoded',
       'reader · labels',
       'normalize',
     ]);

@@ -1,14 +1,21 @@
-/** A session for tests, on the other side of a wire that they pull. */
+/** A stub of the session for tests: answers at once, and loses, delays or drops what it is told to. */
+import { inject } from 'vitest';
 import { apply, type Changes } from '../src/core/changes';
 import type { GraphDocument } from '../src/core/document';
-import type { Bytes, ConnectionStatus, Message, Request, Transport } from '../src/core/protocol';
-import { catalogue } from './catalogue';
-import { samples } from './documents';
+import type {
+  Bytes,
+  Capabilities,
+  ConnectionStatus,
+  Message,
+  Request,
+  Transport,
+} from '../src/core/protocol';
+import { photographs } from './graphs';
 
-export class Wire implements Transport {
+export class StubSession implements Transport {
   readonly requests: Request[] = [];
-  document: GraphDocument = (samples['photographs'] as () => GraphDocument)();
-  session = 'one';
+  id = 'one';
+  capabilities: Capabilities = {};
   revision = 1;
   up = true;
   /** Responses of these methods wait. */
@@ -21,6 +28,8 @@ export class Wire implements Transport {
   private waiting: string[] = [];
   private listener: (message: Message, buffers: Bytes[]) => void = () => undefined;
   private status: (status: ConnectionStatus) => void = () => undefined;
+
+  constructor(public document: GraphDocument = photographs()) {}
 
   send(message: Message): void {
     if (!this.up) throw new Error('down');
@@ -40,7 +49,7 @@ export class Wire implements Transport {
   answer({ method, params }: Request): unknown {
     const given = params as { changes: Changes; document: GraphDocument };
     if (method === 'ping') return { waiting: this.waiting };
-    if (method === 'catalogue') return catalogue;
+    if (method === 'catalogue') return inject('catalogue');
     if (method === 'edit') {
       this.document = apply(this.document, given.changes);
       return { revision: ++this.revision };
@@ -48,7 +57,7 @@ export class Wire implements Transport {
     if (method === 'restore') this.document = given.document;
     return {
       protocol: 1,
-      session: this.session,
+      session: this.id,
       version: '0',
       document: this.document,
       revision: this.revision,
@@ -56,7 +65,7 @@ export class Wire implements Transport {
       title: 't',
       file: null,
       dirty: false,
-      capabilities: {},
+      capabilities: this.capabilities,
     };
   }
 
