@@ -17,7 +17,7 @@ Json = dict[str, Any]
 def add(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("bench", help="throughput of a graph, node by node, and beside NVIDIA DALI")
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file")
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument(
         "--seconds", type=seconds, default=10.0, metavar="S", help="how long to run each engine (default: 10)"
     )

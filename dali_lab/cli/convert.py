@@ -8,7 +8,7 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, load_graph
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
@@ -48,14 +48,13 @@ def _convert(options: argparse.Namespace) -> int:
 
 def _read(options: argparse.Namespace) -> Graph:
     from dali_lab.errors import FormatError
-    from dali_lab.formats import load
     from dali_lab.formats.python_import import trace
 
     arguments = dict(map(_argument, options.argument))
     if options.trace:
         return trace(options.source, options.pipeline, arguments=arguments)
     try:
-        return load(options.source, name=options.pipeline, arguments=arguments)
+        return load_graph(options.source, name=options.pipeline, arguments=arguments)
     except FormatError as error:
         if missing := re.search(r"its argument '(\w+)' has no default", error.message):
             error.message = f"{error.message[: missing.end()]}; give it one: --argument {missing[1]}=VALUE"

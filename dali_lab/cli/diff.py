@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, load_graph
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
@@ -31,7 +31,6 @@ def _diff(options: argparse.Namespace) -> int:
 
 def _graph(path: str) -> Graph:
     """The graph in a file; none where git compares with a file that is not there."""
-    from dali_lab.formats import load
     from dali_lab.graph.graph import Graph
 
-    return Graph() if path == os.devnull else load(path)
+    return Graph() if path == os.devnull else load_graph(path)

@@ -6,14 +6,14 @@ import argparse
 import sys
 from pathlib import Path
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, load_graph
 from dali_lab.errors import DaliLabError
 
 
 def add(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("export", help="write a graph as Python or in another form")
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file")
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument(
         "--to",
         required=True,
@@ -25,7 +25,7 @@ def add(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from dali_lab.formats import FORMATS, dump, load
+    from dali_lab.formats import FORMATS, dump
     from dali_lab.studio.exports import export_document
     from dali_lab.studio.files import title_of
     from dali_lab.studio.store import Store
@@ -34,7 +34,7 @@ def _export(options: argparse.Namespace) -> int:
     if form is not None and form.binary:
         if options.output is None:
             raise DaliLabError(f"'{options.to}' is no text: name a file for it with --output")
-        dump(load(options.graph), options.output, options.to)
+        dump(load_graph(options.graph), options.output, options.to)
         return 0
     store = Store()
     store.open_path(options.graph)

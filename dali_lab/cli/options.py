@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
     """The pipeline of the graph that the options name."""
-    from dali_lab.formats import load
     from dali_lab.pipeline import Pipeline
 
     settings: dict[str, Any] = {}
@@ -47,7 +47,24 @@ def make_pipeline(options: argparse.Namespace) -> Pipeline:
         settings["num_threads"] = options.threads
     if options.seed is not None:
         settings["seed"] = options.seed
-    return Pipeline.from_graph(_with_samples(load(options.graph)), **settings)
+    return Pipeline.from_graph(_with_samples(load_graph(options.graph)), **settings)
+
+
+def load_graph(path: str, **options: Any) -> Graph:
+    """The graph in a file of any form, or of the entry in a folder of a gallery.
+
+    Parameters
+    ----------
+    **options
+        As for :func:`dali_lab.formats.load`.
+    """
+    if os.path.isfile(os.path.join(path, "entry.json")):
+        from dali_lab.gallery import load_entry
+
+        return load_entry(path).graph
+    from dali_lab.formats import load
+
+    return load(path, **options)
 
 
 def _with_samples(graph: Graph) -> Graph:

@@ -15,7 +15,9 @@ def add(commands: Commands) -> None:
         "run", help="run a graph and say how fast it is, or run a script written for NVIDIA DALI"
     )
     parser.add_argument(
-        "graph", metavar="GRAPH|SCRIPT.py", help="a graph file, or a script with its own arguments behind it"
+        "graph",
+        metavar="GRAPH|SCRIPT.py",
+        help="a graph file, the folder of a gallery entry, or a script with its own arguments behind it",
     )
     parser.add_argument(
         "--batches", type=positive, default=None, metavar="N", help="batches to run (default: for 5 seconds)"

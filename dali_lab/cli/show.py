@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, load_graph
 from dali_lab.errors import DaliLabError
 
 if TYPE_CHECKING:
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Declare the command."""
     parser = commands.add_parser("show", help="print a graph, or draw it into a file")
-    parser.add_argument("graph", metavar="GRAPH", help="a graph file")
+    parser.add_argument("graph", metavar="GRAPH", help="a graph file, or the folder of a gallery entry")
     parser.add_argument("-o", "--output", metavar="FILE", help="picture or DOT file to write (.svg, .png, .dot)")
     parser.set_defaults(function=_show)
 
 
 def _show(options: argparse.Namespace) -> int:
-    from dali_lab.formats import load
-
-    graph = load(options.graph)
+    graph = load_graph(options.graph)
     if options.output is not None:
         from dali_lab.formats import dump
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from dali_lab.cli.options import Commands
+from dali_lab.cli.options import Commands, load_graph
 from dali_lab.cli.progress import Bar
 
 
@@ -19,13 +19,12 @@ def add(commands: Commands) -> None:
 
 
 def _warm(options: argparse.Namespace) -> int:
-    from dali_lab.formats import load
     from dali_lab.studio.warming import compile_graph, compile_kernels
 
     if options.graphs:
         for path in options.graphs:
             began = time.perf_counter()
-            compile_graph(load(path))
+            compile_graph(load_graph(path))
             print(f"{path} is ready ({time.perf_counter() - began:.0f} s).", flush=True)
         return 0
     bar = Bar()

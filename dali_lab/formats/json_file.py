@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import textwrap
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -357,7 +358,7 @@ def _compact(value: Any) -> str:
 
 
 def _pretty(value: Any, indent: int, used: int, *, opened: Collection[str] | None = None) -> str:
-    """`value` on one line if it fits behind the `used` columns, else one entry a line.
+    """`value` on one line if it fits behind the `used` columns, else one entry a line; numbers fill lines.
 
     With `opened` it gets one entry a line in any case, and so do its entries of these names.
     """
@@ -373,5 +374,9 @@ def _pretty(value: Any, indent: int, used: int, *, opened: Collection[str] | Non
             below = () if opened and key in opened else None
             parts.append(label + _pretty(item, indent + 2, len(label) + 1, opened=below))
         return "{\n" + ",\n".join(parts) + "\n" + " " * indent + "}"
-    parts = [inner + _pretty(item, indent + 2, len(inner) + 1) for item in value]
+    if all(isinstance(item, (int, float)) for item in value):
+        lines = textwrap.wrap(_compact(value)[1:-1], _WIDTH - len(inner), break_on_hyphens=False)
+        parts = [inner + f"\n{inner}".join(lines)]
+    else:
+        parts = [inner + _pretty(item, indent + 2, len(inner) + 1) for item in value]
     return "[\n" + ",\n".join(parts) + "\n" + " " * indent + "]"

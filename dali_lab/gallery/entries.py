@@ -1,4 +1,4 @@
-"""Reads entries of the gallery: a folder each, with ``graph.dali.json`` and ``entry.json``."""
+"""Reads entries of the gallery: a folder each, with ``entry.json`` and perhaps a graph file."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.errors import DaliLabError, FormatError
-from dali_lab.formats import json_file
+from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_KEYS, graph_of
 from dali_lab.gallery.places import built_in_folder, with_pictures
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.schema.registry import find_operator, has_operator
 
-GRAPH_FILE = "graph.dali.json"
-ENTRY_FILE = "entry.json"
-_KEYS = ("title", "family", "helps", "hurts", "tags", "before", "arguments", "overlays", "picture", "waiting")
+_TEXTS = ("title", "family", "helps", "hurts", "tags", "before", "arguments", "overlays", "picture", "waiting")
+_KEYS = (*_TEXTS, *GRAPH_KEYS)
 OVERLAYS = ("boxes", "points", "mask")
 
 
@@ -76,7 +75,7 @@ class Entry:
     before
         The edge with the picture as it was; None where there is nothing to compare with.
     graph
-        As in the file: it reads ``$photographs``.
+        With placeholders such as ``$photographs`` for the places of samples.
     overlays
         Boxes, points and masks that belong to its pictures.
     picture
@@ -185,11 +184,10 @@ def load_entry(folder: str | os.PathLike[str]) -> Entry:
         If its graph cannot run, as with an operator that is not installed.
     """
     folder = Path(folder)
-    for name in (ENTRY_FILE, GRAPH_FILE):
-        if not (folder / name).is_file():
-            raise FormatError(f"the file {name} is missing")
+    if not (folder / ENTRY_FILE).is_file():
+        raise FormatError(f"the file {ENTRY_FILE} is missing")
     data = _entry_data(folder / ENTRY_FILE)
-    graph = json_file.load(folder / GRAPH_FILE)
+    graph, beginning = graph_of(folder, data)
     waiting = _text(data, "waiting") if data.get("waiting") is not None else None
     if waiting is None:
         verify(graph)
@@ -201,7 +199,7 @@ def load_entry(folder: str | os.PathLike[str]) -> Entry:
         helps=_text(data, "helps"),
         hurts=_text(data, "hurts"),
         tags=_tags(data),
-        before=_before(data, graph),
+        before=_before(data, graph) if "before" in data else beginning,
         arguments=tuple(_argument(item, graph) for item in _list(data, "arguments")),
         graph=graph,
         overlays=tuple(_overlay(item, graph) for item in _list(data, "overlays")),

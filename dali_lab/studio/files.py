@@ -64,6 +64,23 @@ def read_document(path: Path, pipeline: str | None = None) -> tuple[Json, Stamp 
     return document_of(content, pipeline), stamp
 
 
+def read_entry(folder: Path) -> tuple[str, Json]:
+    """The title of an entry of a gallery, and its graph over the samples as a document.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable``.
+    """
+    from dali_lab.gallery import load_entry
+
+    try:
+        entry = load_entry(folder)
+        return entry.title, json_file.to_document(entry.over())
+    except DaliLabError as error:
+        raise DocumentError(sentence(str(error)), "unreadable") from error
+
+
 def document_of(content: bytes, pipeline: str | None = None) -> Json:
     """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
 

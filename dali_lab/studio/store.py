@@ -12,7 +12,16 @@ from typing import Any
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.changes import applied, changes_meaning
 from dali_lab.studio.documents import DocumentError, checked, empty_document
-from dali_lab.studio.files import SUFFIX, Recovery, Stamp, document_of, read_document, save_document, title_of
+from dali_lab.studio.files import (
+    SUFFIX,
+    Recovery,
+    Stamp,
+    document_of,
+    read_document,
+    read_entry,
+    save_document,
+    title_of,
+)
 from dali_lab.studio.validation import Checked, check
 
 Json = dict[str, Any]
@@ -145,7 +154,7 @@ class Store:
         self.keep()
 
     def open_path(self, path: str, pipeline: str | None = None) -> list[str]:
-        """Open a file; what people should know about it.
+        """Open a file, or the entry in a folder of a gallery; what people should know about it.
 
         Parameters
         ----------
@@ -158,6 +167,10 @@ class Store:
             If it cannot be opened; the document stays as it was.
         """
         place = self.resolve(path)
+        if (place / "entry.json").is_file():
+            title, document = read_entry(place)
+            self.replace(document, title=title, dirty=True)
+            return []
         document, stamp = read_document(place, pipeline)
         if not place.name.endswith(".json"):
             # Saving writes graph files only, so it must not be offered to write over a program or a picture.

@@ -16,18 +16,17 @@ import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from dali_lab.errors import FormatError
 from dali_lab.formats import dali_checkpoint, dali_proto, dumps, json_file, loads, png, python_import, python_static
 from dali_lab.formats.dali_messages import messages
+from dali_lab.gallery import load_gallery
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems
 
 SECONDS = 10
-GALLERY = Path(__file__).parents[2] / "gallery"
 EMPTY_PICTURE = (
     png.SIGNATURE
     + png._chunk(b"IHDR", bytes([0, 0, 0, 1, 0, 0, 0, 1, 8, 0, 0, 0, 0]))
@@ -45,8 +44,8 @@ TOKENS = [
 
 def graphs() -> Iterator[Graph]:
     """Graphs to begin with: the gallery's, and one with everything that files hold."""
-    for path in sorted(GALLERY.glob("*/*.dali.json")):
-        yield json_file.load(path)
+    for entry in load_gallery():
+        yield entry.graph
 
 
 def seeds() -> list[bytes]:

@@ -118,9 +118,14 @@ def test_bench_names_the_file(graph: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_graphs_of_the_gallery_run_over_its_samples(capsys: pytest.CaptureFixture[str]) -> None:
-    entry = built_in_folder() / "flip-horizontal" / "graph.dali.json"
+    entry = built_in_folder() / "flip-horizontal"
     assert cli.main(["run", str(entry), "--batches", "1"]) == 0
     assert "output 0: " in capsys.readouterr().out
+    assert cli.main(["show", str(entry)]) == 0
+    assert "$photographs" in capsys.readouterr().out
+    assert cli.main(["export", str(entry), "--to", "python"]) == 0
+    assert "$photographs" not in capsys.readouterr().out
+    assert cli.main(["show", str(entry.parent)]) == 2
 
 
 def test_export_python_runs(graph: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,8 +19,9 @@ from dali_lab.cache_folder import cache_folder
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
 from dali_lab.errors import DaliLabError
+from dali_lab.formats import json_file
 from dali_lab.formats.files import write_bytes
-from dali_lab.gallery.entries import GRAPH_FILE, BrokenEntry, Entry, Gallery
+from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
 from dali_lab.studio.pictures import Picture
 
@@ -76,13 +77,12 @@ class Tiles:
 def digest(entry: Entry) -> str:
     """Names what a tile shows: the graph, which of its pictures, and how tiles are made."""
     overlays = [(o.kind, str(o.source), str(o.on), o.relative) for o in entry.overlays]
-    said = [_VERSION, TILE, _meaning(entry), str(entry.before), overlays, which_picture(entry), entry.tags]
+    said = [_VERSION, TILE, _graph_text(entry), str(entry.before), overlays, which_picture(entry), entry.tags]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 
-def _meaning(entry: Entry) -> str:
-    """The graph's file, however it is spaced."""
-    return json.dumps(json.loads((entry.folder / GRAPH_FILE).read_bytes()), sort_keys=True)
+def _graph_text(entry: Entry) -> str:
+    return json.dumps(json_file.to_document(entry.graph), sort_keys=True)
 
 
 def which_picture(entry: Entry) -> int:

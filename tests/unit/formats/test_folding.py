@@ -9,13 +9,13 @@ import pytest
 from dali_lab.formats import json_file, python_static
 from dali_lab.formats.drawing import svg
 from dali_lab.formats.folding import FOLDED, condition_folds, folded, with_groups
-from dali_lab.gallery import built_in_folder
+from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.graph.graph import Edge, Graph, Node
 
 
 @pytest.mark.parametrize(("recipe", "most"), [("autoaugment", 16), ("randaugment", 7), ("trivialaugment", 4)])
 def test_policies_of_augmentation_are_drawn_on_one_page(recipe: str, most: int) -> None:
-    graph = json_file.load(built_in_folder() / f"recipe-{recipe}" / "graph.dali.json")
+    graph = load_entry(built_in_folder() / f"recipe-{recipe}").graph
     shown, folds = folded(graph)
     assert len(shown.nodes) <= most < len(graph.nodes)
     assert {"rotate", "equalize"} & {op for ops in folds.values() for op in ops}
@@ -72,7 +72,7 @@ def test_groups_that_the_editor_folded_are_one_node() -> None:
 
 
 def test_the_editor_gets_groups_for_large_graphs_alone() -> None:
-    large = json_file.load(built_in_folder() / "recipe-autoaugment" / "graph.dali.json")
+    large = load_entry(built_in_folder() / "recipe-autoaugment").graph
     bare = large.replaced(view={})
     grouped = with_groups(bare)
     assert [group["collapsed"] for group in grouped.view["groups"]] == [True, True]

@@ -286,3 +286,12 @@ def test_an_older_version_is_brought_up_to_date() -> None:
     assert graph.pipeline == {"batch_size": 3}
     assert json_file.to_document(graph)["version"] == json_file.VERSION
     assert len(json_file.MIGRATIONS) == json_file.VERSION
+
+
+def test_long_lists_of_numbers_fill_lines() -> None:
+    values = tuple(-(10.0**-index) for index in range(60))
+    node = Node("constant", "constant", arguments={"fdata": values})
+    text = json_file.dumps(Graph({"constant": node}))
+    lines = text.splitlines()
+    assert len(lines) < 30 and max(map(len, lines)) <= 110
+    assert json_file.loads(text)["constant"].arguments["fdata"] == values

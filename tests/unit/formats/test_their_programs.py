@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dali_lab.formats import dali_proto, json_file, python_code, python_import, python_static
-from dali_lab.gallery.places import built_in_folder
+from dali_lab.formats import dali_proto, python_code, python_import, python_static
+from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.schema.registry import has_operator
 from tests.unit.formats.test_python_code import traced
 
@@ -37,9 +37,9 @@ def test_programs_are_traced(program: str, pipeline: str, arguments: dict[str, A
     assert python_static.read(python_code.dumps(graph)).nodes.keys() == graph.nodes.keys()
 
 
-@pytest.mark.parametrize("entry", sorted(path.parent.name for path in built_in_folder().glob("*/graph.dali.json")))
+@pytest.mark.parametrize("entry", sorted(path.parent.name for path in built_in_folder().glob("*/entry.json")))
 def test_the_gallery_comes_back_from_its_code(entry: str) -> None:
-    graph = json_file.load(built_in_folder() / entry / "graph.dali.json")
+    graph = load_entry(built_in_folder() / entry).graph
     if not all(has_operator(node.op) for node in graph.nodes.values()):
         pytest.skip("this release lacks an operator of it")
     code = python_code.dumps(graph)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import queue
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,7 +15,8 @@ import numpy as np
 import pytest
 
 from dali_lab.formats import json_file
-from dali_lab.gallery import built_in_folder
+from dali_lab.gallery import built_in_folder, load_entry
+from dali_lab.gallery.making import new_entry
 from dali_lab.graph.verification import verify
 from dali_lab.studio.session import Session
 
@@ -29,8 +29,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a gallery of its own, in which most is wrong."""
     root = tmp_path_factory.mktemp("project")
     own = root / "gallery"
+    brightness = load_entry(built_in_folder() / "brightness")
     for name in ("mine", "hue", "cut-off", "unknown-operator", "no-pictures"):
-        shutil.copytree(built_in_folder() / "brightness", own / name)
+        new_entry(brightness.graph, own, name=name)
     (own / "cut-off" / "graph.dali.json").write_text('{"format": "dali-lab/graph", ')
     graph = own / "unknown-operator" / "graph.dali.json"
     graph.write_text(graph.read_text().replace('"op": "brightness"', '"op": "brihgtness"'))

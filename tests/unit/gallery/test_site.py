@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -12,7 +11,8 @@ import pytest
 
 from dali_lab.cli import main
 from dali_lab.formats import json_file
-from dali_lab.gallery import Gallery, built_in_folder, load_gallery
+from dali_lab.gallery import Gallery, built_in_folder, load_entry, load_gallery
+from dali_lab.gallery.making import new_entry
 from dali_lab.studio.gallery.site import build_site
 
 SHOWN = ("brightness", "hsv", "recipe-simclr", "recipe-detection-flip", "recipe-video-clips", "spectrogram")
@@ -49,8 +49,9 @@ class Links(HTMLParser):
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("site")
     own = root / "own"
+    brightness = load_entry(built_in_folder() / "brightness")
     for name in ("mean", "broken", "no-pictures"):
-        shutil.copytree(built_in_folder() / "brightness", own / name)
+        new_entry(brightness.graph, own, name=name)
     entry = json.loads((own / "mean" / "entry.json").read_text())
     entry |= {"title": MEAN, "helps": MEAN, "tags": [MEAN]}
     (own / "mean" / "entry.json").write_text(json.dumps(entry))
