@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.errors import FormatError, nearest
-from dali_lab.formats import json_file, loads
+from dali_lab.formats import json_file
 from dali_lab.gallery.places import built_in_folder
 from dali_lab.graph.graph import Edge, Graph
 
@@ -77,4 +77,6 @@ def _beginning(gallery: Path, name: object) -> Graph:
 @functools.lru_cache(maxsize=64)
 def _program(text: bytes) -> Graph:
     """The graph of a program, which is read and not run; kept, since reading takes tenths of a second."""
-    return loads(text, program=True)
+    from dali_lab.formats import python_static
+
+    return python_static.read(python_static.decoded(text))

@@ -246,6 +246,8 @@ def page(session: Session, title: str, view: str = "editor") -> Callable[[], Dal
     """What Panel calls for each tab; `view` is what it shows first."""
 
     def make() -> DaliLabEditor:
+        if view == "gallery":
+            session.gallery_page.load()
         editor = DaliLabEditor(session, view=view)
         document = pn.state.curdoc
         if document is not None:

@@ -55,13 +55,17 @@ class Gallery:
         self.drawer = Drawer()
         self._found: files.Gallery | None = None
         self._photographs: dict[str, Photographs] = {}
-        self._requests: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._tokens: set[Token] = set()
         self._lock = threading.Lock()
         self._measuring = threading.Lock()
         self._closed = False
         self._thread = threading.Thread(target=self._work, name="dali-lab-gallery", daemon=True)
         self._thread.start()
+
+    def load(self) -> None:
+        """Read the entries before they are asked for, in the gallery's own thread."""
+        self._requests.put(self._gallery)
 
     def ask(self, method: str, params: Json, respond: Respond, fail: Callable[[BaseException], None]) -> None:
         """Answer a request by one of the two functions, from another thread.
