@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dali_lab import types
+from dali_lab.model.dtypes import TensorLayout
 from dali_lab.plugin_manager import load_directory as LoadDirectory  # noqa: N812
 from dali_lab.plugin_manager import load_library as LoadLibrary  # noqa: N812
 from dali_lab.schema.op_schema import OpSchema, find_schema
 from dali_lab.tensors import TensorCPU, TensorGPU, TensorListCPU, TensorListGPU
-from dali_lab.types import TensorLayout
 
 
 def RegisteredCPUOps() -> list[str]:

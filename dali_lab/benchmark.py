@@ -12,10 +12,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
 OURS, DALI = "dali_lab", "nvidia.dali"
 Tell = Callable[[float, float], None]
@@ -137,7 +137,7 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
     """The graph's pipeline in an engine, built."""
     if engine == OURS:
         from dali_lab.formats import load
-        from dali_lab.pipeline import Pipeline
+        from dali_lab.pipeline.pipeline import Pipeline
 
         pipeline: Any = Pipeline.from_graph(load(path), **settings)
     else:

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from dali_lab.data_node import DataNode as _DataNode  # noqa: F401  (programs import it from here)
-from dali_lab.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
+from dali_lab.graph.data_node import DataNode as _DataNode  # noqa: F401  (programs import it from here)
 from dali_lab.graph.tracing import user_line
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
 from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema

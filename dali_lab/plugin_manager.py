@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from dali_lab.errors import GraphError
+from dali_lab.model.errors import GraphError
 
 
 def load_library(library_path: str, global_symbols: bool = False) -> NoReturn:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import fn, types
+from dali_lab import fn
 from dali_lab.auto_aug.core import augmentation
 from dali_lab.auto_aug.core.nodes import constant
-from dali_lab.errors import ArgumentError
+from dali_lab.model import dtypes
+from dali_lab.model.errors import ArgumentError
 
 
 def warp_x_param(magnitude: Any) -> list[Any]:
@@ -133,7 +134,7 @@ def posterize(data: Any, mask: Any) -> Any:
 @augmentation(mag_range=(256, 0), param_device="auto")
 def solarize(data: Any, threshold: Any) -> Any:
     """Invert values from a threshold on."""
-    inverted = constant(255, dtype=types.UINT8) - data
+    inverted = constant(255, dtype=dtypes.UINT8) - data
     below = data < threshold
     above = below ^ True
     return below * data + above * inverted
@@ -149,7 +150,7 @@ def solarize_add_shift(shift: Any) -> Any:
 @augmentation(mag_range=(0, 110), param_device="auto", mag_to_param=solarize_add_shift)
 def solarize_add(data: Any, shift: Any) -> Any:
     """Add a shift to values below 128."""
-    below = data < constant(128, dtype=types.UINT8)
+    below = data < constant(128, dtype=dtypes.UINT8)
     above = below ^ True
     shifted = data + shift
     return below * shifted + above * data
@@ -158,7 +159,7 @@ def solarize_add(data: Any, shift: Any) -> Any:
 @augmentation
 def invert(data: Any, _: Any) -> Any:
     """Invert all values."""
-    return constant(255, dtype=types.UINT8) - data
+    return constant(255, dtype=dtypes.UINT8) - data
 
 
 @augmentation
@@ -175,7 +176,7 @@ def auto_contrast(data: Any, _: Any) -> Any:
     span = high - low
     differs = span > 0
     alike = differs ^ True
-    scale = 255 / (span * differs + constant(255, dtype=types.UINT8) * alike)
+    scale = 255 / (span * differs + constant(255, dtype=dtypes.UINT8) * alike)
     return fn.cast_like((data - low * differs) * scale, data)
 
 

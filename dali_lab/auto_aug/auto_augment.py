@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import Policy, signed_bin
 from dali_lab.auto_aug.core.arguments import for_warps
@@ -14,7 +13,8 @@ from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import constant, draw
 from dali_lab.auto_aug.core.suites import choose, translations
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
-from dali_lab.errors import ArgumentError, nearest
+from dali_lab.model import dtypes
+from dali_lab.model.errors import ArgumentError, nearest
 
 UNUSED_BIN = -999
 """Stands for the magnitude of steps without one."""
@@ -26,7 +26,7 @@ def auto_augment(
     policy_name: str = "image_net",
     shape: Any = None,
     fill_value: int | None = 128,
-    interp_type: types.DALIInterpType | None = None,
+    interp_type: dtypes.DALIInterpType | None = None,
     max_translate_abs: int | tuple[int, int] | None = None,
     max_translate_rel: float | tuple[float, float] | None = None,
     seed: int | None = None,
@@ -84,7 +84,7 @@ def auto_augment_image_net(
     data: Any,
     shape: Any = None,
     fill_value: int | None = 128,
-    interp_type: types.DALIInterpType | None = None,
+    interp_type: dtypes.DALIInterpType | None = None,
     max_translate_abs: int | tuple[int, int] | None = None,
     max_translate_rel: float | tuple[float, float] | None = None,
     seed: int | None = None,
@@ -118,8 +118,8 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
     if len(policy.sub_policies) == 0:
         raise ArgumentError(f"the policy '{policy.name}' is empty", argument="policy")
     length = max(len(sub_policy) for sub_policy in policy.sub_policies)
-    luck = draw(seed, range=[0, 1], shape=(length,), dtype=types.FLOAT)
-    sub_policy = draw(seed, values=list(range(len(policy.sub_policies))), dtype=types.INT32)
+    luck = draw(seed, range=[0, 1], shape=(length,), dtype=dtypes.FLOAT)
+    sub_policy = draw(seed, values=list(range(len(policy.sub_policies))), dtype=dtypes.INT32)
     probabilities, bins, places, choices = _tables(policy, length)
     probability = constant(probabilities)[sub_policy]
     magnitude_bin: Any = constant(bins)[sub_policy]

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
 from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
@@ -14,7 +13,8 @@ from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
-from dali_lab.errors import ArgumentError
+from dali_lab.model import dtypes
+from dali_lab.model.errors import ArgumentError
 
 
 @named
@@ -25,7 +25,7 @@ def rand_augment(
     num_magnitude_bins: int = 31,
     shape: Any = None,
     fill_value: int | None = 128,
-    interp_type: types.DALIInterpType | None = None,
+    interp_type: dtypes.DALIInterpType | None = None,
     max_translate_abs: int | tuple[int, int] | None = None,
     max_translate_rel: float | tuple[float, float] | None = None,
     seed: int | None = None,
@@ -102,7 +102,7 @@ def apply_rand_augment(
     need_some(augmentations)
     many = n > 1
     stages = (n,) if many else ()
-    chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=types.INT32)
+    chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=dtypes.INT32)
     magnitude_bin: Any = m
     signed = any(augmentation.randomly_negate for augmentation in augmentations)
     if signed:

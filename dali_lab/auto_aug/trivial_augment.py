@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab import types
 from dali_lab.auto_aug import augmentations as a
 from dali_lab.auto_aug.core import signed_bin
 from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
@@ -13,6 +12,7 @@ from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
 from dali_lab.auto_aug.core.suites import choose, translations, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
+from dali_lab.model import dtypes
 
 
 @named
@@ -21,7 +21,7 @@ def trivial_augment_wide(
     num_magnitude_bins: int = 31,
     shape: Any = None,
     fill_value: int | None = 128,
-    interp_type: types.DALIInterpType | None = None,
+    interp_type: dtypes.DALIInterpType | None = None,
     max_translate_abs: int | tuple[int, int] | None = None,
     max_translate_rel: float | tuple[float, float] | None = None,
     seed: int | None = None,
@@ -79,12 +79,12 @@ def apply_trivial_augment(
     """
     need_bins(num_magnitude_bins)
     need_some(augmentations)
-    magnitude_bin: Any = draw(seed, values=list(range(num_magnitude_bins)), dtype=types.INT32)
+    magnitude_bin: Any = draw(seed, values=list(range(num_magnitude_bins)), dtype=dtypes.INT32)
     if any(augmentation.randomly_negate for augmentation in augmentations):
         magnitude_bin = signed_bin(magnitude_bin, seed=seed)
     forbid_unused(augmentations, kwargs, "apply_trivial_augment")
     arguments = {"data": data, "magnitude_bin": magnitude_bin, "num_magnitude_bins": num_magnitude_bins, **kwargs}
-    chosen = draw(seed, values=list(range(len(augmentations))), dtype=types.INT32)
+    chosen = draw(seed, values=list(range(len(augmentations))), dtype=dtypes.INT32)
     return choose(augmentations, chosen, arguments, "apply_trivial_augment")
 
 

@@ -55,7 +55,7 @@ def _bench(options: argparse.Namespace) -> int:
 def _agreement(benchmark: Benchmark, alone: bool) -> tuple[bool, str] | None:
     """Whether NVIDIA DALI can run the graph, and how its first batch compares; `None` if it is not asked."""
     from dali_lab.benchmark import BenchmarkError
-    from dali_lab.errors import DaliLabError
+    from dali_lab.model.errors import DaliLabError
 
     if alone:
         return None

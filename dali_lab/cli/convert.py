@@ -47,8 +47,8 @@ def _convert(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace) -> Graph:
-    from dali_lab.errors import FormatError
-    from dali_lab.formats.python_import import trace
+    from dali_lab.formats.python.tracing import trace
+    from dali_lab.model.errors import FormatError
 
     arguments = dict(map(_argument, options.argument))
     if options.trace:
@@ -65,7 +65,7 @@ def _read(options: argparse.Namespace) -> Graph:
 
 def _argument(text: str) -> tuple[str, object]:
     """A name and a value: what Python would take it for, or else the text itself."""
-    from dali_lab.errors import FormatError
+    from dali_lab.model.errors import FormatError
 
     name, sign, value = text.partition("=")
     if not sign or not name.isidentifier():

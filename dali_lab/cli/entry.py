@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from dali_lab.cli import app, bench, convert, diff, export, gallery, index, ops, run, show, warm
 from dali_lab.cli.interruption import INTERRUPTED
-from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.model.errors import DaliLabError, FormatError
 
 COMMANDS = (app, run, bench, export, show, ops, convert, diff, gallery, index, warm)
 """In the order in which help lists them; each has ``add(commands)``, which declares its options and its function."""

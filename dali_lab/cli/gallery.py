@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from dali_lab.cli.options import Commands
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 
 def add(commands: Commands) -> None:

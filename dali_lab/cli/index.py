@@ -24,7 +24,7 @@ def add(commands: Commands) -> None:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from dali_lab.errors import FormatError
+    from dali_lab.model.errors import FormatError
 
     if options.output is not None and len(options.files) > 1:
         raise FormatError(f"--output is for the index of one file, and there are {len(options.files)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
@@ -38,7 +38,7 @@ def pipeline_options(parser: argparse.ArgumentParser) -> None:
 
 def make_pipeline(options: argparse.Namespace) -> Pipeline:
     """The pipeline of the graph that the options name."""
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
     settings: dict[str, Any] = {}
     if options.batch_size is not None:

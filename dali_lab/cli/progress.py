@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
 
 def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summarize: bool) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.cli.options import Commands, load_graph
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 if TYPE_CHECKING:
     from dali_lab.graph.graph import Graph
@@ -28,7 +28,7 @@ def _show(options: argparse.Namespace) -> int:
 
         dump(graph, options.output)
         return 0
-    from dali_lab.formats.json_file import edge_text
+    from dali_lab.formats.json.graph_file import edge_text
 
     for line in graph_lines(graph, edge_text):
         print(line)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
+    from dali_lab.model.batch import Batch
 
 Table = npt.NDArray[np.int64]
 

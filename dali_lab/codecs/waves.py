@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu import audio_plain, background, wave
 from dali_lab.kernels.cpu.memory import rows
 from dali_lab.kernels.cpu.wave import CHANNELS, LENGTH, OFFSET, RATE
+from dali_lab.model.batch import Batch
 
 Table = npt.NDArray[np.int64]
 

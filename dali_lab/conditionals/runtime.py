@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dali_lab.conditionals.stack import ConditionStack
-from dali_lab.data_node import DataNode
-from dali_lab.errors import ArgumentTypeError, GraphError
+from dali_lab.graph.data_node import DataNode
 from dali_lab.graph.naming import suggesting
 from dali_lab.graph.tracing import call_operator, user_line
+from dali_lab.model.errors import ArgumentTypeError, GraphError
 
 Branch = Callable[[], Any]
 
@@ -61,7 +61,7 @@ def ld(value: Any) -> Any:
         If a branch left the variable without a value.
     """
     if isinstance(value, DataNode):
-        from dali_lab.pipeline import Pipeline
+        from dali_lab.pipeline.pipeline import Pipeline
 
         pipeline = Pipeline.current()
         stack = pipeline._condition_stack if pipeline is not None else None
@@ -95,7 +95,7 @@ def final(value: Any) -> Any:
 
 
 def _stack() -> ConditionStack:
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
     pipeline = Pipeline.current()
     stack = pipeline._condition_stack if pipeline is not None else None
@@ -162,7 +162,7 @@ def _count_return(stack: ConditionStack, returned: Any) -> None:
 
 def _count_unnamed(count: int) -> None:
     """Leave numbers out, so that names are made up as in NVIDIA DALI, where operators have them that are not here."""
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
     pipeline = Pipeline.current()
     if pipeline is not None:
@@ -198,7 +198,7 @@ def _brought(stack: ConditionStack, value: Any) -> Any:
 
 
 def _brought_leaf(stack: ConditionStack, leaf: Any) -> Any:
-    from dali_lab.constants import constant_node
+    from dali_lab.graph.constants import constant_node
 
     if isinstance(leaf, DataNode):
         return stack.bring(leaf)
@@ -278,7 +278,7 @@ def not_(value: Any) -> Any:
 
 
 def _logical(value: Any, name: str, side: str) -> DataNode:
-    from dali_lab.constants import constant_node
+    from dali_lab.graph.constants import constant_node
 
     node = value if isinstance(value, DataNode) else constant_node(value)
     if node.device == "gpu":

@@ -16,10 +16,10 @@ from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDe
 from dali_lab.device.memory import Arena
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.kernels.cuda.kernel import Variant
-from dali_lab.types import numpy_dtype
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
+    from dali_lab.model.batch import Batch
 
 _TO_DEVICE, _TO_HOST, _WITHIN = 1, 2, 3
 _INSUFFICIENT_DRIVER, _NO_DEVICE, _OUT_OF_MEMORY, _NOT_INITIALIZED = 35, 100, 2, 3

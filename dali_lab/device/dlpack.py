@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, ClassVar
 
-from dali_lab.errors import OperatorError
+from dali_lab.model.errors import OperatorError
 
 ON_DEVICE = (2, 13)
 """DLPack's numbers for memory of a CUDA device, plain and managed."""

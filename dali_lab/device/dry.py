@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import DeviceError, Event
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
-from dali_lab.types import DALIDataType
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device

@@ -22,10 +22,10 @@ from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDe
 from dali_lab.device.memory import ALIGNMENT, Arena
 from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
-from dali_lab.types import numpy_dtype
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
+    from dali_lab.model.batch import Batch
 
 TAG = 1 << 56
 _POISON = 0xCB

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device import dlpack
 from dali_lab.device.handles import stream_handle
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Borrowed
 from dali_lab.device.transfer import UPLOAD
-from dali_lab.errors import OperatorError
-from dali_lab.types import to_dali_type
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import to_dali_type
+from dali_lab.model.errors import OperatorError
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Stream

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
     from dali_lab.device.memory import Arena, Block
     from dali_lab.kernels.cuda.kernel import Variant
+    from dali_lab.model.batch import Batch
 
 Bytes = npt.NDArray[np.uint8]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Bytes, Event
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
 from dali_lab.kernels.cpu.copy import copy
 from dali_lab.kernels.cuda.kernel import THREADS
-from dali_lab.types import DALIDataType, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Stream

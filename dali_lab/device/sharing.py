@@ -6,13 +6,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.handles import stream_handle
 from dali_lab.device.interface import DeviceError
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.device.transfer import TRANSFER, download
-from dali_lab.types import numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.cuda import CudaDevice, CudaStream

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.device.staging import Staging
+from dali_lab.model.batch import Batch
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Event, Stream

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.executor.pace import Effort
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.schema.call import Notes
 from dali_lab.schema.operator import Draw
-from dali_lab.types import DALIDataType, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.executor.engine import Engine

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dali_lab.errors import FormatError
+from dali_lab.model.errors import FormatError
 
 FORMAT = "dali-lab checkpoint"
 VERSION = 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import TRANSFER, UPLOAD, to_device, to_host
-from dali_lab.errors import OperatorError
 from dali_lab.executor.plan import COMPUTE, DECODE, bare
 from dali_lab.executor.steps import explain, run_step
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OperatorError
 
 if TYPE_CHECKING:
     from dali_lab.executor.batch_run import BatchRun

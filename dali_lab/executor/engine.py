@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Event
 from dali_lab.device.transfer import download
 from dali_lab.executor.batch_run import BatchRun, Cancelled, Chunk, Placement
@@ -23,9 +22,10 @@ from dali_lab.executor.plan import Plan, Stage, Step, bare
 from dali_lab.executor.pool import Here, ThreadPool
 from dali_lab.executor.steps import explain, inputs_of, mismatch, run_step
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8, DALIDataType
 from dali_lab.schema.call import Call, Notes, Wait
 from dali_lab.schema.operator import Draw
-from dali_lab.types import UINT8, DALIDataType
 
 #: Numbers of batches after which kernels have probably been loaded: after the first, and after rarer branches.
 _SETTLED = (1, 8)

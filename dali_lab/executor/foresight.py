@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.dry import DryLauncher
 from dali_lab.device.interface import Device
 from dali_lab.executor.plan import Plan, Step, bare, make_operator
 from dali_lab.executor.steps import run_step
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Extent
-from dali_lab.types import FLOAT, UINT8, DALIDataType
 
 _SAMPLES = 2
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dali_lab.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.model.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 

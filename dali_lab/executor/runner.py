@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
-from dali_lab.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import output_on_gpu
@@ -19,6 +17,8 @@ from dali_lab.executor.plan import Step, bare, make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
 from dali_lab.schema.operator import Draw
 
 
@@ -105,7 +105,7 @@ class Runner:
     def _start_workers(self) -> None:
         """Start processes for parallel sources, before there are threads that a fork would leave behind."""
         if any(getattr(step.operator, "wants_workers", False) for step in self.sources):
-            from dali_lab.executor.workers import WorkerPool
+            from dali_lab.executor.sources.workers import WorkerPool
             from dali_lab.operators.readers.external_source import ExternalSource
 
             found = [step.operator for step in self.sources if isinstance(step.operator, ExternalSource)]

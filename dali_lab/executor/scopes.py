@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator, has_operator
 
 

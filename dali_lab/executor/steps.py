@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError, InputError, OperatorError, SampleError
 from dali_lab.executor.batch_run import BatchRun, Cancelled
 from dali_lab.executor.plan import Stage, Step
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError, InputError, OperatorError, SampleError
 from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Operator
 

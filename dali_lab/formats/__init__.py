@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.errors import FormatError, nearest
 from dali_lab.formats.files import PathLike, read_bytes, write_bytes
 from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import FormatError, nearest
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,8 @@ def loads(
     FormatError
         If it is damaged, or of no form that can be read.
     """
-    from dali_lab.formats import json_file, png
+    from dali_lab.formats.json import graph_file as json_file
+    from dali_lab.formats.pictures import png
 
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogatepass")
@@ -129,7 +130,8 @@ def loads(
         return json_file.loads(data)
     if not data.strip():
         raise FormatError("the file is empty")
-    from dali_lab.formats import dali_proto, python_static
+    from dali_lab.formats.dali import writer as dali_proto
+    from dali_lab.formats.python import reader as python_static
 
     text = python_static.decoded(data) if program else program_in(data)
     return dali_proto.loads(data, friendly=True) if text is None else python_static.read(text, name, arguments)
@@ -137,7 +139,8 @@ def loads(
 
 def program_in(data: bytes) -> str | None:
     """The text of a Python program, if the content of a file is one and no other form of a graph."""
-    from dali_lab.formats import png, python_static
+    from dali_lab.formats.pictures import png
+    from dali_lab.formats.python import reader as python_static
 
     if data.startswith(png.SIGNATURE) or data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b""):
         return None
@@ -163,7 +166,7 @@ def trusting(graph: Graph) -> Graph:
 
 
 def _as_text(data: bytes) -> str | None:
-    from dali_lab.formats import python_static
+    from dali_lab.formats.python import reader as python_static
 
     try:
         return python_static.decoded(data)
@@ -197,7 +200,11 @@ def dumps(graph: Graph, to: str, **options: Any) -> bytes:
     FormatError
         If there is no such form, or the graph cannot be written in it.
     """
-    from dali_lab.formats import dali_proto, dot, json_file, png, python_code, torchvision_code
+    from dali_lab.formats.dali import writer as dali_proto
+    from dali_lab.formats.json import graph_file as json_file
+    from dali_lab.formats.others import torchvision as torchvision_code
+    from dali_lab.formats.pictures import dot, png
+    from dali_lab.formats.python import writer as python_code
 
     if to not in FORMATS:
         raise FormatError(f"there is no form '{to}'{nearest(to, FORMATS)}; there are {', '.join(FORMATS)}")
@@ -237,7 +244,7 @@ def lost(graph: Graph, to: PathLike) -> list[str]:
     if form.name in ("json", "png"):
         return []
     from dali_lab.formats.exported import unneeded
-    from dali_lab.formats.python_code import settings_without_place
+    from dali_lab.formats.python.writer import settings_without_place
 
     result = []
     if form.name not in ("dot", "svg", "pdf") and (names := unneeded(graph)):

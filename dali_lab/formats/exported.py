@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dali_lab.errors import FormatError, GraphError
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.switches import complete, without_off
 from dali_lab.graph.verification import problems
+from dali_lab.model.errors import FormatError, GraphError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator, has_operator
 

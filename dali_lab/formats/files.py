@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from dali_lab.errors import FormatError
+from dali_lab.model.errors import FormatError
 
 PathLike = str | os.PathLike[str]
 

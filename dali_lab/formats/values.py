@@ -26,12 +26,12 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.errors import DaliLabError, FormatError
+from dali_lab.model import dtypes, scalars
+from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.schema.arguments import Arg
 
-_ENUMS: dict[str, type[types._NamedEnum]] = {
-    kind.__name__: kind for kind in (types.DALIDataType, types.DALIImageType, types.DALIInterpType)
+_ENUMS: dict[str, type[dtypes.NamedEnum]] = {
+    kind.__name__: kind for kind in (dtypes.DALIDataType, dtypes.DALIImageType, dtypes.DALIInterpType)
 }
 _NON_FINITE = ("nan", "inf", "-inf")
 _LARGE = 256
@@ -123,18 +123,18 @@ def encode(value: Any, arg: Arg | None = None) -> Any:
 
 
 def _encode_typed(value: Any, arg: Arg) -> Any:
-    if isinstance(value, types._NamedEnum) and type(value) is _kind(arg):
+    if isinstance(value, dtypes.NamedEnum) and type(value) is _kind(arg):
         return value.name
     if arg.type == "float" and type(value) is float and not _is_finite(value):
         return _non_finite(value)
     return _encode(value)
 
 
-def _kind(arg: Arg) -> type[types._NamedEnum] | None:
+def _kind(arg: Arg) -> type[dtypes.NamedEnum] | None:
     return {
-        "dtype": types.DALIDataType,
-        "image_type": types.DALIImageType,
-        "interp_type": types.DALIInterpType,
+        "dtype": dtypes.DALIDataType,
+        "image_type": dtypes.DALIImageType,
+        "interp_type": dtypes.DALIInterpType,
     }.get(arg.type)
 
 
@@ -151,7 +151,7 @@ def _encode(value: Any) -> Any:
         return value
     if type(value) is float:
         return value if _is_finite(value) else {"$float": _non_finite(value)}
-    if isinstance(value, types._NamedEnum) and type(value).__name__ in _ENUMS:
+    if isinstance(value, dtypes.NamedEnum) and type(value).__name__ in _ENUMS:
         return {"$enum": str(value)}
     if isinstance(value, (list, tuple)):
         return [_encode(item) for item in value]
@@ -163,7 +163,7 @@ def _encode(value: Any) -> Any:
         return {"$array": _encode_array(value)}
     if isinstance(value, np.generic) and value.dtype.kind in "biuf":
         return {"$number": {"dtype": value.dtype.name, "value": _plain(value.item())}}
-    if isinstance(value, types.ScalarConstant):
+    if isinstance(value, scalars.ScalarConstant):
         return {"$constant": {"dtype": value.dtype.name, "value": _plain(value.value)}}
     if isinstance(value, (bytes, bytearray)):
         return {"$bytes": base64.b64encode(bytes(value)).decode("ascii")}
@@ -208,7 +208,7 @@ def decode(raw: Any, arg: Arg | None = None) -> Any:
         return _members(value, _kind(arg))  # what this operator refuses is for verification to say
 
 
-def _members(value: Any, kind: type[types._NamedEnum] | None) -> Any:
+def _members(value: Any, kind: type[dtypes.NamedEnum] | None) -> Any:
     """`value` with names of members as members."""
     if kind is None:
         return value
@@ -264,7 +264,9 @@ def _decode_number(raw: dict[str, Any]) -> Any:
 def _decode_constant(raw: dict[str, Any]) -> Any:
     entry = raw["$constant"]
     value = entry["value"]
-    return types.ScalarConstant(float(value) if isinstance(value, str) else value, types.DALIDataType[entry["dtype"]])
+    return scalars.ScalarConstant(
+        float(value) if isinstance(value, str) else value, dtypes.DALIDataType[entry["dtype"]]
+    )
 
 
 def _decode_python(raw: dict[str, Any]) -> Any:

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError, FormatError
 from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_KEYS, graph_of
 from dali_lab.gallery.places import built_in_folder, with_pictures
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
+from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.schema.registry import find_operator, has_operator
 
 _TEXTS = ("title", "family", "helps", "hurts", "tags", "before", "arguments", "overlays", "picture", "waiting")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dali_lab.errors import DaliLabError
 from dali_lab.gallery.entries import Entry
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.model.errors import DaliLabError
 
 CHAINED = ("colour", "geometry", "blur", "noise", "erase")
 """Families whose entries take a picture and give one."""

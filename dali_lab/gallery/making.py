@@ -9,11 +9,12 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError
-from dali_lab.formats import json_file, load
+from dali_lab.formats import load
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import load_entry
 from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_FILE
 from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
 
 _MOST_ARGUMENTS = 6

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dali_lab.errors import DaliLabError
 from dali_lab.gallery import samples
 from dali_lab.gallery.samples.own import KINDS, MOST_PICTURES, annotation_name, annotations_of, pictures_in
 from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import DaliLabError
 
 PHOTOGRAPHS = "$photographs"
 """What stands in a graph of the gallery where the folder of pictures goes."""

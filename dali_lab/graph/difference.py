@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
 from dali_lab.graph.meaning import compared_arguments, meaningful_settings
 from dali_lab.graph.switches import own_switches
+from dali_lab.model.errors import GraphError
 
 Kind = Literal[
     "node added",
@@ -188,7 +188,7 @@ def _described(node: Node) -> str:
 
 
 def _text(value: Any) -> str:
-    from dali_lab.formats.labels import short
+    from dali_lab.formats.pictures.labels import short
 
     if value is None:
         return "not set"

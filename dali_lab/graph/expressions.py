@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from dali_lab.data_node import DataNode, _NewAxis
-from dali_lab.errors import ArgumentTypeError, DaliLabError
-from dali_lab.types import ScalarConstant, to_dali_type
+from dali_lab.graph.data_node import DataNode, _NewAxis
+from dali_lab.model.dtypes import to_dali_type
+from dali_lab.model.errors import ArgumentTypeError, DaliLabError
+from dali_lab.model.scalars import ScalarConstant
 
 MAX_SUBSCRIPTS = 32
 
@@ -32,7 +33,7 @@ def operation(name: str, *operands: Any) -> DataNode:
     GraphError
         If no operand is a node.
     """
-    from dali_lab.constants import implied_constant
+    from dali_lab.graph.constants import implied_constant
     from dali_lab.graph.tracing import call_operator, user_line
     from dali_lab.operators.math.arithmetic import LETTERS, constant_dtype
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dali_lab.errors import GraphError, nearest
+from dali_lab.model.errors import GraphError, nearest
 
 
 class Edge(NamedTuple):
@@ -253,7 +253,7 @@ class Graph:
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         """What notebooks show: a picture."""
-        from dali_lab.formats.drawing import image, svg
+        from dali_lab.formats.pictures.drawing import image, svg
 
         drawing = svg(self)
         text = f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.registry import find_operator, has_operator
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from dali_lab.errors import GraphError
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.errors import GraphError
 
 Switch = Literal["bypass", "disabled"]
 

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.data_node import DataNode, OpCall
-from dali_lab.errors import (
+from dali_lab.graph.dali_names import made_up_name
+from dali_lab.graph.data_node import DataNode, OpCall
+from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.graph.naming import suggested_name, suggested_names, suggesting
+from dali_lab.model.errors import (
     ArgumentError,
     ArgumentTypeError,
     DaliLabError,
@@ -22,16 +25,13 @@ from dali_lab.errors import (
     UnknownArgumentError,
     nearest,
 )
-from dali_lab.graph.dali_names import made_up_name
-from dali_lab.graph.graph import Edge, Graph, Node, unique_name
-from dali_lab.graph.naming import suggested_name, suggested_names, suggesting
+from dali_lab.model.scalars import ScalarConstant
 from dali_lab.schema.arguments import is_array
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
-from dali_lab.types import ScalarConstant
 
 if TYPE_CHECKING:
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _warned: set[str] = set()
@@ -133,7 +133,7 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> OpCall:
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.pipeline.pipeline import Pipeline
 
     pipeline = Pipeline.current()
     nodes = tuple(_as_node(operator, item, index) for index, item in enumerate(inputs))
@@ -197,8 +197,8 @@ def check_input_count(operator: type[Operator], count: int) -> None:
 def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     if isinstance(item, DataNode):
         return item
-    from dali_lab.constants import implied_constant
-    from dali_lab.pipeline import Pipeline
+    from dali_lab.graph.constants import implied_constant
+    from dali_lab.pipeline.pipeline import Pipeline
 
     pipeline = Pipeline.current()
     adopted = pipeline._adopted(item) if pipeline is not None else None
@@ -227,7 +227,7 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
 def _sort_arguments(
     operator: type[Operator], kwargs: Mapping[str, Any], pipeline: Pipeline | None
 ) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
-    from dali_lab.constants import implied_constant
+    from dali_lab.graph.constants import implied_constant
 
     arguments: dict[str, Any] = {}
     connections: dict[str, DataNode] = {}

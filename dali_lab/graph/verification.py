@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dali_lab.errors import ArgumentError, DaliLabError, GraphError, nearest
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.tracing import check_input_count
+from dali_lab.model.errors import ArgumentError, DaliLabError, GraphError, nearest
 from dali_lab.schema.registry import find_operator, has_operator
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+from dali_lab.model import dtypes, scalars
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, nearest
 
 ArgType = Literal["float", "int", "bool", "string", "number", "dtype", "image_type", "interp_type", "layout", "object"]
 Kind = Literal["image", "tensor", "encoded", "audio", "mask", "boxes", "any"]
@@ -25,29 +25,29 @@ class _Required:
 
 REQUIRED = _Required()
 
-_ENUMS: dict[str, type[types._NamedEnum]] = {
-    "dtype": types.DALIDataType,
-    "image_type": types.DALIImageType,
-    "interp_type": types.DALIInterpType,
+_ENUMS: dict[str, type[dtypes.NamedEnum]] = {
+    "dtype": dtypes.DALIDataType,
+    "image_type": dtypes.DALIImageType,
+    "interp_type": dtypes.DALIInterpType,
 }
 INTEGERS = (
-    types.UINT8,
-    types.UINT16,
-    types.UINT32,
-    types.UINT64,
-    types.INT8,
-    types.INT16,
-    types.INT32,
-    types.INT64,
+    dtypes.UINT8,
+    dtypes.UINT16,
+    dtypes.UINT32,
+    dtypes.UINT64,
+    dtypes.INT8,
+    dtypes.INT16,
+    dtypes.INT32,
+    dtypes.INT64,
 )
 """What arguments are fed that take integers of any width (`Arg.fed`)."""
-_FED: dict[str, tuple[types.DALIDataType, ...]] = {
-    "float": (types.FLOAT,),
-    "int": (types.INT32,),
-    "bool": (types.BOOL,),
-    "dtype": (types.DATA_TYPE,),
-    "image_type": (types.IMAGE_TYPE,),
-    "interp_type": (types.INTERP_TYPE,),
+_FED: dict[str, tuple[dtypes.DALIDataType, ...]] = {
+    "float": (dtypes.FLOAT,),
+    "int": (dtypes.INT32,),
+    "bool": (dtypes.BOOL,),
+    "dtype": (dtypes.DATA_TYPE,),
+    "image_type": (dtypes.IMAGE_TYPE,),
+    "interp_type": (dtypes.INTERP_TYPE,),
 }
 
 
@@ -111,7 +111,7 @@ class Arg:
     longer: bool = False
     tensor: bool = False
     per_frame: bool = False
-    fed: tuple[types.DALIDataType, ...] | None = None
+    fed: tuple[dtypes.DALIDataType, ...] | None = None
     or_no_type: bool = False
     minimum: float | None = None
     maximum: float | None = None
@@ -138,11 +138,11 @@ class Arg:
         """Whether people are told of it: it is neither an old name nor one that graphs alone use (``_group``)."""
         return not (self.renamed_to or self.removed or self.name.startswith("_"))
 
-    def takes(self, dtype: types.DALIDataType) -> bool:
+    def takes(self, dtype: dtypes.DALIDataType) -> bool:
         """Whether a connected node may give values of this type."""
         return dtype in (self.fed_types() or (dtype,))
 
-    def fed_types(self) -> tuple[types.DALIDataType, ...]:
+    def fed_types(self) -> tuple[dtypes.DALIDataType, ...]:
         """The types that values of a connected node may have; empty where it may be any."""
         return _FED.get(self.type, ()) if self.fed is None else self.fed
 
@@ -158,14 +158,14 @@ class Arg:
         """
         if self.type == "object":
             return value
-        if isinstance(value, types.ScalarConstant):
+        if isinstance(value, scalars.ScalarConstant):
             value = value.value
         elif is_array(value):
             if np.shape(value) not in ((), (1,)):
                 raise self._wrong_type(value, f"an array of shape {np.shape(value)}")
             value = value.item()
         if self.or_no_type and _is_no_type(value):
-            return None if self.default is None else types.NO_TYPE
+            return None if self.default is None else dtypes.NO_TYPE
         if not self.vector:
             return self._element(value)
         items = list(value) if isinstance(value, (list, tuple)) else [value]
@@ -177,8 +177,8 @@ class Arg:
 
     def _item(self, value: Any) -> Any:
         """What an element of a list says, where that is no plain number."""
-        if isinstance(value, types.ScalarConstant):
-            counts_as_float = value.dtype in (types.FLOAT16, types.FLOAT, types.FLOAT64)
+        if isinstance(value, scalars.ScalarConstant):
+            counts_as_float = value.dtype in (dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
             if self.type in ("int", "float", "bool") and counts_as_float != (self.type == "float"):
                 raise self._wrong_type(value, f"the constant {value}")
             return value.value
@@ -244,14 +244,14 @@ class Arg:
             if isinstance(name, str) and name in kind.__members__:
                 return kind[name]
             if self.type == "dtype":
-                return types.to_dali_type(value)
+                return dtypes.to_dali_type(value)
         except (KeyError, ValueError, TypeError, OverflowError):
             pass
         hint = nearest(str(value), kind.__members__)
         raise ArgumentTypeError(f"takes a {kind.__name__}, got {value!r}{hint}", argument=self.name)
 
-    def _element_type(self, value: types.DALIDataType) -> types.DALIDataType:
-        if not types.has_elements(value):
+    def _element_type(self, value: dtypes.DALIDataType) -> dtypes.DALIDataType:
+        if not dtypes.has_elements(value):
             raise ArgumentError(f"takes a type of numbers, got {value.name}", argument=self.name)
         return value
 
@@ -319,7 +319,7 @@ class Input:
     doc: str = ""
     layouts: tuple[str, ...] | None = None
     assumed: tuple[str, ...] = ()
-    dtypes: tuple[types.DALIDataType, ...] | None = None
+    dtypes: tuple[dtypes.DALIDataType, ...] | None = None
     optional: bool = False
     variadic: bool = False
 
@@ -345,14 +345,14 @@ class Output:
     kind: Kind = "image"
     doc: str = ""
     layout: str | None = None
-    dtype: types.DALIDataType | None = None
+    dtype: dtypes.DALIDataType | None = None
     when: tuple[str, ...] = ()
     each: str | None = None
 
 
 def is_array(value: Any) -> bool:
     """Whether this is an array of NumPy or of another library, or a number that one of them holds."""
-    return hasattr(value, "item") and hasattr(value, "shape") and not isinstance(value, (type, types.ScalarConstant))
+    return hasattr(value, "item") and hasattr(value, "shape") and not isinstance(value, (type, scalars.ScalarConstant))
 
 
 def _is_no_type(value: Any) -> bool:
@@ -410,7 +410,7 @@ RANDOM_STATE = Arg(
     " sample for the batch.",
     vector=True,
     tensor=True,
-    fed=(types.UINT32,),
+    fed=(dtypes.UINT32,),
     advanced=True,
 )
 SEED = Arg("seed", "int", -1, "Seed of the random stream; -1 derives it from the pipeline's seed.", advanced=True)

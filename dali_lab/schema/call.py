@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import OperatorError, SampleError
 from dali_lab.kernels.streams import GeneratorState
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.types import DALIDataType
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from dali_lab import types
+from dali_lab.model import dtypes
 from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
 from dali_lab.schema.families import FAMILIES, find_family, palette_name
 from dali_lab.schema.operator import Operator
@@ -17,8 +17,8 @@ VERSION = 1
 Json = dict[str, Any]
 
 _TYPES = {"number": "float", "image_type": "enum", "interp_type": "enum", "object": "any"}
-_ENUMS: dict[str, type[types._NamedEnum]] = {"image_type": types.DALIImageType, "interp_type": types.DALIInterpType}
-_ELEMENTS = tuple(kind.name for kind in types.DALIDataType if types.UINT8 <= kind <= types.BOOL)
+_ENUMS: dict[str, type[dtypes.NamedEnum]] = {"image_type": dtypes.DALIImageType, "interp_type": dtypes.DALIInterpType}
+_ELEMENTS = tuple(kind.name for kind in dtypes.DALIDataType if dtypes.UINT8 <= kind <= dtypes.BOOL)
 _UNLISTED = ("name", "bytes_per_sample_hint")
 
 
@@ -157,7 +157,7 @@ def widget(arg: Arg) -> str:
 
 def plain(value: Any) -> Any:
     """An argument's value as JSON: enums by name, tuples as lists, and the floats that JSON lacks as words."""
-    if isinstance(value, types._NamedEnum):
+    if isinstance(value, dtypes.NamedEnum):
         return value.name
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"

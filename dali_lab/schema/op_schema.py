@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from dali_lab.errors import GraphError
+from dali_lab.model.dtypes import DALIDataType, TensorLayout
+from dali_lab.model.errors import GraphError
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.reference import argument_text, docstring
-from dali_lab.types import DALIDataType, TensorLayout
 
 _TYPES = {
     "float": (DALIDataType.FLOAT, DALIDataType._FLOAT_VEC),

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
-from dali_lab.types import DALIDataType
 
 Results = Batch | tuple[Batch, ...]
 

@@ -6,9 +6,9 @@ import inspect
 import textwrap
 from collections.abc import Sequence
 
+from dali_lab.model.dtypes import NamedEnum
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
-from dali_lab.types import _NamedEnum
 
 
 def docstring(operator: type[Operator]) -> str:
@@ -74,7 +74,7 @@ def describe(arg: Arg) -> str:
         text += " or DataNode"
     if arg.default is not REQUIRED:
         shown = arg.default
-        if isinstance(shown, _NamedEnum):
+        if isinstance(shown, NamedEnum):
             shown = shown.name
         text += ", optional" if shown is None else f", default {list(shown) if isinstance(shown, tuple) else shown!r}"
     return text

@@ -8,7 +8,7 @@ import threading
 import warnings
 from typing import TypeVar
 
-from dali_lab.errors import GraphError, nearest
+from dali_lab.model.errors import GraphError, nearest
 from dali_lab.schema.index import BUILT_IN
 from dali_lab.schema.operator import Operator
 

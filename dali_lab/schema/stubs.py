@@ -10,10 +10,10 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
+from dali_lab.model.dtypes import NamedEnum
 from dali_lab.schema.arguments import REQUIRED, Arg
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators
-from dali_lab.types import _NamedEnum
 
 _TYPES = {
     "float": "float",
@@ -32,7 +32,7 @@ _HEADER = '''"""Operators as functions; written by ``python -m dali_lab.schema.s
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dali_lab.data_node import DataNode
+from dali_lab.graph.data_node import DataNode
 from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 
@@ -69,7 +69,7 @@ def annotation(arg: Arg) -> str:
 def default(arg: Arg) -> str:
     """The default value of an argument in a signature."""
     value: Any = arg.default
-    if isinstance(value, _NamedEnum):
+    if isinstance(value, NamedEnum):
         return f"{type(value).__name__}.{value.name}"
     return repr(value)
 

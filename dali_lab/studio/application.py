@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.gallery.samples import photographs
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.files import Recovery, title_of
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline

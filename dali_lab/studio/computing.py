@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.transfer import download
-from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import BatchRun, Engine
 from dali_lab.executor.placement import device_for_preview
 from dali_lab.executor.plan import Plan, make_plan
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.studio.compilations import compilations
 from dali_lab.studio.pace import Pace

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.errors import DaliLabError, FormatError, GraphError
-from dali_lab.formats import json_file
-from dali_lab.formats.json_file import FORMAT, VERSION
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.json.graph_file import FORMAT, VERSION
 from dali_lab.formats.values import PythonReference, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.switches import Switched, Wires, switches
+from dali_lab.model.errors import DaliLabError, FormatError, GraphError
 from dali_lab.schema.registry import find_operator, has_operator
 
 Json = dict[str, Any]

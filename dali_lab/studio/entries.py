@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.pictures import Picture
 from dali_lab.studio.rendering import Rendered

@@ -6,11 +6,11 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from dali_lab.errors import GraphError
 from dali_lab.executor.plan import bare, make_operator
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.seeds import graph_seeds
+from dali_lab.model.errors import GraphError
 from dali_lab.schema.operator import Draw
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.branches import Branches

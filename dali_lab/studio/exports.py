@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.documents import DocumentError, draft, sentence, written
 from dali_lab.studio.validation import check
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.pipeline import Pipeline
+from dali_lab.pipeline.pipeline import Pipeline
 
 Json = dict[str, Any]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.executor.plan import bare
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator, has_operator
 
 Json = dict[str, Any]

@@ -20,7 +20,7 @@ from bokeh.document import Document
 from panel.custom import JSComponent
 from panel.models.esm import ESMEvent
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.clients import Port
 from dali_lab.studio.session import Session
 

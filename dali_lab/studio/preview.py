@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.executor.engine import Cancelled
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.entries import error_entry, node_error, output_entry, picture_entries
 from dali_lab.studio.evaluation import Evaluator

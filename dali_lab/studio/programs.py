@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError, FormatError
-from dali_lab.formats import json_file, python_import, python_static
 from dali_lab.formats.files import read_bytes
-from dali_lab.formats.folding import with_groups
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.folding import with_groups
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
+from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.documents import DocumentError, checked, sentence
 from dali_lab.studio.results import Token
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.executor.plan import bare
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.cache import Cache
 from dali_lab.studio.pictures import Picture, picture

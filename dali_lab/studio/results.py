@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from dali_lab.batch.batch import Batch
 from dali_lab.executor.engine import BatchRun, Cancelled
 from dali_lab.graph.graph import Edge
+from dali_lab.model.batch import Batch
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.executor.engine import Cancelled
-from dali_lab.pipeline import Pipeline
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.documents import DocumentError, sentence
 from dali_lab.studio.entries import error_entry, picture_entries
 from dali_lab.studio.evaluation import Evaluator

@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register
 from dali_lab.studio.clients import Port, Send

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError
 from dali_lab.graph.graph import Graph
-from dali_lab.pipeline import Pipeline
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.pictures import Picture, eight_bits, encode, fitted, picture, planes
 from dali_lab.studio.summaries import summary
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.executor.plan import make_operator
 from dali_lab.graph.graph import Node
+from dali_lab.model.batch import Batch
 from dali_lab.schema.operator import Draw, Operator
 
 MOST_SOURCES = 16

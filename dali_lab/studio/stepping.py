@@ -8,10 +8,10 @@ from typing import Any
 
 import ipywidgets
 
-from dali_lab.errors import DaliLabError
 from dali_lab.graph.dali_names import count_outputs
 from dali_lab.graph.graph import Edge
-from dali_lab.pipeline import Pipeline
+from dali_lab.model.errors import DaliLabError
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.evaluation import Evaluator
 from dali_lab.studio.showing import KEPT, SHOWN, kind_of, show
 

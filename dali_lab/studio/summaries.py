@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.studio.documents import json_floats
 from dali_lab.studio.pictures import Scale
-from dali_lab.types import DALIDataType
 
 Array = npt.NDArray[Any]
 Json = dict[str, Any]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from dali_lab import fn
-from dali_lab.errors import DaliLabError
 from dali_lab.graph.graph import Graph
-from dali_lab.pipeline import Pipeline
+from dali_lab.model.errors import DaliLabError
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.registry import all_operators
 

@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from dali_lab.errors import DaliLabError, FormatError
-from dali_lab.formats import json_file
-from dali_lab.formats.drawing import image, svg
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.drawing import image, svg
 from dali_lab.graph.graph import Graph
-from dali_lab.pipeline import Pipeline
+from dali_lab.model.errors import DaliLabError, FormatError
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.application import sample_starts
 from dali_lab.studio.documents import DocumentError, live_objects, whole
 from dali_lab.studio.session import Session

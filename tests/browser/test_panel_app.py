@@ -79,7 +79,7 @@ import panel as pn
 import dali_lab
 from dali_lab.gallery.samples import photographs
 from dali_lab.studio.starts import first_pipeline
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
 
 editor = dali_lab.edit(json_file.from_document(first_pipeline(photographs())), height=420)
 pn.serve(lambda: pn.Row(editor), port=int(sys.argv[1]), address="127.0.0.1", show=False, verbose=False)

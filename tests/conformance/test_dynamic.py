@@ -14,8 +14,8 @@ import pytest
 import dali_lab
 import dali_lab.experimental.dynamic as ours
 from dali_lab import types
+from dali_lab.dynamic import evaluation
 from dali_lab.errors import ArgumentError, DaliLabError, UnknownArgumentError
-from dali_lab.experimental.dynamic import evaluation
 from dali_lab.graph.tracing import build_graph
 from dali_lab.schema.samples import picture
 

@@ -11,7 +11,9 @@ import dali_lab
 import dali_lab.fn
 import dali_lab.ops
 from dali_lab.errors import FormatError
-from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 
 dali = pytest.importorskip("nvidia.dali")
 

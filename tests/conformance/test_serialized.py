@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dali_lab
-from dali_lab.formats import dali_proto
+from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.schema import all_operators
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import SEED, argument, compare, describe, expanded, run

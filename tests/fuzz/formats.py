@@ -20,8 +20,14 @@ from types import FrameType
 from typing import Any
 
 from dali_lab.errors import FormatError
-from dali_lab.formats import dali_checkpoint, dali_proto, dumps, json_file, loads, png, python_import, python_static
-from dali_lab.formats.dali_messages import messages
+from dali_lab.formats import dumps, loads
+from dali_lab.formats.dali import checkpoint as dali_checkpoint
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.dali.messages import messages
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures import png
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
 from dali_lab.gallery import load_gallery
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems

@@ -169,7 +169,7 @@ def test_memory_of_another_device_goes_by_the_cpu(device: EmulatedDevice, monkey
 def test_a_capsule_with_gaps_can_still_be_read_on_the_cpu(
     device: EmulatedDevice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from dali_lab.batch.incoming import to_array
+    from dali_lab.model.incoming import to_array
 
     values = np.arange(12, dtype=np.float32).reshape(3, 4)
     capsule = Exporter(device, values.T).capsule()

@@ -9,13 +9,13 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn
-from dali_lab.batch.batch import Batch
 from dali_lab.device import transfer
 from dali_lab.device.emulated import EmulatedDevice, EmulatedStream, RaceError
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor import placement
 from dali_lab.kernels.cuda import color, copy
+from dali_lab.model.batch import Batch
 from tests.gpu.transfers import both_ways, small_batch
 
 

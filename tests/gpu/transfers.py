@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab import Pipeline, fn
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
 
 
 def small_batch(count: int = 3, size: int = 5) -> Batch:

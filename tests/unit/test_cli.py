@@ -250,7 +250,7 @@ def test_command_line_starts_quickly() -> None:
 
 
 def test_summary_of_an_output_with_different_shapes() -> None:
-    from dali_lab.batch.batch import Batch
+    from dali_lab.model.batch import Batch
 
     class Output:
         _batch = Batch.of([np.zeros((3, 4), np.float32), np.ones((3, 6), np.float32)], "HW")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import dali_lab.experimental.dynamic as ndd
+from dali_lab.dynamic import repeated
 from dali_lab.errors import DaliLabError
-from dali_lab.experimental.dynamic import repeated
 
 
 def images(*heights: int) -> Any:

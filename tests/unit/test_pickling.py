@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab import pickling
+from dali_lab.executor.sources import pickling
 
 
 def made(size: int) -> Callable[..., list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 
 
 def for_warps(fill_value: Any, interp_type: Any, shape: Any) -> dict[str, Any]:

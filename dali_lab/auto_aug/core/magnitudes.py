@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab import types
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.data_node import DataNode
-from dali_lab.errors import ArgumentError
+from dali_lab.graph.data_node import DataNode
+from dali_lab.model import dtypes
+from dali_lab.model.errors import ArgumentError
 
 
 class SignedBin:
@@ -63,6 +63,6 @@ def signed_bin(
         if seed is not None or shape is not None:
             raise ArgumentError("cannot be given together with 'seed' or 'shape'", argument="random_sign")
     else:
-        sign = draw(seed, values=[0, 1], dtype=types.INT32, shape=shape)
+        sign = draw(seed, values=[0, 1], dtype=dtypes.INT32, shape=shape)
     own: Any = magnitude_bin
     return SignedBin(magnitude_bin, sign, 2 * own + sign)

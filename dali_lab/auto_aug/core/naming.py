@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab import fn, types
+from dali_lab import fn
+from dali_lab.graph import constants
+from dali_lab.model import dtypes
 
 
-def constant(value: Any, dtype: types.DALIDataType | None = None, device: str | None = None) -> Any:
+def constant(value: Any, dtype: dtypes.DALIDataType | None = None, device: str | None = None) -> Any:
     """A node, or a scalar, with the same value for each sample."""
-    return types.Constant(value, dtype=dtype, device=device)
+    return constants.Constant(value, dtype=dtype, device=device)
 
 
 def draw(seed: int | None, **arguments: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from dali_lab.auto_aug.core.arguments import need_bins
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.wrapping import Augmentation
-from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 
 Step = tuple[Augmentation, float, int | None]
 SubPolicy = tuple[Step, ...]

@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.auto_aug.core.choosing import select
 from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
-from dali_lab.errors import ArgumentError, ArgumentTypeError, nearest
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, nearest
 
 
 def translations(

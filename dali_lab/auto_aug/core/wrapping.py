@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dali_lab.auto_aug.core.magnitudes import SignedBin, signed_bin
 from dali_lab.auto_aug.core.nodes import constant
-from dali_lab.data_node import DataNode
-from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.graph.data_node import DataNode
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 
 _OWN = 2
 """Leading parameters of an augmentation's function: the samples and the parameter."""

@@ -1,104 +1,11 @@
-"""Operators outside of pipelines: they are called on tensors and batches, and give tensors and batches.
-
->>> import dali_lab.experimental.dynamic as ndd
->>> pictures = ndd.imread(paths)
->>> small = ndd.resize(pictures, size=(224, 224))
->>> brighter = small * ndd.random.uniform(range=(0.8, 1.2), batch_size=small.batch_size)
-
-Every operator of ``fn`` is there under the same name with the same arguments; readers are classes with
-:meth:`~dali_lab.experimental.dynamic.readers.Reader.next_epoch`. A call is a graph of one node on the executor that
-runs pipelines; in :attr:`EvalMode.deferred` calls wait until results are needed, and then run as one graph.
-"""
-
-from __future__ import annotations
+"""Operators without a pipeline, under NVIDIA DALI's module name: the package :mod:`dali_lab.dynamic` itself."""
 
 import sys
-from typing import Any
 
-from dali_lab.experimental.dynamic import capture, checkpoint, math, random, readers
-from dali_lab.experimental.dynamic.batch import Batch, as_batch, batch
-from dali_lab.experimental.dynamic.dtypes import (
-    DataType,
-    DType,
-    ImageType,
-    InterpType,
-    dtype,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    type_id,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from dali_lab.experimental.dynamic.dtypes import bool_ as bool  # noqa: A004  (NVIDIA DALI's name)
-from dali_lab.experimental.dynamic.external import ExternalSource
-from dali_lab.experimental.dynamic.files import imread
-from dali_lab.experimental.dynamic.functions import namespace
-from dali_lab.experimental.dynamic.modes import EvalContext, EvalMode, get_num_threads, set_num_threads
-from dali_lab.experimental.dynamic.places import Device, device
-from dali_lab.experimental.dynamic.streams import (
-    get_current_stream,
-    get_default_stream,
-    set_current_stream,
-    set_default_stream,
-)
-from dali_lab.experimental.dynamic.tensor import Tensor, as_tensor, tensor
+from dali_lab import dynamic
 
-
-def __getattr__(name: str) -> Any:
-    return namespace.attribute(sys.modules[__name__], name)
-
-
-def __dir__() -> list[str]:
-    return namespace.names(sys.modules[__name__])
-
-
-__all__ = [
-    "Batch",
-    "DType",
-    "DataType",
-    "Device",
-    "EvalContext",
-    "EvalMode",
-    "ExternalSource",
-    "ImageType",
-    "InterpType",
-    "Tensor",
-    "as_batch",
-    "as_tensor",
-    "batch",
-    "bool",
-    "capture",
-    "checkpoint",
-    "device",
-    "dtype",
-    "float16",
-    "float32",
-    "float64",
-    "get_current_stream",
-    "get_default_stream",
-    "get_num_threads",
-    "imread",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "math",
-    "random",
-    "readers",
-    "set_current_stream",
-    "set_default_stream",
-    "set_num_threads",
-    "tensor",
-    "type_id",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
+_OWN = f"{dynamic.__name__}."
+for _name, _module in list(sys.modules.items()):
+    if _name.startswith(_OWN):
+        sys.modules[f"{__name__}.{_name.removeprefix(_OWN)}"] = _module
+sys.modules[__name__] = dynamic

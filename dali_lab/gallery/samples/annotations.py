@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 CLASSES = ("background", "person", "cat", "cup", "saucer", "motorcycle", "helmet", "rocket", "wheel", "spoon")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError, DaliLabError
+from dali_lab.model.errors import ArgumentError, DaliLabError
 
 Boxes = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]
 

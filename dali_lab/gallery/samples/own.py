@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
-from dali_lab.errors import DaliLabError
 from dali_lab.gallery.samples.coco import Boxes, coco_boxes, coco_files
 from dali_lab.gallery.samples.making import made
+from dali_lab.model.errors import DaliLabError
 
 MOST_PICTURES = 256
 KINDS = (".boxes.npy", ".labels.npy", ".points.npy", ".mask.png")

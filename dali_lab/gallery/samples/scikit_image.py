@@ -6,7 +6,7 @@ import importlib.util
 import os
 from pathlib import Path
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 
 LONGER_SIDE = 560
 _QUALITY = 92

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.graph.passes.matching import merged_chains
-from dali_lab.types import BGR, RGB, UINT8, YCbCr
+from dali_lab.model.dtypes import BGR, RGB, UINT8, YCbCr
 
 _LINEAR = (
     "brightness",

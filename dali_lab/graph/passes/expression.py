@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.passes.matching import described
-from dali_lab.types import BOOL, UINT8
+from dali_lab.model.dtypes import BOOL, UINT8
 
 _MOST = 32
 """Nodes that become one: each keeps a block of its results."""

@@ -13,11 +13,11 @@ import numpy.typing as npt
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.convert import saturate
 from dali_lab.kernels.cpu.emission import emitted, load, loop, shuffle, splat
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, part, rows
-from dali_lab.types import FLOAT, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, numpy_dtype
 
 _STEPS_PER_LOBE = 64
 #: Positions within a block are float32, counted from its start, which is exact.

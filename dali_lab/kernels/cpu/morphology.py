@@ -12,10 +12,10 @@ import numpy as np
 
 from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
-from dali_lab.types import numpy_dtype
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
+    from dali_lab.model.batch import Batch
 
 Array = np.ndarray[Any, Any]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import widened
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import MOST, NUMBERS, Fields, Kernel, launches, short
-from dali_lab.types import numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.promotion import widened
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

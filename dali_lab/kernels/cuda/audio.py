@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.audio import LOG10_OF_2
 from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.reductions import reduce
-from dali_lab.types import FLOAT
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.audio_resample import lobes, unit_scale, window
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.types import FLOAT, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.kernels.cpu.clahe import lab_tables
 from dali_lab.kernels.cuda.histogram import CLEAR_COUNTS
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
-from dali_lab.types import INT32, UINT8
+from dali_lab.model.dtypes import INT32, UINT8
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.convolve import gaussian_windows
 from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
-from dali_lab.types import FLOAT, FLOAT16, numpy_dtype
+from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cuda.arithmetic import COMPARISONS, GROUPS, HEADER, common_type, walk
 from dali_lab.kernels.cuda.copy import padded
 from dali_lab.kernels.cuda.kernel import C_TYPES, NUMBERS, Fields, Kernel, launches, short
-from dali_lab.types import numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

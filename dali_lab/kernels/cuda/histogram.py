@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.types import INT32, UINT8
+from dali_lab.model.dtypes import INT32, UINT8
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

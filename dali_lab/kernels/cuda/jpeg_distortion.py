@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.kernels.cpu.jpeg_distortion import steps
 from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
-from dali_lab.types import INT16
+from dali_lab.model.dtypes import INT16
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

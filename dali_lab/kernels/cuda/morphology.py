@@ -9,11 +9,11 @@ import numpy as np
 from dali_lab.kernels.cpu.morphology import pictures
 from dali_lab.kernels.cuda.borders import BORDERS
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.types import numpy_dtype
+from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.batch.batch import Batch
     from dali_lab.device.launcher import Launcher
+    from dali_lab.model.batch import Batch
 
 Array = np.ndarray[Any, Any]
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
-from dali_lab.types import FLOAT64, INT64, UINT64, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

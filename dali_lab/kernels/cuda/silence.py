@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cuda.kernel import Kernel, launches
-from dali_lab.types import FLOAT, INT32, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT32, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

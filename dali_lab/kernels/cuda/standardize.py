@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cuda.copy import AXES, padded
 from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.kernels.cuda.reductions import Kind, reduce
-from dali_lab.types import FLOAT, FLOAT64, numpy_dtype
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher

@@ -6,8 +6,8 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from dali_lab.errors import nearest
 from dali_lab.kernels.cuda.kernel import C_TYPES, Kernel
+from dali_lab.model.errors import nearest
 
 AXES = 8
 NUMBERS_MOST = 16

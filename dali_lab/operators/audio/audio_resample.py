@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
 
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
 _WAYS = ("scale", "out_length", "in_rate", "out_rate")

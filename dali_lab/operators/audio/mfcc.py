@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_float
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import FLOAT
 
 
 @register

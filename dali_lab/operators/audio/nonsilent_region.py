@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_elements
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.samples import Array
-from dali_lab.types import FLOAT, FLOAT64, INT32
 
 
 @register
@@ -82,7 +82,7 @@ class NonsilentRegion(Operator):
     def run(self, call: Call, sound: Batch) -> tuple[Batch, Batch]:
         from dali_lab.kernels.cpu import audio
         from dali_lab.kernels.cpu.memory import like
-        from dali_lab.types import numpy_dtype
+        from dali_lab.model.dtypes import numpy_dtype
 
         kind = numpy_dtype(sound.dtype)
         if sound.ndim != 1:

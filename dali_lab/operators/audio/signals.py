@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.schema import Call
-from dali_lab.types import FLOAT
 
 ROUNDING = "sums of float32 products in another order"
 

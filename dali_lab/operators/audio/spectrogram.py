@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_elements, need_float
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import FLOAT
 
 POWER = Arg("power", "int", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
 ROWS_AT_ONCE = 1 << 17

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 
@@ -25,7 +25,7 @@ class BbFlip(Operator):
             "boxes",
             kind="boxes",
             doc="Boxes ``[N, 4]`` of FLOAT, from 0 to 1: left, top, width, height.",
-            dtypes=(types.FLOAT,),
+            dtypes=(dtypes.FLOAT,),
         ),
     )
     outputs = (Output("boxes", kind="boxes", doc="The flipped boxes, ``(N, 4)`` or flat as they came."),)
@@ -43,7 +43,7 @@ class BbFlip(Operator):
     """
 
     def run(self, call: Call, boxes: Batch) -> Batch:
-        if boxes.dtype != types.FLOAT:
+        if boxes.dtype != dtypes.FLOAT:
             raise call.problem(f"takes FLOAT, got {boxes.dtype.name}")
         if (
             not boxes.ndim

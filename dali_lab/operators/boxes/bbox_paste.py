@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.boxes.coordinates import (
     BOXES,
     LTRB,
@@ -18,7 +19,6 @@ from dali_lab.operators.boxes.coordinates import (
 )
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, register
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT
 
 
 @register

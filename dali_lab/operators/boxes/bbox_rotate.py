@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import (
     box_table,
     corners_of,
@@ -22,7 +23,6 @@ from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INT32
 
 Coordinates = npt.NDArray[np.float32]
 MODES = ("expand", "halfway", "fixed")

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_counts, sample_boxes
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import FLOAT, INT32
 
 
 @register

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 
@@ -27,7 +27,7 @@ class CoordFlip(Operator):
             "points",
             kind="tensor",
             doc="Points of one to three coordinates, ``[N, d]`` of FLOAT.",
-            dtypes=(types.FLOAT,),
+            dtypes=(dtypes.FLOAT,),
         ),
     )
     outputs = (
@@ -55,7 +55,7 @@ class CoordFlip(Operator):
     """
 
     def run(self, call: Call, points: Batch) -> Batch:
-        if points.dtype != types.FLOAT:
+        if points.dtype != dtypes.FLOAT:
             raise call.problem(f"takes FLOAT, got {points.dtype.name}")
         if points.ndim != 2:
             raise call.problem(f"takes points of 2 dimensions, [N, d], got {points.ndim}")

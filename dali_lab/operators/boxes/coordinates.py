@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.schema import Arg, Call, Input
-from dali_lab.types import FLOAT
 
 Boxes = npt.NDArray[np.float32]
 

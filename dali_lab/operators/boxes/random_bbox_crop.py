@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
-from dali_lab.errors import ArgumentError
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
+from dali_lab.model.dtypes import FLOAT, INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, INT32
 
 Array = npt.NDArray[Any]
 CORNERS = {2: "xyXY", 3: "xyzXYZ"}

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
-from dali_lab.errors import ArgumentError
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT64, UINT8, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import BOOL, FLOAT, FLOAT16, FLOAT64, INT64, UINT8, numpy_dtype
 
 
 @register

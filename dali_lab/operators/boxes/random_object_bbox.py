@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
-from dali_lab.errors import ArgumentError
 from dali_lab.kernels.streams import Stream, open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
 
 TYPES = (BOOL, UINT8, INT8, UINT16, INT16, UINT32, INT32)
 FORMATS = ("anchor_shape", "start_end", "box")

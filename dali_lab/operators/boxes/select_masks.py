@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
+from dali_lab.model.dtypes import INT32
 from dali_lab.operators.boxes.coordinates import store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import INT32
 
 
 @register

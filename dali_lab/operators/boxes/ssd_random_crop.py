@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
+from dali_lab.model.dtypes import FLOAT, INT32, UINT8
 from dali_lab.operators.boxes.coordinates import box_table, sample_boxes, store
 from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register, samples
-from dali_lab.types import FLOAT, INT32, UINT8
 
 THRESHOLDS = (-1.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 """Least overlaps that are drawn from; taking the whole picture is one more choice."""

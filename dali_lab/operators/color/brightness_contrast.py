@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INT16, INT32, UINT8
 
 SUMS = "float32 products and sums are formed in another order"
 

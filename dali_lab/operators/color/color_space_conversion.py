@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import ANY_DATA, BGR, GRAY, RGB, UINT8, DALIImageType, YCbCr
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import ANY_DATA, BGR, GRAY, RGB, UINT8, DALIImageType, YCbCr
 
 _SWAP = np.array([[0, 0, 1], [0, 1, 0], [1, 0, 0]], float)
 # ITU-R BT.601 with studio range: 16 to 235 for Y, 16 to 240 for the colour differences.

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, RGB, UINT8
 from dali_lab.operators.color.twisting import BRIGHTNESS, CONTRAST, HUE, LEVEL, SATURATION, Twisting
 from dali_lab.schema import Arg, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT16, RGB, UINT8
 
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8, UINT16, numpy_dtype
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import UINT8, UINT16, numpy_dtype
 
 _TILES = ("BG", "GB", "GR", "RG")
 _KERNELS = {

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.operators.color.scaling import checked_dtype
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
 LEVEL = "a sine may differ in its last bit, so that a value half-way between two levels may round to either"

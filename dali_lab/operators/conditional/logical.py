@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import BOOL
+from dali_lab.model.errors import OperatorError
 from dali_lab.schema import Arg, Call, Case, Input, Operator, register
-from dali_lab.types import BOOL
 
 
 def check_logical(batch: Batch, expression: str, side: str) -> None:

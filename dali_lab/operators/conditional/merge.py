@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OperatorError
 from dali_lab.operators.conditional.split import PREDICATE, decisions
 from dali_lab.schema import Call, Input, Operator, register
 

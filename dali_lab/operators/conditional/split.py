@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import OperatorError
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.types import numpy_dtype
 
 PREDICATE = Arg(
     "predicate", "bool", REQUIRED, "For each sample: whether it belongs to the true branch.", tensor=True, fed=()

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
+from dali_lab.model.errors import OperatorError
 from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INT16, INT32, UINT8, numpy_dtype
 
 
 @register

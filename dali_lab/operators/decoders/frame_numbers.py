@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.video_index import FrameIndex, Numbers
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.schema import Arg, Call
-from dali_lab.types import DALIDataType
 
 _MODES = (("", "none"), ("repeat", "edge"), ("symmetric", "reflect_1001"), ("reflect", "reflect_101"))
 _FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or 'reflect_101' ('reflect', ABC → ABCBA)"

@@ -8,13 +8,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.headers import Headers, read_headers
 from dali_lab.codecs.undecoded import Undecoded
-from dali_lab.errors import SampleError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
+from dali_lab.model.errors import SampleError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import Extent
-from dali_lab.types import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 
 ENCODED = Input(
     "data",
@@ -334,7 +334,7 @@ class Image(ImageDecoder):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        from dali_lab.types import BGR, FLOAT, UINT16, YCbCr
+        from dali_lab.model.dtypes import BGR, FLOAT, UINT16, YCbCr
 
         files = (sample_files(),)
         yield Case(files)

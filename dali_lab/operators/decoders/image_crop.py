@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
 from dali_lab.schema import Call, Case, ErrorCase, register
@@ -53,7 +53,7 @@ class ImageCrop(ImageDecoder):
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
-        from dali_lab.types import GRAY
+        from dali_lab.model.dtypes import GRAY
 
         files = (sample_files(),)
         yield Case(files, {"crop": (20, 16)})

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register
 

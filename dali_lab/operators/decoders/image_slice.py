@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ENCODED, ImageDecoder, sample_files
 from dali_lab.operators.geometry.slice import verify_slice
 from dali_lab.operators.geometry.windows import SLICE, slice_windows, within

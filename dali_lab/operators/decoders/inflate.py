@@ -9,12 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs import unpacking
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.device.transfer import to_host
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
 Table = npt.NDArray[np.int64]
 _BYTES = np.empty(0, np.uint8)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import BOOL, FLOAT, INT16, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.decoders.image import ENCODED, encoded_bytes
 from dali_lab.operators.decoders.numpy_format import HEAD, different_rows, parse_header, parsed_header
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.types import BOOL, FLOAT, INT16, UINT8, DALIDataType, numpy_dtype
 
 
 @register

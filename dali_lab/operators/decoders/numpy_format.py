@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
-from dali_lab.types import DALIDataType, to_dali_type
+from dali_lab.model.dtypes import DALIDataType, to_dali_type
 
 MAGIC = b"\x93NUMPY"
 START = 12
@@ -41,7 +41,7 @@ class NumpyHeader(NamedTuple):
     @property
     def nbytes(self) -> int:
         """Bytes of the elements."""
-        from dali_lab.types import numpy_dtype
+        from dali_lab.model.dtypes import numpy_dtype
 
         return int(np.prod(self.shape, dtype=np.int64)) * numpy_dtype(self.dtype).itemsize
 

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.operators.decoders.image import ENCODED, sample_files
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.types import (
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import (
     ANY_DATA,
     FLOAT,
     FLOAT64,
@@ -23,6 +21,8 @@ from dali_lab.types import (
     UINT64,
     numpy_dtype,
 )
+from dali_lab.operators.decoders.image import ENCODED, sample_files
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
 
 DTYPES = (INT32, UINT32, INT64, UINT64, FLOAT, FLOAT64)
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.video_index import Numbers
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import (
     FILL_VALUE,
     each_sample,
@@ -25,7 +26,6 @@ from dali_lab.operators.decoders.image import ENCODED
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
 from dali_lab.schema.operator import Extent
-from dali_lab.types import UINT8
 
 COLORS = (
     "Colours become RGB by the matrix of BT.601 whatever the file names, as in NVIDIA DALI, and by the file's range."

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.incoming import incoming_batch
-from dali_lab.errors import OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import OperatorError
+from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw, Extent
-from dali_lab.types import UINT8
 
 
 @register

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import FLOAT, INT16, INT32, UINT8, UINT16
 
 DTYPES = (UINT8, UINT16, INT16, INT32, FLOAT)
 

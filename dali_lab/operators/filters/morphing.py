@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, samples
-from dali_lab.types import FLOAT, INT16, UINT8, UINT16
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")

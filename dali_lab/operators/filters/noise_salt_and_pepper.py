@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import numpy_dtype
 
 
 def _share(name: str, default: float, doc: str) -> Arg:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
 from dali_lab.schema import Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, UINT64
 
 DTYPES = (UINT8, INT8, UINT16, INT16, UINT32, INT32, UINT64, INT64, FLOAT)
 

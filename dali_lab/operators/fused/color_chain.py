@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
 from dali_lab.operators.fused.parts import Parts, told_of
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
-from dali_lab.types import UINT8
 
 Array = npt.NDArray[Any]
 _IDENTITY = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1], np.float32)

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import over_elements
-from dali_lab.batch.promotion import widened
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import over_elements
+from dali_lab.model.dtypes import FLOAT, FLOAT64, INT16, INT32, UINT8, DALIDataType, numpy_dtype
+from dali_lab.model.promotion import widened
 from dali_lab.operators.fused.parts import told_of
 from dali_lab.operators.math.arithmetic import Arithmetic
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
-from dali_lab.types import FLOAT, FLOAT64, INT16, INT32, UINT8, DALIDataType, numpy_dtype
 
 Array = npt.NDArray[Any]
 _KINDS = {UINT8: 0, INT16: 1, INT32: 2, FLOAT: 3}

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import DaliLabError
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema import Call, Operator, find_operator
 
 

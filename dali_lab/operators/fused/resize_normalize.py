@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, UINT8, numpy_dtype
 from dali_lab.operators.geometry.crop_mirror_normalize import CropMirrorNormalize
 from dali_lab.operators.geometry.resizing import Resizing
 from dali_lab.operators.geometry.windows import crop_windows, within
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
-from dali_lab.types import FLOAT, UINT8, numpy_dtype
 
 
 @register

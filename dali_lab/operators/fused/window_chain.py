@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
 from dali_lab.operators.fused.parts import Parts, told_of
 from dali_lab.operators.geometry.crop import Crop
 from dali_lab.operators.geometry.flip import Flip

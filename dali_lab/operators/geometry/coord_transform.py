@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
@@ -47,7 +47,7 @@ class CoordTransform(Operator):
             vector=True, tensor=True, per_frame=True, important=True),
         Arg("MT", "float", None, "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.",
             vector=True, tensor=True, per_frame=True),
-        Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
+        Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )  # fmt: skip
     differs = "Any type may be asked for, and points may have any number of coordinates."
     example = """
@@ -94,7 +94,7 @@ class CoordTransform(Operator):
             return out
         counts = points.shapes[:, :-1].prod(axis=1)
         if call.gpu is not None:
-            kinds = types.numpy_dtype(points.dtype), types.numpy_dtype(out.dtype)
+            kinds = dtypes.numpy_dtype(points.dtype), dtypes.numpy_dtype(out.dtype)
             kernels = call.kernels("boxes")
             kernels.transform_points(points.addresses, out.addresses, counts, matrix, offset, *kinds)
             return out
@@ -208,7 +208,7 @@ class CoordTransform(Operator):
         yield Case((points,), {"M": PerSample([np.float32(1), np.float32(2), np.float32(3)]), "T": 1})
         yield Case((points,), {"MT": PerSample([np.ones((3, 3), np.float32) * i for i in range(3)])})
         colours = {"M": [0.3, 0.6, 0.1, -0.2, -0.3, 0.5, 0.5, -0.4, -0.1], "T": [0, 128, 128]}
-        yield Case((samples.pictures(),), {**colours, "dtype": types.UINT8})
+        yield Case((samples.pictures(),), {**colours, "dtype": dtypes.UINT8})
         yield Case((samples.pictures(),), colours)
         yield Case((samples.pictures(dtype=np.float32),), {"M": [0.3, 0.6, 0.1]})
         yield Case((samples.tensors([(2, 3), (4, 3)], np.int32),), {"M": 0.5})

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import truncated
 from dali_lab.kernels import streams
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import truncated
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import (
     CROP,
     FILL_VALUES,
@@ -24,7 +25,6 @@ from dali_lab.operators.geometry.windows import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT16, UINT8, DALIDataType, numpy_dtype
 
 DTYPE = Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True)
 OLD = (

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import elements
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import elements
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT64, UINT8, numpy_dtype
 from dali_lab.operators.geometry.windows import (
     CROP,
     FILL_VALUES,
@@ -24,7 +25,6 @@ from dali_lab.operators.geometry.windows import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT8, INT64, UINT8, numpy_dtype
 
 NORMALIZATION = (
     Arg(

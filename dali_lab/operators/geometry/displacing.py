@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 DISPLACING = (

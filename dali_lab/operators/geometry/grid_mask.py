@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INT16, INT32, UINT8
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Arg, Call, ErrorCase, register, samples
-from dali_lab.types import numpy_dtype
 
 
 @register

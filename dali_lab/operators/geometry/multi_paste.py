@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 Table = npt.NDArray[np.int64]

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, extents_of
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, register, samples
-from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
 
 
 @register

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import (
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import (
     FLOAT,
     INT16,
     INTERP_CUBIC,
@@ -20,6 +19,7 @@ from dali_lab.types import (
     UINT16,
     numpy_dtype,
 )
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 _TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4, INTERP_LANCZOS3: 8}

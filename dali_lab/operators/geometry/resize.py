@@ -7,7 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import (
+    FLOAT,
+    INT32,
+    INTERP_CUBIC,
+    INTERP_GAUSSIAN,
+    INTERP_LANCZOS3,
+    INTERP_LINEAR,
+    INTERP_NN,
+    INTERP_TRIANGULAR,
+)
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
     SIZES,
@@ -19,16 +29,6 @@ from dali_lab.operators.geometry.resizing import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import (
-    FLOAT,
-    INT32,
-    INTERP_CUBIC,
-    INTERP_GAUSSIAN,
-    INTERP_LANCZOS3,
-    INTERP_LINEAR,
-    INTERP_NN,
-    INTERP_TRIANGULAR,
-)
 
 
 @register

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import INTERP_NN
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
     SIZES,
@@ -20,7 +21,6 @@ from dali_lab.operators.geometry.resizing import (
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import INTERP_NN
 
 
 @register

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
 
 Table = npt.NDArray[np.float64]
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
@@ -332,6 +332,6 @@ def extents_of(images: Batch) -> npt.NDArray[np.int64]:
 
 
 def _numpy(dtype: DALIDataType) -> Any:
-    from dali_lab.types import numpy_dtype
+    from dali_lab.model.dtypes import numpy_dtype
 
     return numpy_dtype(dtype)

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_NN
 
 
 @register

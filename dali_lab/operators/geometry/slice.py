@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.crop import DIFFERS, DTYPE, OLD, cut
 from dali_lab.operators.geometry.windows import (
     FILL_VALUES,
@@ -20,7 +21,6 @@ from dali_lab.operators.geometry.windows import (
 )
 from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT
 
 
 def verify_slice(values: Any, connected: Any, inputs: int) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
-from dali_lab.errors import ArgumentError, AxisError, InputError
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
+from dali_lab.model.errors import ArgumentError, AxisError, InputError
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
     Resampling,
@@ -22,7 +23,6 @@ from dali_lab.operators.geometry.resizing import (
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.call import LARGEST_SAMPLE
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import FLOAT, INTERP_CUBIC, INTERP_GAUSSIAN, INTERP_LANCZOS3, INTERP_NN, numpy_dtype
 
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
-from dali_lab.types import (
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import (
     FLOAT,
     INT16,
     INTERP_CUBIC,
@@ -23,6 +20,9 @@ from dali_lab.types import (
     UINT16,
     numpy_dtype,
 )
+from dali_lab.model.errors import ArgumentError
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.cases import PerSample
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 
 
 def _wave(direction: str) -> tuple[Arg, ...]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError, SampleError
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import ArgumentError, SampleError
 from dali_lab.schema import Arg, Call, Operator
 
 Table = npt.NDArray[np.int64]

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import (
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import BOOL, DALIDataType, numpy_dtype, to_dali_type
+from dali_lab.model.errors import ArgumentError, GraphError
+from dali_lab.model.promotion import (
     BroadcastError,
     as_float,
     broadcast_shapes,
@@ -20,10 +22,8 @@ from dali_lab.batch.promotion import (
     is_integer,
     promoted,
 )
-from dali_lab.errors import ArgumentError, GraphError
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
-from dali_lab.types import DALIDataType, numpy_dtype
 
 LETTERS = "abc"
 T = TypeVar("T")
@@ -189,7 +189,7 @@ _NOTES = {
 
 def constant_dtype(value: Any) -> DALIDataType:
     """The type that a bare Python number counts as."""
-    return types.BOOL if isinstance(value, bool) else types.INT32 if isinstance(value, int) else types.FLOAT
+    return dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT
 
 
 class Arithmetic(Operator):
@@ -289,7 +289,7 @@ class Arithmetic(Operator):
         """
         operands = self.with_constants(dtypes)
         dtype = self._result_type(
-            call, [types.to_dali_type(each.dtype) if isinstance(each, np.ndarray) else each for each in operands]
+            call, [to_dali_type(each.dtype) if isinstance(each, np.ndarray) else each for each in operands]
         )
         try:
             together = broadcast_shapes(shapes)
@@ -307,14 +307,14 @@ class Arithmetic(Operator):
     def _result_type(self, call: Call, dtypes: Sequence[DALIDataType]) -> DALIDataType:
         expression = self.expression
         for dtype in dtypes:
-            if not is_float(dtype) and not is_integer(dtype) and dtype != types.BOOL:
+            if not is_float(dtype) and not is_integer(dtype) and dtype != BOOL:
                 raise call.problem(f"there is no arithmetic with elements of type {dtype.name}")
             if expression.takes == "integers" and is_float(dtype):
                 raise call.problem(f"takes integers or bools, got {dtype.name}")
-        if expression.takes == "numbers" and all(dtype == types.BOOL for dtype in dtypes):
+        if expression.takes == "numbers" and all(dtype == BOOL for dtype in dtypes):
             raise call.problem("takes numbers, got bools; use &, |, ^ or ~, or cast to an integer first")
         if expression.result == "bool":
-            return types.BOOL
+            return BOOL
         together = promoted(dtypes)
         return as_float(together) if expression.result == "float" else together
 

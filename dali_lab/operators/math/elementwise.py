@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered, is_contiguous, is_small, stacked
-from dali_lab.batch.promotion import widened
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered, is_contiguous, is_small, stacked
+from dali_lab.model.promotion import widened
 
 Array = npt.NDArray[Any]
 _SHORT = 256

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import converted
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import converted
+from dali_lab.model.dtypes import FLOAT, UINT8, numpy_dtype
 from dali_lab.operators.mixing.partners import ALPHA, IMAGES, LABELS, MIXED, Mixing, need_one_shape
 from dali_lab.schema import Call, Case, ErrorCase, register, samples
-from dali_lab.types import FLOAT, UINT8, numpy_dtype
 
 
 @register

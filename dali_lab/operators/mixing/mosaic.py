@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import elements
-from dali_lab.batch.dense import flat, gathered, is_contiguous
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import elements
+from dali_lab.model.dense import flat, gathered, is_contiguous
+from dali_lab.model.dtypes import FLOAT, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_table, store
 from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.types import FLOAT, numpy_dtype
 
 Array = npt.NDArray[Any]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import GeneratorState, open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT
 from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import FLOAT
 
 IMAGES = Input("images", layouts=("HWC", "CHW"), doc="Images of any type.")
 LABELS = Input("labels", kind="tensor", doc="FLOAT shares of classes (one-hot), ``(classes,)``.", optional=True)

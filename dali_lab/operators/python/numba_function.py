@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT16
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.operators.python.python_function import refuse_sets
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.types import FLOAT16
 
 _MOST = 6
 

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.incoming import incoming_batch
-from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.incoming import incoming_batch
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 from dali_lab.schema.arguments import REQUIRED
 
@@ -24,7 +24,7 @@ def refuse_sets(name: str, inputs: Sequence[Any]) -> None:
     ArgumentTypeError
         If there are any.
     """
-    from dali_lab.data_node import DataNode
+    from dali_lab.graph.data_node import DataNode
     from dali_lab.graph.tracing import user_line
 
     if any(isinstance(item, list) and any(isinstance(each, DataNode) for each in item) for item in inputs):

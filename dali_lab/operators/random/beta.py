@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, FLOAT64, numpy_dtype
 
 LIBRARY = "powers and logarithms come from another mathematical library"
 

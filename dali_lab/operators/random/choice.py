@@ -7,12 +7,12 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered, packed
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered, packed
+from dali_lab.model.dtypes import INT64
 from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import INT64
 
 
 @register

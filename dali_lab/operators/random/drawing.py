@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import open_stream
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT64, DALIDataType
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import Extent
-from dali_lab.types import FLOAT, FLOAT64, DALIDataType
 
 _QUICKLY_DRAWN = 4096
 NUMBERS = (*INTEGERS, FLOAT, FLOAT64)

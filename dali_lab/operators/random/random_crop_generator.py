@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, gathered
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, gathered
+from dali_lab.model.dtypes import INT32
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import INT32
 
 
 @register

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, INT32, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import FLOAT, FLOAT16, FLOAT64, INT32, numpy_dtype
 
 
 @register

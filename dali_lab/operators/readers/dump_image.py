@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.device.transfer import to_host
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import UINT8
 
 
 @register

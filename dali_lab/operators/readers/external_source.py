@@ -8,18 +8,18 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.incoming import checked_batch, incoming_batch
 from dali_lab.device.incoming import device_batch
-from dali_lab.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import NO_TYPE, DALIDataType
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
+from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
 from dali_lab.schema.operator import Draw, Extent
-from dali_lab.types import NO_TYPE, DALIDataType
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device
-    from dali_lab.executor.workers import ParallelSource
+    from dali_lab.executor.sources.workers import ParallelSource
 
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.schema import Arg, Call, Output, register
-from dali_lab.types import INT32
 
 
 @register

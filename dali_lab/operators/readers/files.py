@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import Call
-from dali_lab.types import UINT8
 
 _FIRST_GUESS = 64 << 10
 _LARGE = 1 << 30

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import INT8, UINT8
 from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.types import INT8, UINT8
 
 
 @register

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.files import Paths, can_read_compiled
 from dali_lab.schema import Call
-from dali_lab.types import UINT8, DALIDataType, numpy_dtype
 
 Table = npt.NDArray[np.int64]
 

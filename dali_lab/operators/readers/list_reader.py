@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError, DaliLabError
+from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema import Arg, Call, Operator
 from dali_lab.schema.operator import Draw
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError
 from dali_lab.kernels.seed_sequence import seed_sequence
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers import walk
 from dali_lab.operators.readers.shuffling import LIST_SEED_OF_DALI, shuffle_once, shuffle_pass
 from dali_lab.operators.readers.walk import Walk

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dali_lab.errors import ArgumentError, ArgumentTypeError
-from dali_lab.types import BatchInfo, SampleInfo
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.sample_info import BatchInfo, SampleInfo
 
 Kind = Literal["callable", "iterable", "generator"]
 

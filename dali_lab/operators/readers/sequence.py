@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8, DALIImageType
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, entries
 from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent
-from dali_lab.types import UINT8, DALIImageType
 
 _ENDINGS = tuple(name[1:] for name in IMAGE_FILTERS if name[2:] not in ("flac", "ogg", "wav"))
 _CHANNELS = {DALIImageType.RGB: 3, DALIImageType.BGR: 3, DALIImageType.GRAY: 1, DALIImageType.ANY_DATA: -1}

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.operators.reductions.reducing import AXES, Reduction
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.types import FLOAT, INT16, INT32, UINT8, numpy_dtype
 
 Array = npt.NDArray[Any]
 

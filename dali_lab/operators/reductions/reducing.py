@@ -7,12 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat, is_contiguous, over_elements
-from dali_lab.batch.promotion import is_float, is_integer
-from dali_lab.errors import AxisError, InputError
-from dali_lab.schema import Arg, Call, Input, Operator, Output
-from dali_lab.types import (
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat, is_contiguous, over_elements
+from dali_lab.model.dtypes import (
     BOOL,
     FLOAT,
     FLOAT16,
@@ -28,6 +25,9 @@ from dali_lab.types import (
     DALIDataType,
     numpy_dtype,
 )
+from dali_lab.model.errors import AxisError, InputError
+from dali_lab.model.promotion import is_float, is_integer
+from dali_lab.schema import Arg, Call, Input, Operator, Output
 
 Array = npt.NDArray[Any]
 _SUMMED = {

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, DATA, Summing
 from dali_lab.operators.reductions.sums import over_count
 from dali_lab.operators.tensor.cast import cast
@@ -35,7 +35,7 @@ class _Spread(Summing):
         axes = self.axes_of(call, data)
         kept = data.shapes.copy()
         kept[:, list(axes)] = 1
-        mean = cast(Call(self, call.start, call.count, gpu=call.gpu), mean, types.FLOAT)
+        mean = cast(Call(self, call.start, call.count, gpu=call.gpu), mean, dtypes.FLOAT)
         if bool((mean.sizes == 1).all()):
             fitting = mean.replaced(shapes=np.ones_like(kept))
         else:
@@ -47,7 +47,7 @@ class _Spread(Summing):
             fitting = mean.replaced(shapes=kept)
         ddof = self.value("ddof")
         nothing = self._over_nothing(axes)
-        return self.reduced(call, data, axes, types.FLOAT, (fitting,), mean=fitting, ddof=ddof, over_nothing=nothing)
+        return self.reduced(call, data, axes, dtypes.FLOAT, (fitting,), mean=fitting, ddof=ddof, over_nothing=nothing)
 
     def _over_nothing(self, axes: tuple[int, ...]) -> bool:
         """Whether no axes were asked for; all axes of a single number are none, too."""

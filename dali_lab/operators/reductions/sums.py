@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import is_float, is_integer, is_signed
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.promotion import is_float, is_integer, is_signed
 from dali_lab.operators.reductions.reducing import AXES, Summing
 from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.types import DALIDataType
 
 Array = npt.NDArray[Any]
 
@@ -54,7 +54,7 @@ class _Sums(Summing):
         dtype: DALIDataType | None = self.value("dtype")
         if dtype is not None:
             return dtype
-        return types.FLOAT64 if data.dtype == types.FLOAT64 else types.FLOAT
+        return dtypes.FLOAT64 if data.dtype == dtypes.FLOAT64 else dtypes.FLOAT
 
     @classmethod
     def axis_cases(cls) -> Iterable[Case]:
@@ -97,11 +97,11 @@ class Sum(_Sums):
         dtype: DALIDataType | None = self.value("dtype")
         if dtype is not None:
             return dtype
-        if data.dtype == types.FLOAT64:
-            return types.FLOAT64
+        if data.dtype == dtypes.FLOAT64:
+            return dtypes.FLOAT64
         if is_float(data.dtype):
-            return types.FLOAT
-        return types.INT64 if is_signed(data.dtype) else types.UINT64
+            return dtypes.FLOAT
+        return dtypes.INT64 if is_signed(data.dtype) else dtypes.UINT64
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         np.copyto(out, total, casting="unsafe")
@@ -113,9 +113,9 @@ class Sum(_Sums):
         for dtype in (np.uint8, np.int8, np.uint16, np.uint32, np.int32, np.uint64, np.int64):
             yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1})
         yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)]),), {"axes": 0})
-        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": types.UINT8})
-        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.int8),), {"dtype": types.INT8, "axes": 0})
-        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": types.FLOAT})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": dtypes.UINT8})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.int8),), {"dtype": dtypes.INT8, "axes": 0})
+        yield Case((samples.tensors([(30, 5), (20, 2), (9, 1)], np.uint8),), {"dtype": dtypes.FLOAT})
         yield Case((samples.tensors([(), (), ()], np.int32),))
         yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.int32),), {"axes": 0})
 
@@ -139,12 +139,12 @@ class Mean(_Sums):
         yield Case((samples.pictures(),), {"axis_names": "HW"})
         yield Case((samples.pictures(dtype=np.float32),), {"axis_names": "HWC"})
         for dtype in (np.uint8, np.int8, np.int16):
-            kind = types.to_dali_type(dtype)
+            kind = dtypes.to_dali_type(dtype)
             yield Case((samples.tensors([(3, 5), (2, 2), (9, 1)], dtype),), {"axes": 1, "dtype": kind})
         for name in ("uint8", "int16", "uint32", "int64", "uint64"):
             rows = (np.arange(41 * 6) * 97).reshape(41, 6).astype(name)
             alike = np.broadcast_to(np.arange(6).astype(name), (47, 6)).copy()
-            yield Case(([rows, alike],), {"axes": 0, "dtype": types.to_dali_type(rows.dtype)})
+            yield Case(([rows, alike],), {"axes": 0, "dtype": dtypes.to_dali_type(rows.dtype)})
         yield Case((samples.tensors([(0, 3), (0, 1), (2, 2)], np.uint8),), {"axes": 0})
 
 
@@ -156,7 +156,7 @@ class _Squares(_Sums):
     summand = "SQUARES"
 
     def in_one_pass(self, data: Batch, out: Batch, axes: tuple[int, ...], *others: Batch) -> bool:
-        wraps = data.dtype == types.UINT16 and is_integer(out.dtype)
+        wraps = data.dtype == dtypes.UINT16 and is_integer(out.dtype)
         return not wraps and super().in_one_pass(data, out, axes, *others)
 
     def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
@@ -185,12 +185,12 @@ class MeanSquare(_Squares):
         for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
             yield Case((small,), arguments)
         yield Case((samples.pictures(),), {"axis_names": "HW"})
-        yield Case((samples.tensors([(3, 5), (2, 2)], np.uint8),), {"dtype": types.UINT64})
-        yield Case((samples.tensors([(3, 5), (2, 2)], np.int8),), {"dtype": types.INT64, "axes": 0})
+        yield Case((samples.tensors([(3, 5), (2, 2)], np.uint8),), {"dtype": dtypes.UINT64})
+        yield Case((samples.tensors([(3, 5), (2, 2)], np.int8),), {"dtype": dtypes.INT64, "axes": 0})
         yield Case(([np.array([65535, 65535, 46341, 3], np.uint16), np.array([65535] * 3, np.uint16)],))
-        yield Case(([np.array([65535, 65535, 46341], np.uint16)],), {"dtype": types.UINT64})
+        yield Case(([np.array([65535, 65535, 46341], np.uint16)],), {"dtype": dtypes.UINT64})
         for dtype in (np.int64, np.uint64):
-            yield Case(([np.array([2**40 + 9, 7], dtype)],), {"dtype": types.to_dali_type(dtype)})
+            yield Case(([np.array([2**40 + 9, 7], dtype)],), {"dtype": dtypes.to_dali_type(dtype)})
             yield Case(([np.array([2**33 + 9, 2**20], dtype)],))
 
 
@@ -215,7 +215,7 @@ class RMS(_Squares):
         for arguments in ({}, {"axes": 0}, {"axis_names": "W", "keep_dims": True}, {"axes": []}):
             yield Case((small,), arguments)
         yield Case((samples.pictures(),), {"axis_names": "HW"})
-        yield Case(([np.array([3, 4, 4, 4], np.uint8), np.array([20, 20], np.uint8)],), {"dtype": types.UINT8})
-        yield Case(([np.array([-300, 500], np.int16), np.array([3, -5], np.int16)],), {"dtype": types.INT16})
-        yield Case(([np.full((49, 3), 9, np.uint8)],), {"dtype": types.UINT8, "axes": 0})
-        yield Case(([np.array([2**30, 5 << 24, 7], np.uint64)],), {"dtype": types.UINT64})
+        yield Case(([np.array([3, 4, 4, 4], np.uint8), np.array([20, 20], np.uint8)],), {"dtype": dtypes.UINT8})
+        yield Case(([np.array([-300, 500], np.int16), np.array([3, -5], np.int16)],), {"dtype": dtypes.INT16})
+        yield Case(([np.full((49, 3), 9, np.uint8)],), {"dtype": dtypes.UINT8, "axes": 0})
+        yield Case(([np.array([2**30, 5 << 24, 7], np.uint64)],), {"dtype": dtypes.UINT64})

@@ -10,7 +10,7 @@ import numpy as np
 
 def with_arrays_as_nodes(kwargs: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The arguments, with arrays of one or more dimensions among `names` turned into nodes of constants."""
-    from dali_lab.constants import implied_constant
+    from dali_lab.graph.constants import implied_constant
 
     result = dict(kwargs)
     for name in names:

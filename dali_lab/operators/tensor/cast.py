@@ -6,15 +6,15 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import is_float
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype
+from dali_lab.model.promotion import is_float
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import DALIDataType, numpy_dtype
 
-_NUMBERS = tuple(dtype for dtype in DALIDataType if types.UINT8 <= dtype <= types.BOOL)
-_ENUMS = (types.IMAGE_TYPE, types.DATA_TYPE, types.INTERP_TYPE)
+_NUMBERS = tuple(dtype for dtype in DALIDataType if dtypes.UINT8 <= dtype <= dtypes.BOOL)
+_ENUMS = (dtypes.IMAGE_TYPE, dtypes.DATA_TYPE, dtypes.INTERP_TYPE)
 
 
 def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
@@ -24,10 +24,10 @@ def cast(call: Call, data: Batch, dtype: DALIDataType) -> Batch:
     for one, other in ((data.dtype, dtype), (dtype, data.dtype)):
         if one in _ENUMS and is_float(other):
             raise call.problem(f"{one.name} goes with integers, not with {other.name}")
-    source = data.replaced(dtype=types.INT32) if data.dtype in _ENUMS else data
+    source = data.replaced(dtype=dtypes.INT32) if data.dtype in _ENUMS else data
     out = call.allocate(data.shapes, dtype, data.layout)
     if call.gpu is not None:
-        kinds = (numpy_dtype(source.dtype), numpy_dtype(types.INT32 if dtype in _ENUMS else dtype))
+        kinds = (numpy_dtype(source.dtype), numpy_dtype(dtypes.INT32 if dtype in _ENUMS else dtype))
         call.kernels("casting").cast(source.addresses, out.addresses, source.sizes, *kinds)
         return out
     from dali_lab.kernels.cpu.casting import saturate_into
@@ -78,18 +78,18 @@ class Cast(Operator):
             for dtype in _NUMBERS:
                 yield Case(([values, values[::-1].copy(), values[:1]],), {"dtype": dtype})
         ties = np.array([2049, 2051, -2049, 32784, 65520], np.int32)
-        yield Case(([ties, ties[:2], ties[3:]],), {"dtype": types.FLOAT16})
-        yield Case((samples.pictures(),), {"dtype": types.FLOAT})
-        yield Case((samples.sequences(),), {"dtype": types.INT16})
-        yield Case((samples.tensors([(), (), ()]),), {"dtype": types.UINT8})
-        yield Case((samples.tensors([(0, 3), (2, 3), (1, 3)]),), {"dtype": types.UINT8})
+        yield Case(([ties, ties[:2], ties[3:]],), {"dtype": dtypes.FLOAT16})
+        yield Case((samples.pictures(),), {"dtype": dtypes.FLOAT})
+        yield Case((samples.sequences(),), {"dtype": dtypes.INT16})
+        yield Case((samples.tensors([(), (), ()]),), {"dtype": dtypes.UINT8})
+        yield Case((samples.tensors([(0, 3), (2, 3), (1, 3)]),), {"dtype": dtypes.UINT8})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         yield ErrorCase((samples.tensors([(2,)]),), {}, ("dtype", "must be given"))
-        yield ErrorCase((samples.tensors([(2,)]),), {"dtype": types.STRING}, ("dtype", "STRING"))
+        yield ErrorCase((samples.tensors([(2,)]),), {"dtype": dtypes.STRING}, ("dtype", "STRING"))
         yield ErrorCase((samples.tensors([(2,)]),), {"dtype": "flot"}, ("dtype",))
-        yield ErrorCase((samples.tensors([(2,)] * 3),), {"dtype": types.INTERP_TYPE}, ("INTERP_TYPE", "FLOAT"))
+        yield ErrorCase((samples.tensors([(2,)] * 3),), {"dtype": dtypes.INTERP_TYPE}, ("INTERP_TYPE", "FLOAT"))
 
 
 @register

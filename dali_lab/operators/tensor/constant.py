@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.types import numpy_dtype
 
 
 @register
@@ -56,7 +56,7 @@ class Constant(Operator):
             raise self.fail("must be given, or 'idata'", "fdata")
         dtype = self.value("dtype")
         if dtype is None:
-            dtype = types.FLOAT if whole is None else types.INT32
+            dtype = dtypes.FLOAT if whole is None else dtypes.INT32
         try:
             kind = numpy_dtype(dtype)
         except KeyError:
@@ -84,16 +84,16 @@ class Constant(Operator):
     def cases(cls) -> Iterable[Case]:
         yield Case((), {"fdata": [1, 2.5]})
         yield Case((), {"fdata": [1.5], "shape": [2, 3], "layout": "HW"})
-        yield Case((), {"idata": [1, 2, 3, 4], "shape": [2, 2], "dtype": types.UINT8})
+        yield Case((), {"idata": [1, 2, 3, 4], "shape": [2, 2], "dtype": dtypes.UINT8})
         yield Case((), {"idata": [7], "shape": []})
-        yield Case((), {"idata": [300, -5], "dtype": types.UINT8})
+        yield Case((), {"idata": [300, -5], "dtype": dtypes.UINT8})
         yield Case((), {"idata": [2**40, -(2**40)]})
-        yield Case((), {"idata": [2**40], "dtype": types.INT64})
-        yield Case((), {"idata": [0, 2], "dtype": types.BOOL})
-        yield Case((), {"idata": [1, 2], "dtype": types.FLOAT16, "layout": "X"})
-        yield Case((), {"idata": [2049, 2051, -2049, 70000], "dtype": types.FLOAT16})
-        yield Case((), {"fdata": [2.5, -3.5, 300.7, 0.2], "dtype": types.UINT8})
-        yield Case((), {"fdata": [2.5, -3.5, 3e10], "dtype": types.INT32})
+        yield Case((), {"idata": [2**40], "dtype": dtypes.INT64})
+        yield Case((), {"idata": [0, 2], "dtype": dtypes.BOOL})
+        yield Case((), {"idata": [1, 2], "dtype": dtypes.FLOAT16, "layout": "X"})
+        yield Case((), {"idata": [2049, 2051, -2049, 70000], "dtype": dtypes.FLOAT16})
+        yield Case((), {"fdata": [2.5, -3.5, 300.7, 0.2], "dtype": dtypes.UINT8})
+        yield Case((), {"fdata": [2.5, -3.5, 3e10], "dtype": dtypes.INT32})
         yield Case((), {"idata": [], "shape": [0, 2]})
 
     @classmethod
@@ -103,7 +103,7 @@ class Constant(Operator):
         yield ErrorCase((), {"idata": [1, 2, 3], "shape": [2]}, ("shape", "3 numbers"))
         yield ErrorCase((), {"idata": [1, 2], "layout": "HW"}, ("layout", "HW"))
         yield ErrorCase((), {"idata": [1], "shape": [-1]}, ("shape", "negative"))
-        yield ErrorCase((), {"idata": [1], "dtype": types.STRING}, ("dtype", "STRING"))
+        yield ErrorCase((), {"idata": [1], "dtype": dtypes.STRING}, ("dtype", "STRING"))
 
 
 def _whole(values: Iterable[int], kind: np.dtype[Any]) -> np.ndarray[Any, Any]:

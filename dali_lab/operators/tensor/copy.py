@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import UINT8
 
 
 @register

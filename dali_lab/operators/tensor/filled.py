@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import flat
-from dali_lab.batch.promotion import widened
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import flat
+from dali_lab.model.promotion import widened
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
@@ -29,7 +29,7 @@ class _Filled(Operator):
 
     family = "tensor"
     outputs = (Output("output", kind="tensor", doc="Tensors of `shape`, `dtype` and `layout`."),)
-    arguments = (_SHAPE, Arg("dtype", "dtype", types.INT32, "Type of the output.", important=True), _LAYOUT)
+    arguments = (_SHAPE, Arg("dtype", "dtype", dtypes.INT32, "Type of the output.", important=True), _LAYOUT)
     number: ClassVar[int]
 
     def run(self, call: Call) -> Batch:
@@ -45,11 +45,11 @@ class _Filled(Operator):
         shapes = PerSample([np.array([2, 3], np.int32), np.array([1, 2], np.int32), np.array([0, 4], np.int32)])
         yield Case((), {"shape": [2, 3]})
         yield Case((), {})
-        yield Case((), {"shape": 3, "dtype": types.FLOAT})
-        yield Case((), {"shape": [2, 1], "dtype": types.UINT8, "layout": "HW"})
-        yield Case((), {"shape": shapes, "dtype": types.FLOAT16})
-        yield Case((), {"shape": shapes, "dtype": types.BOOL, "layout": "XY"})
-        yield Case((), {"shape": PerSample([np.int32(2), np.int32(0), np.int32(3)]), "dtype": types.INT64})
+        yield Case((), {"shape": 3, "dtype": dtypes.FLOAT})
+        yield Case((), {"shape": [2, 1], "dtype": dtypes.UINT8, "layout": "HW"})
+        yield Case((), {"shape": shapes, "dtype": dtypes.FLOAT16})
+        yield Case((), {"shape": shapes, "dtype": dtypes.BOOL, "layout": "XY"})
+        yield Case((), {"shape": PerSample([np.int32(2), np.int32(0), np.int32(3)]), "dtype": dtypes.INT64})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
@@ -101,8 +101,8 @@ class _FilledLike(Operator):
     @classmethod
     def cases(cls) -> Iterable[Case]:
         yield Case((samples.pictures(),))
-        yield Case((samples.pictures(),), {"dtype": types.FLOAT})
-        yield Case((samples.tensors([(2, 3), (1, 2), (0, 5)], np.int16),), {"dtype": types.FLOAT64})
+        yield Case((samples.pictures(),), {"dtype": dtypes.FLOAT})
+        yield Case((samples.tensors([(2, 3), (1, 2), (0, 5)], np.int16),), {"dtype": dtypes.FLOAT64})
         yield Case((samples.tensors([(), (), ()]),))
 
     @classmethod

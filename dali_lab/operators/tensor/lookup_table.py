@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import is_integer
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.promotion import is_integer
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import numpy_dtype
 
 MAX_KEY = 65535
 
@@ -42,7 +42,7 @@ class LookupTable(Operator):
         ),
         Arg("values", "float", (), "Output value of each key.", vector=True, important=True),
         Arg("default_value", "float", 0.0, "Output value of all other inputs."),
-        Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
+        Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
         Arg("output_dtype", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
     )
     example = """
@@ -90,13 +90,13 @@ class LookupTable(Operator):
         keys = {"keys": [0, 2, 3, 4, 5, 3], "values": [0.2, 0.4, 0.5, 0.6, 0.7, 0.1]}
         yield Case((rows,), {**keys, "default_value": 0.99})
         yield Case((rows,), {"keys": [1, 2], "values": [3, 4]})
-        yield Case((rows,), {"keys": [1], "values": [300.7], "dtype": types.UINT8, "default_value": -5})
-        yield Case((rows,), {"keys": [1, 4], "values": [2.5, -2.5], "dtype": types.INT32})
+        yield Case((rows,), {"keys": [1], "values": [300.7], "dtype": dtypes.UINT8, "default_value": -5})
+        yield Case((rows,), {"keys": [1, 4], "values": [2.5, -2.5], "dtype": dtypes.INT32})
         yield Case((rows,), {"keys": [65535], "values": [3]})
-        yield Case((rows,), {"keys": [1], "values": [3.5], "dtype": types.FLOAT64})
+        yield Case((rows,), {"keys": [1], "values": [3.5], "dtype": dtypes.FLOAT64})
         yield Case(
             (samples.pictures(),),
-            {"keys": list(range(256)), "values": [255 - i for i in range(256)], "dtype": types.UINT8},
+            {"keys": list(range(256)), "values": [255 - i for i in range(256)], "dtype": dtypes.UINT8},
         )
         yield Case((samples.sequences(),), {"keys": [7], "values": [1]})
         for dtype in (np.int8, np.uint16, np.int16, np.int32, np.uint32):

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import over_elements
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import over_elements
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.operator import PerSample
-from dali_lab.types import numpy_dtype
 
 Array = npt.NDArray[Any]
-_DIRECT = (types.UINT8, types.FLOAT)
+_DIRECT = (dtypes.UINT8, dtypes.FLOAT)
 """Types that the kernel takes; others become FLOAT first."""
 
 
@@ -73,7 +73,7 @@ class Normalize(Operator):
         Arg("scale", "float", 1.0, "Factor of the result, for integer types."),
         Arg("epsilon", "float", 0.0, "Added to the variance, against small divisors.", minimum=0.0),
         Arg("ddof", "int", 0, "Subtracted from the number of elements where the variance is found."),
-        Arg("dtype", "dtype", types.FLOAT, "Type of the output; values are rounded and kept within its range."),
+        Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     differs = "bool, float16 and 64-bit types are taken too."
     example = """
@@ -116,7 +116,7 @@ class Normalize(Operator):
             if data.dtype not in _DIRECT:
                 data = _floats(_as_float, data)
             if not _fits(given.get("mean"), data, axes):
-                apart = Batch.allocate(data.shapes, types.FLOAT)
+                apart = Batch.allocate(data.shapes, dtypes.FLOAT)
                 apply(_ufunc(np.subtract), apart, [data, given["mean"]])
                 data, given["mean"] = apart, np.zeros((), np.float32)
             if self.value("batch"):
@@ -131,7 +131,7 @@ class Normalize(Operator):
         from dali_lab.kernels.cpu.standardize import standardize
         from dali_lab.kernels.cpu.totals import SUM, exact, levels
 
-        target = out if out.dtype == types.FLOAT else Batch.allocate(out.shapes, types.FLOAT)
+        target = out if out.dtype == dtypes.FLOAT else Batch.allocate(out.shapes, dtypes.FLOAT)
         kind, factor, shift = numpy_dtype(data.dtype), given.get("factor"), float(self.value("shift"))
         late = not _fits(factor, data, axes)
         standardize(
@@ -263,12 +263,12 @@ class Normalize(Operator):
         )
         for arguments in plain:
             yield Case((data,), arguments)
-        yield Case((data,), {"axes": [0], "dtype": types.UINT8, "scale": 50, "shift": 100})
-        yield Case((data,), {"dtype": types.INT32, "scale": 7})
+        yield Case((data,), {"axes": [0], "dtype": dtypes.UINT8, "scale": 50, "shift": 100})
+        yield Case((data,), {"dtype": dtypes.INT32, "scale": 7})
         for dtype in (np.uint8, np.int16, np.int32):
             yield Case((samples.tensors([(3, 4), (2, 4), (6, 4)], dtype),), {"axes": [0]})
         yield Case((samples.pictures(),), {"axis_names": "HW"})
-        yield Case((samples.pictures(),), {"axis_names": "HWC", "scale": 64, "shift": 128, "dtype": types.UINT8})
+        yield Case((samples.pictures(),), {"axis_names": "HWC", "scale": 64, "shift": 128, "dtype": dtypes.UINT8})
         yield Case((samples.pictures(),), {"axis_names": "HW", "batch": True})
         mean = PerSample([np.array([[0.1, 0.2, 0.3, 0.4]], np.float32) * factor for factor in (1, 2, 0.5)])
         spread = PerSample([np.array([[1, 2, 0.5, 4]], np.float32) * factor for factor in (1, 2, 0.5)])
@@ -307,7 +307,7 @@ def _as_float(values: Array) -> Array:
 def _floats(function: Callable[[Array], Array], values: Batch | Array) -> Any:
     """A function of all elements of a batch or an array, as FLOAT."""
     if isinstance(values, Batch):
-        return over_elements(function, values, types.FLOAT)
+        return over_elements(function, values, dtypes.FLOAT)
     return np.asarray(function(values), np.float32)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import numpy_dtype
 
 
 @register
@@ -35,7 +35,7 @@ class OneHot(Operator):
     on_gpu = True
     arguments = (
         Arg("num_classes", "int", 0, "Number of classes.", minimum=0, important=True),
-        Arg("dtype", "dtype", types.FLOAT, "Type of the output."),
+        Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output."),
         Arg("on_value", "float", 1.0, "Value at the class; its fraction is dropped for integer types, which wrap."),
         Arg("off_value", "float", 0.0, "Value elsewhere."),
         Arg("axis", "int", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
@@ -83,7 +83,7 @@ class OneHot(Operator):
         same = Batch(
             np.full(len(labels), self._classes.ctypes.data, np.int64),
             np.tile(classes, (len(labels), 1)),
-            types.INT64,
+            dtypes.INT64,
             "",
             (self._classes,),
         )
@@ -103,8 +103,8 @@ class OneHot(Operator):
         for arguments in (
             {"num_classes": 4},
             {"num_classes": 2},
-            {"num_classes": 4, "dtype": types.UINT8, "on_value": 300, "off_value": -2},
-            {"num_classes": 4, "dtype": types.INT32, "on_value": 1.7},
+            {"num_classes": 4, "dtype": dtypes.UINT8, "on_value": 300, "off_value": -2},
+            {"num_classes": 4, "dtype": dtypes.INT32, "on_value": 1.7},
             {},
             {"num_classes": 3, "axis_name": "C"},
             {"num_classes": 3, "axis": 0, "axis_name": "C"},
@@ -125,7 +125,7 @@ class OneHot(Operator):
         yield Case((single,), {"num_classes": 3, "axis_name": "C"})
         yield Case(
             (samples.tensors([(2, 3), (1, 2), (4, 4)], np.uint8),),
-            {"num_classes": 256, "axis": 1, "dtype": types.UINT8},
+            {"num_classes": 256, "axis": 1, "dtype": dtypes.UINT8},
         )
         yield Case(([np.float32(1.7), np.float32(-0.5), np.float32(2)],), {"num_classes": 3})
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.streams import truncated
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import numpy_dtype
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
 """What says as much as no value at all."""

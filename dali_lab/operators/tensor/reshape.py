@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import stacked
-from dali_lab.batch.promotion import is_integer
-from dali_lab.errors import ArgumentError
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import stacked
+from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import ArgumentError
+from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.cases import PerSample
-from dali_lab.types import numpy_dtype
 
 _INPUTS = (
     Input("data", kind="tensor", doc="Tensors to reshape."),
@@ -62,7 +62,7 @@ class _Reshaping(Operator):
         if self.has("rel_shape") and "rel_shape" not in self.connected and not self.values["rel_shape"]:
             raise self.fail("cannot be empty", "rel_shape")
 
-    def _reshaped(self, call: Call, inputs: tuple[Batch, ...], dtype: types.DALIDataType) -> Batch:
+    def _reshaped(self, call: Call, inputs: tuple[Batch, ...], dtype: dtypes.DALIDataType) -> Batch:
         data = inputs[0]
         old, new = data.itemsize, numpy_dtype(dtype).itemsize
         source = self._source_extents(call, data)
@@ -283,25 +283,25 @@ class Reinterpret(_Reshaping):
             "HW",
         )
         for arguments in (
-            {"dtype": types.INT32},
-            {"dtype": types.UINT8},
-            {"dtype": types.UINT16, "layout": "AB"},
-            {"dtype": types.INT64},
-            {"dtype": types.UINT8, "shape": [-1]},
-            {"dtype": types.UINT8, "shape": [-1, 8], "layout": "XY"},
-            {"dtype": types.UINT8, "rel_shape": [1, -1]},
-            {"dtype": types.UINT8, "rel_shape": [1, 4]},
-            {"dtype": types.UINT8, "src_dims": [1, 0]},
+            {"dtype": dtypes.INT32},
+            {"dtype": dtypes.UINT8},
+            {"dtype": dtypes.UINT16, "layout": "AB"},
+            {"dtype": dtypes.INT64},
+            {"dtype": dtypes.UINT8, "shape": [-1]},
+            {"dtype": dtypes.UINT8, "shape": [-1, 8], "layout": "XY"},
+            {"dtype": dtypes.UINT8, "rel_shape": [1, -1]},
+            {"dtype": dtypes.UINT8, "rel_shape": [1, 4]},
+            {"dtype": dtypes.UINT8, "src_dims": [1, 0]},
             {"shape": [-1]},
             {"layout": "XY"},
         ):
             yield Case((data,), arguments)
-        yield Case((samples.pictures(dtype=np.uint16),), {"dtype": types.UINT8})
+        yield Case((samples.pictures(dtype=np.uint16),), {"dtype": dtypes.UINT8})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
         data = samples.tensors([(3, 3)] * 3, np.uint8)
         yield ErrorCase((data,), {}, ("dtype", "must be given"))
-        yield ErrorCase((data,), {"dtype": types.INT32}, ("dtype", "divide"))
-        yield ErrorCase((data,), {"dtype": types.INT16, "shape": [9]}, ("shape", "(3, 3)"))
-        yield ErrorCase((samples.tensors([()] * 3),), {"dtype": types.UINT8}, ("scalar",))
+        yield ErrorCase((data,), {"dtype": dtypes.INT32}, ("dtype", "divide"))
+        yield ErrorCase((data,), {"dtype": dtypes.INT16, "shape": [9]}, ("shape", "(3, 3)"))
+        yield ErrorCase((samples.tensors([()] * 3),), {"dtype": dtypes.UINT8}, ("scalar",))

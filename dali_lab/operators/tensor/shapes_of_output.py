@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import stacked
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import stacked
 from dali_lab.schema import Call
 
 Rows = slice | npt.NDArray[np.int64]

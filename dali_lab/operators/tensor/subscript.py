@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.promotion import is_integer
 from dali_lab.graph.expressions import MAX_SUBSCRIPTS
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.arguments import INTEGERS
@@ -196,7 +196,7 @@ class SubscriptDimCheck(Operator):
         yield ErrorCase((samples.pictures(),), {"num_subscripts": 4}, ("4 indices",))
 
 
-_SHAPE_TYPES = (types.INT32, types.UINT32, types.INT64, types.UINT64, types.FLOAT, types.FLOAT64)
+_SHAPE_TYPES = (dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT64, dtypes.FLOAT, dtypes.FLOAT64)
 
 
 class _ShapeBase(Operator):
@@ -212,18 +212,18 @@ class _ShapeBase(Operator):
             raise self.fail(f"{dtype.name} is none of {', '.join(each.name for each in _SHAPE_TYPES)}", "dtype")
 
     def run(self, call: Call, data: Batch) -> Batch:
-        return Batch.dense(np.ascontiguousarray(data.shapes.astype(types.numpy_dtype(self.value("dtype")))))
+        return Batch.dense(np.ascontiguousarray(data.shapes.astype(dtypes.numpy_dtype(self.value("dtype")))))
 
     @classmethod
     def cases(cls) -> Iterable[Case]:
         yield Case((samples.pictures(),))
         yield Case((samples.tensors([(), (), ()]),))
-        yield Case((samples.tensors([(0,), (3,), (2,)]),), {"dtype": types.FLOAT})
-        yield Case((samples.sequences(),), {"dtype": types.INT32})
+        yield Case((samples.tensors([(0,), (3,), (2,)]),), {"dtype": dtypes.FLOAT})
+        yield Case((samples.sequences(),), {"dtype": dtypes.INT32})
 
     @classmethod
     def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(),), {"dtype": types.UINT8}, ("dtype", "UINT8"))
+        yield ErrorCase((samples.pictures(),), {"dtype": dtypes.UINT8}, ("dtype", "UINT8"))
 
 
 @register
@@ -233,7 +233,7 @@ class Shape(_ShapeBase):
     name = "_shape"
     schema_name = "_Shape"
     title = "Shape"
-    arguments = (Arg("dtype", "dtype", types.INT64, "Type of the numbers."),)
+    arguments = (Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),)
 
 
 @register
@@ -245,6 +245,6 @@ class Shapes(_ShapeBase):
     outputs = (Output("shape", kind="tensor", doc="One-dimensional: the extent of each axis, of `dtype`."),)
     deprecated = "Use ``node.shape()``."
     arguments = (
-        Arg("dtype", "dtype", types.INT64, "Type of the numbers."),
+        Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),
         Arg("type", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
     )

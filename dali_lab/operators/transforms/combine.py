@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import stacked
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import stacked
 from dali_lab.operators.transforms.simple import MATRIX
 from dali_lab.operators.transforms.transforming import LAYOUT, Transforming, combined
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register

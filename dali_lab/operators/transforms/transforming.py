@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.dense import stacked
+from dali_lab.model import dtypes
+from dali_lab.model.batch import Batch
+from dali_lab.model.dense import stacked
 from dali_lab.schema import Arg, Call, Input, Operator, Output
 
 Matrices = npt.NDArray[np.float32]
@@ -96,7 +96,7 @@ class Transforming(Operator):
         if not self.has(name):
             return np.full((call.count if default is not None else 0, length), default or 0, np.float32)
         batch = call.batches.get(name)
-        if batch is not None and batch.dtype != types.FLOAT:
+        if batch is not None and batch.dtype != dtypes.FLOAT:
             raise call.problem(f"takes FLOAT, got {batch.dtype.name}", argument=name)
         return np.array(call.vectors(name, length, np.float32))
 
@@ -120,7 +120,7 @@ class Transforming(Operator):
             raise call.problem(f"a transform is a matrix of d rows and d + 1 columns, got shape {shape}")
         if not (inner == inner[:1]).all():
             raise call.problem("the transforms of a batch must have the same number of dimensions")
-        if before.dtype != types.FLOAT:
+        if before.dtype != dtypes.FLOAT:
             raise call.problem(f"a transform holds FLOAT, got {before.dtype.name}")
         return before
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import ANY_DATA, BGR, FLOAT, GRAY, RGB, UINT8
+from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.types import ANY_DATA, BGR, FLOAT, GRAY, RGB, UINT8
 
 LEAST = 12
 GRIDS = (1, 2, 4, 8)

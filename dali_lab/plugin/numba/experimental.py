@@ -1,5 +1,5 @@
 """Functions that Numba compiles, where NVIDIA DALI keeps them."""
 
-from dali_lab.plugin.numba.functions import NumbaFunction
+from dali_lab.interop.numba import NumbaFunction
 
 __all__ = ["NumbaFunction"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from dali_lab.errors import DaliLabError
 from dali_lab.graph.graph import Edge, Graph
-from dali_lab.pipeline import Pipeline
+from dali_lab.model.errors import DaliLabError
+from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.evaluation import Token
 
 Json = dict[str, Any]

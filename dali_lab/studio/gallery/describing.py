@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.errors import DaliLabError
-from dali_lab.formats import dumps, json_file
-from dali_lab.formats.folding import with_groups
+from dali_lab.formats import dumps
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.gallery.entries import Argument, BrokenEntry, Entry
 from dali_lab.gallery.fragments import fragment
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, places_in
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.documents import sentence

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError, DaliLabError
 from dali_lab.formats.values import decode
 from dali_lab.gallery.entries import Entry, Overlay
 from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, places_in, with_annotated, with_pictures, with_places
 from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.documents import sentence
 from dali_lab.studio.entries import error_entry

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dali_lab.errors import DaliLabError
 from dali_lab.executor.engine import Cancelled
-from dali_lab.formats import dumps, json_file
-from dali_lab.formats.folding import with_groups
+from dali_lab.formats import dumps
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.gallery import entries as files
 from dali_lab.gallery.entries import Entry
 from dali_lab.gallery.fragments import can_follow, follow
 from dali_lab.gallery.places import own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.documents import DocumentError, sentence
 from dali_lab.studio.evaluation import Token
 from dali_lab.studio.gallery.cost import cost

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.clients import Editor, Port
 from dali_lab.studio.documents import DocumentError
 from dali_lab.studio.entries import error_entry

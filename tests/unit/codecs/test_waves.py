@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs import audio, waves
+from dali_lab.model.batch import Batch
 from dali_lab.types import FLOAT, INT16
 
 ENCODINGS = ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW")

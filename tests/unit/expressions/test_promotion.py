@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dali_lab import types
-from dali_lab.batch.promotion import BroadcastError, broadcast_shapes, common_layout, promoted, promoted_pair
+from dali_lab.model.promotion import BroadcastError, broadcast_shapes, common_layout, promoted, promoted_pair
 
 NUMBERS = [dtype for dtype in types.DALIDataType if types.UINT8 <= dtype <= types.BOOL]
 FLOATS = (types.FLOAT16, types.FLOAT, types.FLOAT64)

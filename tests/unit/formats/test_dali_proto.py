@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 import dali_lab
 from dali_lab.errors import FormatError
-from dali_lab.formats import dali_proto, json_file
-from dali_lab.formats.dali_arguments import shortest
-from dali_lab.formats.dali_messages import messages
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.dali.arguments import shortest
+from dali_lab.formats.dali.messages import messages
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 import dali_lab
 from dali_lab import fn
 from dali_lab.errors import FormatError
-from dali_lab.formats import dot, drawing, json_file
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures import dot, drawing
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.unit.formats.strategies import graphs
 
@@ -114,6 +115,6 @@ def test_notebooks_show_a_picture() -> None:
 
 
 def test_importing_the_formats_needs_no_graphviz() -> None:
-    code = "import dali_lab.formats.dot, sys; assert 'graphviz' not in sys.modules"
+    code = "import dali_lab.formats.pictures.dot, sys; assert 'graphviz' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert json_file.SCHEMA_FILE.exists()

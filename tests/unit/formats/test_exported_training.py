@@ -10,7 +10,7 @@ import cv2
 import pytest
 
 from dali_lab import cli
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.schema.samples import picture
 from dali_lab.studio.starts import first_pipeline
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from dali_lab.formats import json_file, python_static
-from dali_lab.formats.drawing import svg
-from dali_lab.formats.folding import FOLDED, condition_folds, folded, with_groups
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.drawing import svg
+from dali_lab.formats.pictures.folding import FOLDED, condition_folds, folded, with_groups
+from dali_lab.formats.python import reader as python_static
 from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.graph.graph import Edge, Graph, Node
 

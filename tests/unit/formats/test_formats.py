@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import dali_lab
 from dali_lab import formats, types
 from dali_lab.errors import FormatError
-from dali_lab.formats import json_file, png
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures import png
 from dali_lab.graph.difference import difference, difference_text
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.benchmarks.loaders import import_torchvision, missing

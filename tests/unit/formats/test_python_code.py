@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 import dali_lab
 from dali_lab import fn, types
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code, python_static
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import writer as python_code
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code, python_import, python_static
-from dali_lab.formats.python_import import Found
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
+from dali_lab.formats.python import writer as python_code
+from dali_lab.formats.python.tracing import Found
 from dali_lab.graph.graph import Edge
 from tests.unit.formats.test_python_code import example
 

@@ -8,7 +8,10 @@ import pytest
 
 from dali_lab.cli.entry import main
 from dali_lab.errors import FormatError
-from dali_lab.formats import json_file, load, python_import, python_static
+from dali_lab.formats import load
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
 from dali_lab.graph.graph import Graph
 
 PROGRAM = """

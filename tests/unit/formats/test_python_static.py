@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import dali_lab
 from dali_lab.errors import FormatError
-from dali_lab.formats import python_code, python_import, python_static
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
+from dali_lab.formats.python import writer as python_code
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph
 from tests.unit.formats.strategies import finished_graphs

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from dali_lab.formats import dali_proto, python_code, python_import, python_static
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
+from dali_lab.formats.python import writer as python_code
 from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.schema.registry import has_operator
 from tests.unit.formats.test_python_code import traced

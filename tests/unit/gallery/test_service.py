@@ -14,7 +14,7 @@ import cv2
 import numpy as np
 import pytest
 
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery import built_in_folder, load_entry
 from dali_lab.gallery.making import new_entry
 from dali_lab.graph.verification import verify

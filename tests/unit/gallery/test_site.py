@@ -10,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from dali_lab.cli import main
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery import Gallery, built_in_folder, load_entry, load_gallery
 from dali_lab.gallery.making import new_entry
 from dali_lab.studio.gallery.site import build_site

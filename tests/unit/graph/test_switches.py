@@ -7,7 +7,9 @@ import pytest
 
 from dali_lab import Pipeline
 from dali_lab.errors import FormatError, GraphError
-from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.switches import missing_outputs, switched, without_off

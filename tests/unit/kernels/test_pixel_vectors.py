@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu import normalize, warp
+from dali_lab.model.batch import Batch
 from dali_lab.types import FLOAT, UINT8
 
 Array = np.ndarray[Any, Any]

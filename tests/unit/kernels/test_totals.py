@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dali_lab.batch.batch import Batch
 from dali_lab.kernels.cpu.extremes import LARGEST, LEAST, extremes
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.standardize import standardize
 from dali_lab.kernels.cpu.totals import FEW, SPREAD, SQUARES, SUM, accumulate, exact, levels
+from dali_lab.model.batch import Batch
 
 SHAPES = {
     1: [(1,), (7,), (511,), (3000,)],

@@ -14,13 +14,13 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn
-from dali_lab.formats.dali_messages import messages
+from dali_lab.formats.dali.messages import messages
 
 PROGRAM = """
 import sys
 import numpy as np
 from dali_lab import Pipeline, fn
-from dali_lab.formats.dali_messages import messages
+from dali_lab.formats.dali.messages import messages
 
 def source(info):
     if info.idx_in_epoch >= 1000:

@@ -55,10 +55,10 @@ def test_conditional_expressions_are_like_statements() -> None:
 
 def test_taps_inside_branches_and_known_edges() -> None:
     """A preview asks for edges inside a branch, and hands in others that it knows already."""
-    from dali_lab.batch.batch import Batch
     from dali_lab.executor.engine import Engine
     from dali_lab.executor.plan import make_plan
     from dali_lab.graph.graph import Edge
+    from dali_lab.model.batch import Batch
 
     def program() -> Any:
         p = dali_lab.fn.external_source(name="p")

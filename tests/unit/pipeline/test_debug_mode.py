@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dali_lab import DaliLabError, Pipeline, fn, pipeline_def, types
-from dali_lab._pipeline.debug import DataNodeDebug
 from dali_lab.pipeline import experimental
+from dali_lab.pipeline.debug import DataNodeDebug
 
 SETTINGS: dict[str, Any] = {"batch_size": 3, "num_threads": 2, "device_id": None, "seed": 7}
 

@@ -13,7 +13,9 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, ops
-from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 from dali_lab.kernels.cpu import background
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write

@@ -11,7 +11,9 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, types
-from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 from tests.unit.readers.reading import assert_same, make, take
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")

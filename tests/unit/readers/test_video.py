@@ -17,7 +17,9 @@ import dali_lab.types as types
 from dali_lab import fn
 from dali_lab.codecs.video import Video
 from dali_lab.errors import DaliLabError
-from dali_lab.formats import dali_proto, json_file, python_code
+from dali_lab.formats.dali import writer as dali_proto
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 from dali_lab.schema import aliases, samples
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import compare, run

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn, ops
-from dali_lab.batch.batch import Batch
-from dali_lab.formats import json_file, python_code
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
+from dali_lab.model.batch import Batch
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.reference import docstring

@@ -12,7 +12,8 @@ PROGRAM = """
 import warnings
 import numpy as np
 from dali_lab import Pipeline, fn, ops
-from dali_lab.formats import json_file, python_code
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import writer as python_code
 from dali_lab.schema.catalogue import catalogue
 
 with warnings.catch_warnings(record=True) as caught:

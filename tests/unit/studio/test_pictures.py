@@ -6,7 +6,7 @@ import cv2
 import numpy as np
 import pytest
 
-from dali_lab.batch.batch import Batch
+from dali_lab.model.batch import Batch
 from dali_lab.schema.samples import picture as sample
 from dali_lab.studio.pictures import Picture, Scale, encoded_picture, fitted, picture
 from dali_lab.studio.summaries import display_scale, encoded_text, histogram, positions, summary, value_range

@@ -14,8 +14,8 @@ import pytest
 
 import dali_lab
 from dali_lab import types
-from dali_lab.batch.batch import Batch
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.model.batch import Batch
 from dali_lab.schema import Arg, Call, Input, Operator, register
 from dali_lab.schema.registry import unregister
 from dali_lab.studio.session import Session

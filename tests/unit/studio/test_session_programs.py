@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from dali_lab.formats import dali_proto, loads
+from dali_lab.formats import loads
+from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.studio.session import Session
 from tests.unit.studio.conftest import Client, document
 

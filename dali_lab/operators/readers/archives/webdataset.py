@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, UINT8, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.archives import index
 from dali_lab.operators.readers.archives.index import Components, IndexFileError
 from dali_lab.operators.readers.archives.tar import TarError
@@ -18,7 +19,6 @@ from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import INTEGERS, REQUIRED
-from dali_lab.types import FLOAT, FLOAT16, FLOAT64, UINT8, numpy_dtype
 
 _TYPES = (*INTEGERS, FLOAT16, FLOAT, FLOAT64)
 

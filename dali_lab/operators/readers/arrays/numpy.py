@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.batch.conversion import elements
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.conversion import elements
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import Windows, within
 from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
 from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.operators.decoders.numpy_format import (
     HEAD,
     START,
@@ -21,7 +22,6 @@ from dali_lab.operators.decoders.numpy_format import (
 )
 from dali_lab.operators.readers.files import Paths, can_read_compiled
 from dali_lab.schema import Call
-from dali_lab.types import DALIDataType, numpy_dtype
 
 Table = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows, half_away, named_bounds
 from dali_lab.schema import Arg, Call, Operator
 

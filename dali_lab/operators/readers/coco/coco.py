@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT32
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.json_file import CocoFile, Wanted
 from dali_lab.operators.readers.coco.saved import load_table, save_table
 from dali_lab.operators.readers.coco.table import CocoTable, Span, make_table
 from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.schema import Arg, Call, Output, register
-from dali_lab.types import FLOAT, INT32
 
 _FROM_JSON = ("annotations_file", "skip_empty", "ratio", "ltrb", "images", "size_threshold")
 

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 
 Table = npt.NDArray[Any]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.table import CocoTable, Span
 
 Table = npt.NDArray[Any]

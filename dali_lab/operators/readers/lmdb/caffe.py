@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.list_reader import READER
 from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
 from dali_lab.schema import Arg, Output, register

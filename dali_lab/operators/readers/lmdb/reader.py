@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import to_dali_type
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import ListReader, check_alike
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
 from dali_lab.schema import Arg, Call
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.types import to_dali_type
 
 Columns = list[npt.NDArray[Any]]
 

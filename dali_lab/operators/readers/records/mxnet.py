@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, UINT8
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.records.index import read_index
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.types import FLOAT, UINT8
 
 Table = npt.NDArray[np.int64]
 

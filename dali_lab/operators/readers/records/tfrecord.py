@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab import tfrecord
-from dali_lab.batch.batch import Batch
-from dali_lab.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT, INT64, UINT8
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import REQUIRED
-from dali_lab.types import FLOAT, INT64, UINT8
 
 _DTYPES = {tfrecord.int64: INT64, tfrecord.string: UINT8, tfrecord.float32: FLOAT}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video_index import Numbers
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import FILL_VALUE, pad_mode, padded
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading

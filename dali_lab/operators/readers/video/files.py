@@ -13,7 +13,7 @@ import numpy as np
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video import Video
 from dali_lab.codecs.video_index import FrameIndex
-from dali_lab.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import find_files
 
 _MOST_OPEN = 16

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.video_index import Numbers
-from dali_lab.errors import ArgumentError
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import REQUIRED, Arg, Call, Input, Output
 from dali_lab.schema.operator import Extent
-from dali_lab.types import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex

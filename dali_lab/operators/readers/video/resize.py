@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from dali_lab.batch.batch import Batch
 from dali_lab.codecs.video_index import FrameIndex, Numbers
+from dali_lab.model.batch import Batch
 from dali_lab.operators.geometry.resizing import (
     FILTERS,
     SIZES,

@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video_index import Numbers
-from dali_lab.errors import ArgumentError
+from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
+from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
 from dali_lab.schema import Arg, register
-from dali_lab.types import FLOAT, UINT8, DALIDataType
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import DaliLabError
-from dali_lab.formats import dumps, json_file
-from dali_lab.formats.drawing import svg
+from dali_lab.formats import dumps
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.drawing import svg
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.gallery.places import with_places
 from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import operator_entry
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.evaluation import Token

@@ -5,12 +5,12 @@ a reference for each sample. Collating references sends their inputs to the serv
 :meth:`~DALIServer.produce_data`, or :class:`DataLoader` by itself, puts the outputs in place of the references.
 """
 
-from dali_lab.plugin.pytorch.experimental.proxy.client import (
+from dali_lab.interop.proxy.client import (
     DALIOutputBatchRef,
     DALIOutputSampleRef,
     DALIPipelineRunRef,
 )
-from dali_lab.plugin.pytorch.experimental.proxy.loader import DataLoader
-from dali_lab.plugin.pytorch.experimental.proxy.server import DALIServer
+from dali_lab.interop.proxy.loader import DataLoader
+from dali_lab.interop.proxy.server import DALIServer
 
 __all__ = ["DALIOutputBatchRef", "DALIOutputSampleRef", "DALIPipelineRunRef", "DALIServer", "DataLoader"]

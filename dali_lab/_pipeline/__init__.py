@@ -1,1 +1,0 @@
-"""The parts of :class:`dali_lab.Pipeline` besides running: definition by functions, reports, files."""

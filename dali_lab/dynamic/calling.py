@@ -1,0 +1,172 @@
+"""Calls of operators on tensors and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dali_lab.dynamic.batch import Batch, as_batch
+from dali_lab.dynamic.dtypes import DType
+from dali_lab.dynamic.evaluation import Outcome, Slot
+from dali_lab.dynamic.modes import EvalMode
+from dali_lab.dynamic.places import Device
+from dali_lab.dynamic.places import device as as_device
+from dali_lab.dynamic.tensor import Tensor, as_tensor
+from dali_lab.dynamic.values import Value
+from dali_lab.graph.data_node import DataNode
+from dali_lab.graph.expressions import is_operand
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import ArgumentError, GraphError
+from dali_lab.model.tensor_list import TensorListCPU
+from dali_lab.pipeline.pipeline import outside
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import find_operator
+
+
+def call(
+    operator: type[Operator],
+    inputs: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    batch_size: int | None = None,
+    place: Any = None,
+) -> Any:
+    """What an operator makes of tensors or batches.
+
+    Parameters
+    ----------
+    inputs
+        Tensors, batches, arrays; tensors are repeated where there is a batch among inputs or arguments.
+    kwargs
+        Arguments: constants, or tensors and batches where the operator takes nodes.
+    batch_size
+        For operators without inputs: how many samples, as a batch.
+    place
+        Where it runs; by default where its first input is.
+
+    Raises
+    ------
+    ValueError
+        If batches have different numbers of samples.
+    DaliLabError
+        What the operator raises.
+    """
+    given = [each for each in inputs if each is not None]
+    arguments = {name: _argument(operator, name, value) for name, value in kwargs.items() if value is not None}
+    target = as_device(place)
+    if target is not None:
+        arguments["device"] = _backend(operator, target)
+    elif not given and operator.devices and operator.devices[0] not in ("cpu",):
+        arguments["device"] = operator.devices[0]
+    names = [name for name, value in arguments.items() if isinstance(value, Value)]
+
+    def recorded(*operands: Any) -> Any:
+        nodes = operands[: len(given)]
+        connected = dict(zip(names, operands[len(given) :], strict=True))
+        return operator.python_call(nodes, {**arguments, **connected})
+
+    values = [_input(each) for each in given]
+    return record(recorded, (*values, *(arguments[name] for name in names)), batch_size=batch_size)
+
+
+def by_name(name: str, *inputs: Any, **arguments: Any) -> Any:
+    """What the operator of a name makes of tensors or batches."""
+    return call(find_operator(name), inputs, arguments)
+
+
+def expression(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """What a function of nodes makes of tensors, batches and numbers, which must be on one device.
+
+    Raises
+    ------
+    ValueError
+        If they are not, or batches have different numbers of samples.
+    """
+    if len({each.slot.device for each in operands if isinstance(each, Value)}) > 1:
+        raise ValueError("operands are on the CPU and on the GPU; cpu() and gpu() copy them")
+    return record(function, operands)
+
+
+def record(function: Callable[..., Any], operands: Sequence[Any], *, batch_size: int | None = None) -> Any:
+    """Call `function` with the symbols of tensors and batches, and wrap the symbols that it returns.
+
+    Other operands are passed on as they are, but for lists and arrays, which become tensors.
+    """
+    items = [_operand(each) for each in operands]
+    sizes = {each.batch_size for each in items if isinstance(each, Batch)}
+    sizes |= set() if batch_size is None else {batch_size}
+    if len(sizes) > 1:
+        raise ValueError(f"batches have different numbers of samples: {' and '.join(map(str, sorted(sizes)))}")
+    count = sizes.pop() if sizes else None
+    symbols = [_symbol(each, count) if isinstance(each, Value) else each for each in items]
+    with outside():
+        found = function(*symbols)
+    if found is NotImplemented:
+        return found
+    for item, symbol in zip(items, symbols, strict=True):
+        if found is symbol:
+            return item
+    keys = list(found) if isinstance(found, dict) else None
+    nodes = list(found.values()) if keys is not None else list(found) if isinstance(found, (list, tuple)) else [found]
+    outcome = Outcome(nodes, 1 if count is None else count)
+    kind = Tensor if count is None else Batch
+    results = [kind._of_call(outcome, index) for index in range(len(nodes))]
+    if EvalMode.current() is not EvalMode.deferred:
+        outcome.evaluate()
+    if keys is not None:
+        return dict(zip(keys, results, strict=True))
+    return tuple(results) if isinstance(found, (list, tuple)) else results[0]
+
+
+def _operand(item: Any) -> Any:
+    if isinstance(item, DataNode):
+        raise GraphError(f"takes tensors and batches; {item.name} is a node of a pipeline, which is for fn")
+    if isinstance(item, Value) or not is_operand(item) or isinstance(item, (bool, int, float, np.generic)):
+        return item
+    return as_tensor(item)
+
+
+def _input(item: Any) -> Any:
+    if isinstance(item, (Value, DataNode)):
+        return item
+    return as_batch(item) if isinstance(item, TensorListCPU) else as_tensor(item)
+
+
+def _argument(operator: type[Operator], name: str, value: Any) -> Any:
+    """An argument as operators take it: types are plain, and tensors of the argument's type."""
+    if isinstance(value, DType):
+        return value.type_id
+    if isinstance(value, Device):
+        return value.device_type
+    if isinstance(value, TensorListCPU):
+        value = as_batch(value)
+    arg = operator.argument_table.get(name)
+    wanted = arg.fed_types() if arg is not None and arg.tensor else ()
+    if not wanted or not (isinstance(value, Value) or hasattr(value, "__array__") or hasattr(value, "__dlpack__")):
+        return value
+    found = value if isinstance(value, Value) else as_tensor(value)
+    # What is not known yet is converted when it is there.
+    return found if found.slot.batch is not None and found.slot.batch.dtype in wanted else _cast(found, wanted[0])
+
+
+def _cast(value: Value, dtype: DALIDataType) -> Any:
+    return by_name("cast", value, dtype=dtype)
+
+
+def _symbol(value: Value, count: int | None) -> Slot:
+    """The symbol of a value, repeated for each sample of a batch if it is a tensor beside one."""
+    if isinstance(value, Batch) or count is None:
+        return value.slot
+    return Slot.of(value.samples.take(np.zeros(count, np.int64)), value.slot.device)
+
+
+def _backend(operator: type[Operator], place: Device) -> str:
+    """What operators call a device: those that read on the CPU and write on the GPU are ``"mixed"``."""
+    if place.device_type == "gpu" and "gpu" not in operator.devices and "mixed" in operator.devices:
+        return "mixed"
+    if operator.devices and place.device_type not in operator.devices:
+        offered = " or ".join("'gpu'" if name == "mixed" else repr(name) for name in operator.devices)
+        raise ArgumentError(f"runs on {offered}, not on {str(place)!r}", argument="device", operator=operator.name)
+    return place.device_type

@@ -1,0 +1,155 @@
+"""Runs what was called: results that are wanted, with all that they wait for, as one graph on the one executor."""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+import weakref
+from collections.abc import Sequence
+
+from dali_lab.device.interface import Device
+from dali_lab.dynamic import repeated
+from dali_lab.dynamic.modes import EvalContext
+from dali_lab.executor.engine import Engine
+from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
+from dali_lab.executor.plan import make_plan
+from dali_lab.executor.pool import Here
+from dali_lab.graph.data_node import DataNode, OpCall
+from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.passes import optimized
+from dali_lab.graph.seeds import graph_seeds
+from dali_lab.graph.tracing import build_graph, user_line
+from dali_lab.model.batch import Batch
+
+_waiting: weakref.WeakValueDictionary[int, Outcome] = weakref.WeakValueDictionary()
+
+
+class Slot(DataNode):
+    """A result: a symbol for what an operator will make, and the batch once it is there.
+
+    Then nothing of the call is kept: whatever uses the symbol begins there.
+    """
+
+    def __init__(self, source: OpCall, index: int, device: str) -> None:
+        super().__init__(source, index, device)
+        self.batch: Batch | None = None
+
+    @classmethod
+    def of(cls, batch: Batch, device: str = "cpu") -> Slot:
+        """A symbol for a batch that is there."""
+        slot = cls(_given(), 0, device)
+        slot.batch = batch
+        return slot
+
+    def fill(self, batch: Batch) -> None:
+        """Put the batch in place of the call."""
+        self.source, self.index, self.batch = _given(), 0, batch
+
+
+def _given() -> OpCall:
+    return OpCall("external_source", "cpu", (), {}, {}, None, 1)
+
+
+class Outcome:
+    """The results of one call on a number of samples."""
+
+    def __init__(self, nodes: Sequence[DataNode], count: int) -> None:
+        self.slots = [Slot(node.source, node.index, node.device) for node in nodes]
+        self.count = count
+        for slot in self.slots:
+            _waiting[slot.source.number] = self
+        self.context = EvalContext.current()
+        self.context.remember(self)
+
+    @property
+    def done(self) -> bool:
+        """Whether all results are there."""
+        return all(slot.batch is not None for slot in self.slots)
+
+    def evaluate(self) -> None:
+        """Run the call, and those before it that were not run yet.
+
+        Raises
+        ------
+        DaliLabError
+            What the first operator to fail raised.
+        """
+        if not self.done:
+            _evaluate(self)
+
+
+def _evaluate(wanted: Outcome) -> None:
+    calls, known = _collect(wanted.slots)
+    # What others still hold is kept too, so that nothing is run twice.
+    outcomes = [outcome for number in sorted(calls) if (outcome := _waiting.get(number)) and not outcome.done]
+    outcomes = list(dict.fromkeys(outcomes))
+    slots = [slot for outcome in outcomes for slot in outcome.slots if slot.batch is None]
+    single = wanted.count == 1
+    key = repeated.key_of(next(iter(calls.values())), slots, single) if len(calls) == 1 else None
+    prepared = repeated.take(key, None if single else wanted.context.pool) if key is not None else None
+    if prepared is None:
+        prepared = _prepare(slots, [call for call, _ in known], wanted, key is not None)
+    edges = {Edge(name, 0): batch for name, (_, batch) in zip(prepared.names, known, strict=True)}
+    run = prepared.engine.submit(0, wanted.count, {}, edges)
+    if isinstance(prepared.pool, Here):
+        prepared.pool.run()
+    run.wait()
+    for slot, batch in zip(slots, run.outputs(), strict=True):
+        slot.fill(batch)
+    if key is not None:
+        repeated.keep(key, prepared)
+    else:
+        prepared.engine.plan.close()
+
+
+def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, again: bool) -> repeated.Prepared:
+    """An engine for results, with the calls whose results are there as inputs; `again` if it may run more than once."""
+    context = wanted.context
+    graph = build_graph(slots)
+    if len(graph.nodes) > len(known) + 1:
+        graph = optimized(graph)
+    device = _device(graph, context.device_id or 0)
+    names = [call.placed for call in known]
+    plan = make_plan(graph, known=[Edge(name, 0) for name in names], device=device)
+    # One sample is one task: going to a thread and back takes longer than what most calls do.
+    pool = Here() if wanted.count == 1 and device is None else context.pool
+    threads = context.num_threads
+    chunk = None if again else max(1, -(-wanted.count // threads))
+    return repeated.Prepared(Engine(plan, threads, graph_seeds(graph, 0), chunk=chunk, pool=pool), pool, names)
+
+
+def _collect(slots: Sequence[Slot]) -> tuple[dict[int, OpCall], list[tuple[OpCall, Batch]]]:
+    """The calls that results wait for, by their numbers, and the batches that these begin with."""
+    calls: dict[int, OpCall] = {}
+    known: dict[int, tuple[OpCall, Batch]] = {}
+    stack: list[DataNode] = list(slots)
+    while stack:
+        node = stack.pop()
+        call = node.source
+        if isinstance(node, Slot) and node.batch is not None:
+            known[call.number] = call, node.batch
+        elif call.number not in calls:
+            calls[call.number] = call
+            stack += [*call.inputs, *call.connections.values()]
+    return calls, list(known.values())
+
+
+def _device(graph: Graph, index: int) -> Device | None:
+    """Where nodes run that are placed on a GPU; that there is none is said once."""
+    mode = os.environ.get("DALI_LAB_GPU") or "auto"
+    if mode == "require":
+        return choose_device(graph, mode, index)
+    if not gpu_nodes(graph):
+        return None
+    device = device_for_preview(graph.replaced(pipeline={"device_id": index}))
+    if device is None and mode != "never":
+        _warn_without_gpu()
+    return device
+
+
+@functools.cache
+def _warn_without_gpu() -> None:
+    file, _, line = user_line().rpartition(":")
+    message = "no GPU can be used, so operators that are placed on one run on the CPU (DALI_LAB_GPU=require: an error)"
+    warnings.warn_explicit(message, UserWarning, file, int(line))

@@ -1,0 +1,49 @@
+"""Reading and decoding pictures by their paths."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dali_lab.dynamic.batch import as_batch
+from dali_lab.dynamic.calling import by_name, call
+from dali_lab.dynamic.values import Value
+from dali_lab.schema.registry import find_operator
+
+
+def imread(filepaths: Any, /, *, device: Any = "cpu", **arguments: Any) -> Any:
+    """Decoded pictures.
+
+    Parameters
+    ----------
+    filepaths
+        A path, a list of paths, or a tensor or batch with their characters as bytes.
+    device
+        Where they are decoded.
+    **arguments
+        Those of ``decoders.image``.
+
+    Returns
+    -------
+    Tensor or Batch
+        Layout HWC; a batch for a list or a batch.
+
+    Raises
+    ------
+    DaliLabError
+        If a file cannot be read or decoded.
+    """
+    paths = filepaths
+    if isinstance(filepaths, (str, Path)):
+        paths = _characters(filepaths)
+    elif not isinstance(filepaths, Value):
+        paths = as_batch([each if isinstance(each, Value) else _characters(each) for each in filepaths])
+    return call(find_operator("decoders.image"), [by_name("io.file.read", paths)], arguments, place=device)
+
+
+def _characters(path: Any) -> Any:
+    if not isinstance(path, (str, Path)):
+        raise TypeError(f"takes paths, got {type(path).__name__}")
+    return np.frombuffer(str(path).encode(), np.uint8)

@@ -1,0 +1,165 @@
+"""Readers: what an epoch is made of, as samples or as batches."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from dali_lab.dynamic.batch import Batch
+from dali_lab.dynamic.modes import EvalContext
+from dali_lab.dynamic.tensor import Tensor
+from dali_lab.pipeline.pipeline import Pipeline
+from dali_lab.schema.registry import find_operator
+
+__path__: list[str] = []
+
+
+class Reader:
+    """Reads data sets: :meth:`next_epoch` gives what one epoch holds.
+
+    Parameters
+    ----------
+    batch_size
+        Samples in a batch; without one :meth:`next_epoch` gives single samples, unless it is told.
+    name
+        For its node in errors.
+    device
+        ``"cpu"``.
+    **arguments
+        Those of the operator.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is wrong.
+    """
+
+    operator_name: ClassVar[str] = ""
+
+    def __init__(
+        self, batch_size: int | None = None, name: str | None = None, device: Any = "cpu", **arguments: Any
+    ) -> None:
+        self._batch_size = batch_size
+        self._name = name
+        self._device = str(device).partition(":")[0]
+        self._checkpointing = bool(arguments.pop("enable_checkpointing", False))
+        for unused in ("max_batch_size", "num_inputs"):
+            arguments.pop(unused, None)
+        self._arguments = {key: value for key, value in arguments.items() if value is not None}
+        self._seed = arguments.get("seed")
+        self._shard = int(arguments.get("shard_id") or 0)
+        self._shards = int(arguments.get("num_shards") or 1)
+        self._stays = bool(arguments.get("stick_to_shard"))
+        self._pipeline: Pipeline | None = None
+        self._made_for: int | None = None
+        self._keys: list[str] | None = None
+        self._state: bytes | None = None
+
+    def next_epoch(
+        self, batch_size: int | None = None, ctx: EvalContext | None = None, capture: bool = False
+    ) -> Iterator[Any]:
+        """One epoch of the data set, or of its shard: tuples of batches, or of tensors without a batch size.
+
+        The last batch is filled up from the next epoch, or as `pad_last_batch` says.
+
+        Parameters
+        ----------
+        batch_size
+            In place of the reader's own.
+        ctx
+            Whose threads are used.
+        capture
+            In NVIDIA DALI what is done with batches becomes a pipeline; here it runs as written, and gives the same.
+
+        Raises
+        ------
+        ValueError
+            If `capture` is set and there is no batch size.
+        RuntimeError
+            If batches of another size were read before.
+        """
+        size = batch_size if batch_size is not None else self._batch_size
+        if capture and size is None:
+            raise ValueError("capture=True needs a batch size")
+        return self._batches(size, ctx) if size is not None else self._samples(ctx)
+
+    def get_metadata(self, batch_size: int | None = None) -> dict[str, Any]:
+        """Sizes of the epoch, with and without filling up, and the shard."""
+        size = batch_size or self._batch_size or self._made_for or 1
+        return dict(self._open(size, None).reader_meta("reader"))
+
+    def get_state(self, cuda_stream: Any = None) -> str:
+        """Where the reader is, as text.
+
+        Raises
+        ------
+        RuntimeError
+            Without `enable_checkpointing`, or before the first epoch.
+        """
+        if not self._checkpointing or self._pipeline is None:
+            raise RuntimeError("needs enable_checkpointing=True, and an epoch that has begun")
+        return self._pipeline.checkpoint().hex()
+
+    def set_state(self, state: str) -> None:
+        """Go on from a state that :meth:`get_state` gave.
+
+        Raises
+        ------
+        RuntimeError
+            If an epoch has begun already.
+        """
+        if self._pipeline is not None:
+            raise RuntimeError("the state of a reader can be set before its first epoch only")
+        self._state = bytes.fromhex(state)
+
+    def _enable_checkpointing(self) -> None:
+        if not self._checkpointing and self._pipeline is not None:
+            raise RuntimeError("the reader has begun without enable_checkpointing=True")
+        self._checkpointing = True
+
+    def _samples(self, ctx: EvalContext | None) -> Iterator[Any]:
+        for found in self._outputs(1, ctx):
+            made = [Tensor._holding(each._batch) for each in found]
+            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
+
+    def _batches(self, size: int, ctx: EvalContext | None) -> Iterator[Any]:
+        for found in self._outputs(size, ctx):
+            made = [Batch(each) for each in found]
+            yield tuple(made) if self._keys is None else dict(zip(self._keys, made, strict=True))
+
+    def _outputs(self, size: int, ctx: EvalContext | None) -> Iterator[Any]:
+        pipeline = self._open(size, ctx)
+        padded = pipeline.reader_meta("reader")["epoch_size_padded"]
+        whole = (self._shard + 1) * padded // self._shards - self._shard * padded // self._shards
+        for _ in range(0, whole, size):
+            yield pipeline.run()
+        if not self._stays:
+            self._shard = (self._shard + 1) % self._shards
+
+    def _open(self, size: int, ctx: EvalContext | None) -> Pipeline:
+        if self._pipeline is None:
+            threads = (ctx or EvalContext.current()).num_threads
+            pipeline = Pipeline(size, threads, None, enable_checkpointing=self._checkpointing, checkpoint=self._state)
+            with pipeline:
+                found = find_operator(self.operator_name).python_call((), {**self._arguments, "name": "reader"})
+                self._keys = list(found) if isinstance(found, dict) else None
+                nodes = found.values() if isinstance(found, dict) else found
+                pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
+            pipeline.build()
+            self._pipeline, self._made_for = pipeline, size
+        elif size != self._made_for:
+            raise RuntimeError(f"the reader gave batches of {self._made_for} before; now {size} are asked for")
+        return self._pipeline
+
+
+def __getattr__(name: str) -> Any:
+    from dali_lab.dynamic.functions import namespace
+
+    return namespace.attribute(sys.modules[__name__], name)
+
+
+def __dir__() -> list[str]:
+    from dali_lab.dynamic.functions import namespace
+
+    return namespace.names(sys.modules[__name__])

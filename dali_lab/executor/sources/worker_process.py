@@ -1,0 +1,240 @@
+"""What runs in a worker process: asks sources and writes their batches into shared memory."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import pickle
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import NO_TYPE
+from dali_lab.model.errors import OperatorError
+from dali_lab.model.incoming import incoming_batch, write_samples
+from dali_lab.operators.readers.python_sources import PythonSource, Request
+
+if TYPE_CHECKING:
+    from dali_lab.operators.readers.external_source import ExternalSource
+
+CAN_SHARE = sys.platform != "win32"
+_ALIGNMENT = 64
+
+
+@dataclass
+class WorkerSource:
+    """A source, and what its outputs must be."""
+
+    source: PythonSource
+    expected: list[tuple[str | None, Any, int | None]]
+    hint: int = 0
+
+    @classmethod
+    def of(cls, operator: ExternalSource) -> WorkerSource:
+        """What a worker needs of an external source."""
+        assert operator.described is not None
+        expected = []
+        for index in range(operator.output_count(operator.values)):
+            dtype = operator._each("dtype", index)
+            expected.append(
+                (operator._each("layout", index), None if dtype is NO_TYPE else dtype, operator._each("ndim", index))
+            )
+        return cls(operator.described, expected, int(operator.values["bytes_per_sample_hint"] or 0))
+
+
+@dataclass
+class Column:
+    """One output of a batch or of a part of it: where its samples lie in the block, or the bytes themselves."""
+
+    dtype: int
+    layout: str
+    shapes: list[tuple[int, ...]]
+    ndim: int
+    offset: int
+    data: bytes | None = None
+
+
+@dataclass
+class Answer:
+    """What a worker says to one task.
+
+    Attributes
+    ----------
+    block
+        Number of the block of shared memory, or −1.
+    new_block, block_size
+        Whether the block is a new one, whose handle follows.
+    dropped
+        Blocks that the worker gave up.
+    """
+
+    task: int
+    columns: list[Column] = field(default_factory=list)
+    error: BaseException | None = None
+    block: int = -1
+    new_block: bool = False
+    block_size: int = 0
+    dropped: list[int] = field(default_factory=list)
+
+
+class RemoteTraceback(Exception):
+    """The traceback of an error in a worker process, as text."""
+
+    def __str__(self) -> str:
+        return f"\n\nIn the worker process:\n{self.args[0]}"
+
+
+@dataclass
+class _Failure:
+    """An error with the traceback that would be lost on the way between processes."""
+
+    error: BaseException
+
+    def sendable(self) -> BaseException:
+        """The error itself where it can be sent, else one that says the same."""
+        text = "".join(traceback.format_exception(self.error))
+        error = self.error
+        try:
+            pickle.loads(pickle.dumps(error))
+        except Exception:  # any error class may fail in any way
+            error = OperatorError(f"{type(self.error).__name__}: {self.error}")
+        return _WithTraceback(error, text)
+
+
+class _WithTraceback(Exception):
+    """Carries an error and its traceback through a pipe."""
+
+    def __init__(self, error: BaseException, text: str) -> None:
+        super().__init__(error, text)
+        self.error = error
+        self.text = text
+
+    def __reduce__(self) -> Any:
+        return _arrived, (self.error, self.text)
+
+
+def _arrived(error: BaseException, text: str) -> BaseException:
+    error.__cause__ = RemoteTraceback(text)
+    return error
+
+
+class _Blocks:
+    """A worker's shared memory: blocks that the consumer gives back when their batch is gone."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, tuple[mmap.mmap, int, int]] = {}
+        self._free: list[int] = []
+        self._next = 0
+
+    def release(self, numbers: Sequence[int]) -> None:
+        """Take blocks back."""
+        self._free.extend(number for number in numbers if number in self._blocks)
+
+    def take(self, size: int, answer: Answer) -> tuple[npt.NDArray[np.uint8], int]:
+        """Memory of at least `size` bytes and its handle; the answer is told which block it is."""
+        fitting = [number for number in self._free if self._blocks[number][1] >= size]
+        if fitting:
+            number = min(fitting, key=lambda found: self._blocks[found][1])
+            self._free.remove(number)
+            mapped, capacity, handle = self._blocks[number]
+            answer.block, answer.block_size = number, capacity
+            return np.frombuffer(mapped, np.uint8), handle
+        for number in self._free:
+            mapped, _, handle = self._blocks.pop(number)
+            os.close(handle)
+            answer.dropped.append(number)
+        self._free.clear()
+        capacity = -(-max(size, 1) // mmap.PAGESIZE) * mmap.PAGESIZE
+        handle = _anonymous_file(capacity)
+        mapped = mmap.mmap(handle, capacity)
+        number = self._next
+        self._next += 1
+        self._blocks[number] = (mapped, capacity, handle)
+        answer.block, answer.block_size, answer.new_block = number, capacity, True
+        return np.frombuffer(mapped, np.uint8), handle
+
+
+def _anonymous_file(size: int) -> int:
+    """A file that no folder shows: it is gone when no process holds it any more, however they end."""
+    if hasattr(os, "memfd_create"):
+        handle = os.memfd_create("dali-lab")
+    else:
+        with tempfile.TemporaryFile() as file:
+            handle = os.dup(file.fileno())
+    os.ftruncate(handle, size)
+    return handle
+
+
+def work(connection: Connection, payload: Any, loads: Any, parent: int, inherited: Sequence[Connection]) -> None:
+    """Serve tasks until the parent process says so or is gone."""
+    for other in inherited:
+        other.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sources: list[WorkerSource] = payload if loads is None else loads[0](payload, **loads[1])
+    blocks = _Blocks()
+    while True:
+        while not connection.poll(5):
+            if os.getppid() != parent:
+                return
+        try:
+            task = connection.recv()
+        except (EOFError, OSError):
+            return
+        if task is None:
+            return
+        number, source, request, released = task
+        blocks.release(released)
+        try:
+            _serve(connection, Answer(number), sources[source], request, blocks)
+        except (BrokenPipeError, ConnectionError):
+            return
+
+
+def _serve(connection: Connection, answer: Answer, source: WorkerSource, request: Request, blocks: _Blocks) -> None:
+    handle = -1
+    try:
+        columns = source.source.ask(request)
+        batches = [
+            incoming_batch(data, layout=layout, dtype=dtype, ndim=ndim, limit=request.stop - request.start, copy=False)
+            for data, (layout, dtype, ndim) in zip(columns, source.expected, strict=False)
+        ]
+        handle = _write(batches, answer, source.hint * (request.stop - request.start), blocks)
+    except StopIteration as end:
+        answer.error = StopIteration(*end.args)
+    except Exception as error:  # whatever the user's code raises is raised again in the main process
+        answer.error = _Failure(error).sendable()
+    connection.send(answer)
+    if answer.new_block:
+        from multiprocessing.reduction import send_handle
+
+        send_handle(connection, handle, os.getppid())
+
+
+def _write(batches: Sequence[Batch], answer: Answer, hint: int, blocks: _Blocks) -> int:
+    offsets, end = [], 0
+    for batch in batches:
+        offsets.append(end)
+        end += -(-batch.nbytes // _ALIGNMENT) * _ALIGNMENT
+    handle, memory = -1, None
+    if CAN_SHARE:
+        memory, handle = blocks.take(max(end, hint), answer)
+    for batch, offset in zip(batches, offsets, strict=True):
+        shapes = [tuple(row) for row in batch.shapes.tolist()]
+        column = Column(int(batch.dtype), batch.layout, shapes, batch.ndim, offset)
+        if memory is not None:
+            write_samples(batch, memory[offset : offset + batch.nbytes])
+        else:
+            data = np.empty(batch.nbytes, np.uint8)
+            write_samples(batch, data)
+            column.data, column.offset = data.tobytes(), 0
+        answer.columns.append(column)
+    return handle

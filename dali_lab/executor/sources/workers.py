@@ -1,0 +1,346 @@
+"""Worker processes for parallel external sources: batches come back through shared memory, without a copy."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import mmap
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.executor.sources.worker_process import Answer, Column, WorkerSource, work
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType, numpy_dtype
+from dali_lab.model.errors import ArgumentError, OperatorError
+from dali_lab.operators.readers.external_source import ExternalSource
+from dali_lab.operators.readers.python_sources import PythonSource, Request
+
+
+class _Lease:
+    """Keeps one block of a worker's shared memory in use as long as a batch over it lives."""
+
+    __slots__ = ("__weakref__", "memory")
+
+    def __init__(self, memory: npt.NDArray[np.uint8]) -> None:
+        self.memory = memory
+
+
+@dataclass(eq=False)
+class _Worker:
+    process: Any
+    connection: Connection
+    blocks: dict[int, npt.NDArray[np.uint8]] = field(default_factory=dict)
+    free: deque[int] = field(default_factory=deque)
+
+
+@dataclass
+class _Job:
+    """One batch on its way: the tasks it is made of, and their answers."""
+
+    tasks: list[int]
+    answers: dict[int, tuple[_Worker, Answer]] = field(default_factory=dict)
+
+
+class WorkerPool:
+    """Processes that run the sources of one pipeline.
+
+    Parameters
+    ----------
+    sources
+        The external sources that ask for workers.
+    count
+        Number of processes.
+    method
+        ``"fork"``, ``"spawn"`` or ``"forkserver"``.
+    pickler
+        Module with ``dumps`` and ``loads`` for sources, or a tuple of it and keyword arguments of both.
+    batch_size
+        Largest number of samples in a batch.
+
+    Raises
+    ------
+    ArgumentError
+        If there can be no workers.
+    """
+
+    def __init__(
+        self, sources: Sequence[ExternalSource], count: int, method: str, pickler: Any, batch_size: int
+    ) -> None:
+        if not isinstance(count, int) or count < 1:
+            raise ArgumentError(
+                f"is {count!r}, and fn.external_source(parallel=True) needs at least one worker process",
+                argument="py_num_workers",
+            )
+        if method not in multiprocessing.get_all_start_methods():
+            raise ArgumentError(f"{method!r} cannot be used on this system; use 'spawn'", argument="py_start_method")
+        context: Any = multiprocessing.get_context(method)
+        described = [WorkerSource.of(source) for source in sources]
+        payload, loads = (described, None) if method == "fork" else _packed(described, pickler)
+        self.workers: list[_Worker] = []
+        self._numbers = itertools.count()
+        self._jobs: dict[int, _Job] = {}
+        self._broken: OperatorError | None = None
+        ours: list[Connection] = []
+        for index in range(count):
+            here, there = multiprocessing.Pipe()
+            ours.append(here)
+            process = context.Process(
+                target=work,
+                args=(there, payload, loads, os.getpid(), ours if method == "fork" else []),
+                name=f"dali-lab-worker-{index}",
+                daemon=True,
+            )
+            process.start()
+            there.close()
+            self.workers.append(_Worker(process, here))
+        self._finalizer = weakref.finalize(self, _end, list(self.workers), os.getpid())
+        for index, source in enumerate(sources):
+            source.workers = ParallelSource(self, index, source, batch_size)
+
+    def close(self) -> None:
+        """End the processes. Can be called again."""
+        self._finalizer()
+
+    def submit(self, requests: Sequence[tuple[int, int, Request]]) -> _Job:
+        """Start a batch: for each part of it the worker, the number of the source, and what is asked for."""
+        job = _Job([])
+        for worker_index, source, request in requests:
+            worker = self.workers[worker_index % len(self.workers)]
+            number = next(self._numbers)
+            job.tasks.append(number)
+            self._jobs[number] = job
+            released = [worker.free.popleft() for _ in range(len(worker.free))]
+            try:
+                worker.connection.send((number, source, request, released))
+            except (BrokenPipeError, OSError):
+                self._fail(worker)
+        return job
+
+    def forget(self, job: _Job) -> None:
+        """Give up a batch; answers that still come are dropped."""
+        for number in job.tasks:
+            self._jobs.pop(number, None)
+        for worker, answer in job.answers.values():
+            self._release(worker, answer)
+
+    def wait(self, job: _Job) -> list[tuple[_Worker, Answer]]:
+        """The answers of all parts of a batch, in order.
+
+        Raises
+        ------
+        OperatorError
+            If a worker process has died.
+        """
+        while len(job.answers) < len(job.tasks):
+            if self._broken is not None:
+                raise self._broken
+            by_handle: dict[Any, _Worker] = {}
+            for worker in self.workers:
+                by_handle[worker.connection] = worker
+                by_handle[worker.process.sentinel] = worker
+            ready = multiprocessing.connection.wait(list(by_handle))
+            # What a process sent before it died is read first.
+            for handle in sorted(ready, key=lambda found: not isinstance(found, Connection)):
+                worker = by_handle[handle]
+                if isinstance(handle, Connection) or worker.connection.poll():
+                    self._receive(worker)
+                else:
+                    self._fail(worker)
+        return [job.answers[number] for number in job.tasks]
+
+    def _receive(self, worker: _Worker) -> None:
+        try:
+            answer: Answer = worker.connection.recv()
+            if answer.new_block:
+                self._attach(worker, answer)
+        except (EOFError, ConnectionError, OSError):
+            self._fail(worker)
+            return
+        for block in answer.dropped:
+            worker.blocks.pop(block, None)
+        job = self._jobs.pop(answer.task, None)
+        if job is None:
+            self._release(worker, answer)
+        else:
+            job.answers[answer.task] = (worker, answer)
+
+    def _attach(self, worker: _Worker, answer: Answer) -> None:
+        from multiprocessing.reduction import recv_handle
+
+        handle = recv_handle(worker.connection)
+        try:
+            mapped = mmap.mmap(handle, answer.block_size)
+        finally:
+            os.close(handle)
+        worker.blocks[answer.block] = np.frombuffer(mapped, np.uint8)
+
+    def _release(self, worker: _Worker, answer: Answer) -> None:
+        if answer.block >= 0:
+            worker.free.append(answer.block)
+
+    def _fail(self, worker: _Worker) -> None:
+        worker.process.join(1)
+        code = worker.process.exitcode
+        how = f"with exit code {code}"
+        if code is not None and code < 0:
+            how = f"killed by signal {-code} ({signal.Signals(-code).name})"
+        self._broken = OperatorError(
+            f"a worker process of a parallel source (process {worker.process.pid}) has ended unexpectedly, {how};"
+            " the pipeline has to be built again"
+        )
+
+    def batches(self, found: Sequence[tuple[_Worker, Answer]]) -> list[Batch]:
+        """The outputs of a batch whose parts have all been answered."""
+        parts: list[list[Batch]] = []
+        for worker, answer in found:
+            lease, base = None, 0
+            if answer.block >= 0:
+                memory = worker.blocks[answer.block]
+                lease, base = _Lease(memory), int(memory.ctypes.data)
+                weakref.finalize(lease, worker.free.append, answer.block).atexit = False
+            parts.append([_column(column, lease, base) for column in answer.columns])
+        return [Batch.concat(list(columns)) for columns in zip(*parts, strict=True)]
+
+
+def _column(column: Column, lease: _Lease | None, base: int) -> Batch:
+    dtype = DALIDataType(column.dtype)
+    shapes = np.array(column.shapes, np.int64).reshape(len(column.shapes), column.ndim)
+    sizes = shapes.prod(axis=1) * numpy_dtype(dtype).itemsize
+    if column.data is not None:
+        memory = np.frombuffer(column.data, np.uint8)
+        owner: Any = memory
+        base = int(memory.ctypes.data) if memory.size else 0
+    else:
+        owner = lease
+    addresses = base + column.offset + np.cumsum(sizes) - sizes
+    return Batch(addresses, shapes, dtype, column.layout, (owner,) if owner is not None else ())
+
+
+def _packed(sources: list[WorkerSource], pickler: Any) -> tuple[bytes, Any]:
+    """Sources as bytes for a fresh interpreter, with the function that reads them there."""
+    from dali_lab.executor.sources import pickling
+
+    module: Any = pickling
+    dump_options: dict[str, Any] = {}
+    load_options: dict[str, Any] = {}
+    if isinstance(pickler, tuple):
+        module = pickler[0]
+        dump_options = pickler[1] if len(pickler) > 1 else {}
+        load_options = pickler[2] if len(pickler) > 2 else {}
+    elif pickler is not None:
+        module = pickler
+    try:
+        return module.dumps(sources, **dump_options), (module.loads, load_options)
+    except Exception as error:  # a pickler, be it the user's, may raise anything
+        raise ArgumentError(
+            f"cannot be sent to a process that is started afresh: {error}. Define it at the top level of a module,"
+            " use py_start_method='fork', or give py_callback_pickler a module such as dill.",
+            argument="source",
+            operator="external_source",
+        ) from error
+
+
+def _end(workers: list[_Worker], pid: int) -> None:
+    if os.getpid() != pid:
+        return
+    for worker in workers:
+        with contextlib.suppress(OSError, ValueError):  # it may have ended already
+            worker.connection.send(None)
+    for worker in workers:
+        worker.process.join(1)
+        if worker.process.is_alive():
+            worker.process.terminate()
+            worker.process.join(1)
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
+        worker.connection.close()
+
+
+class ParallelSource:
+    """One source run by the workers: keeps a few batches ahead, and gives them in order."""
+
+    def __init__(self, pool: WorkerPool, index: int, source: ExternalSource, batch_size: int) -> None:
+        assert source.described is not None
+        self.pool = pool
+        self._index = index
+        self._described: PythonSource = source.described
+        self._ahead = int(source.values["prefetch_queue_depth"] or 1)
+        self._batch_size = batch_size
+        self._jobs: deque[_Job] = deque()
+        self._scheduled = 0
+        self._generation = 1
+
+    def take(self, request: Request) -> list[Batch]:
+        """The next batch.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        BaseException
+            What the source raised, with the traceback of the worker as its cause.
+        """
+        while len(self._jobs) <= self._ahead:
+            self._schedule(request)
+        job = self._jobs.popleft()
+        self._scheduled -= 1
+        found = self.pool.wait(job)
+        for _, answer in found:
+            if answer.error is not None:
+                self.pool.forget(job)
+                self._drop()
+                raise answer.error
+        return self.pool.batches(found)
+
+    def _schedule(self, request: Request) -> None:
+        """Start the batch that comes after those that are on their way."""
+        lead = self._scheduled
+        asked = replace(
+            request,
+            iteration=request.iteration + lead,
+            first_sample=request.first_sample + lead * self._batch_size,
+            generation=self._generation,
+        )
+        workers = len(self.pool.workers)
+        if self._described.kind != "callable":
+            parts = [(self._index, self._index, asked)]
+        elif self._described.batch:
+            parts = [(asked.iteration, self._index, asked)]
+        else:
+            bounds = np.linspace(0, asked.stop, min(workers, asked.stop) + 1).astype(int).tolist()
+            parts = [
+                (number, self._index, replace(asked, start=start, stop=stop))
+                for number, (start, stop) in enumerate(itertools.pairwise(bounds))
+            ]
+        self._jobs.append(self.pool.submit(parts))
+        self._scheduled += 1
+
+    def reset(self) -> None:
+        """Give up the batches that were started ahead, and let an iterable that came to its end begin again."""
+        if self._described.kind != "callable" and self._jobs:
+            # An iterable cannot be asked for them again; they belong to the next epoch.
+            return
+        self._drop()
+
+    def _drop(self) -> None:
+        for job in self._jobs:
+            self.pool.forget(job)
+        self._jobs.clear()
+        self._scheduled = 0
+        self._generation += 1
+
+    def shared_memory(self) -> list[int]:
+        """Bytes of each block that workers hold."""
+        return [memory.nbytes for worker in self.pool.workers for memory in worker.blocks.values()]

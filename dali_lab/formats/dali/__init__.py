@@ -1,0 +1,1 @@
+"""NVIDIA DALI's serialized pipelines and checkpoints."""

@@ -1,0 +1,1 @@
+"""The project's own graph file: JSON with a published schema."""

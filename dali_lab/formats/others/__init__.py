@@ -1,0 +1,1 @@
+"""Programs for other libraries, made from graphs."""

@@ -1,0 +1,1 @@
+"""Graphs as pictures: Graphviz, SVG and PNG."""

@@ -1,0 +1,108 @@
+"""What a picture of a graph says about each node: its name, its operator and the arguments that matter."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dali_lab.formats.values import PythonReference
+from dali_lab.graph.graph import Graph, Node
+from dali_lab.model import dtypes
+from dali_lab.schema.registry import find_operator, has_operator
+
+DEVICE_COLOURS = {"cpu": "#2f6fc4", "gpu": "#3f8f1f", "mixed": "#1a8f88"}
+FOLD_COLOUR = "#7a8699"
+UNKNOWN_COLOUR = "#c0392b"
+MOST_ARGUMENTS = 6
+
+
+@dataclass(frozen=True)
+class Label:
+    """The text of a node.
+
+    Attributes
+    ----------
+    title
+        The node's name.
+    subtitle
+        Operator and device.
+    lines
+        Arguments that differ from their defaults, as ``name = value``.
+    colour
+        Of the mark that tells the device; red for an unknown operator.
+    """
+
+    title: str
+    subtitle: str
+    lines: tuple[str, ...]
+    colour: str
+
+
+def label(node: Node) -> Label:
+    """The label of a node."""
+    known = has_operator(node.op)
+    table = find_operator(node.op).argument_table if known else {}
+    shown = [name for name in table if name in node.arguments] + [name for name in node.arguments if name not in table]
+    shown.sort(key=lambda name: not (name in table and table[name].important))
+    lines = [f"{name} = {short(node.arguments[name])}" for name in shown if name not in ("name", "preserve")]
+    if len(lines) > MOST_ARGUMENTS:
+        lines = [*lines[: MOST_ARGUMENTS - 1], f"… {len(lines) - MOST_ARGUMENTS + 1} more"]
+    device = node.device.upper() if node.device in ("cpu", "gpu") else node.device
+    return Label(
+        printable(node.id, 40),
+        printable(f"{node.op} · {device}" if known else f"{node.op} · unknown operator", 48),
+        tuple(printable(line, 48) for line in lines),
+        DEVICE_COLOURS.get(node.device, UNKNOWN_COLOUR) if known else UNKNOWN_COLOUR,
+    )
+
+
+def fold_label(title: str, operators: Sequence[str]) -> Label:
+    """The label of what stands for several nodes, with these operators among them."""
+    lines = textwrap.wrap(", ".join(operators), 44)
+    if len(lines) > MOST_ARGUMENTS:
+        lines = [*lines[: MOST_ARGUMENTS - 1], "…"]
+    return Label(printable(title, 40), "folded", tuple(printable(line, 48) for line in lines), FOLD_COLOUR)
+
+
+def edge_label(graph: Graph, source: str, output: int) -> str:
+    """Which output an edge takes, where the node has several: the output's name, or its number."""
+    node = graph.nodes.get(source)
+    if node is None or not has_operator(node.op):
+        return str(output) if output else ""
+    operator = find_operator(node.op)
+    if operator.count_outputs(node.arguments, len(node.inputs)) < 2:
+        return ""
+    present = operator.present_outputs(node.arguments)
+    return present[output].name if output < len(present) > 1 else str(output)
+
+
+def short(value: Any) -> str:
+    """A value in a few characters."""
+    if isinstance(value, dtypes.NamedEnum):
+        return value.name
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.name}[{'×'.join(map(str, value.shape))}]"
+    if isinstance(value, (list, tuple)):
+        parts = [short(item) for item in value[:6]]
+        return f"[{', '.join([*parts, '…'] if len(value) > 6 else parts)}]"
+    if isinstance(value, PythonReference):
+        return value.name or value.text
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__name__)
+    text = repr(value) if isinstance(value, (str, bytes)) else str(value)
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def printable(text: str, length: int) -> str:
+    """`text` on one line, without control characters, cut to a length."""
+    clean = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in text)
+    clean = re.sub(r"\s+", " ", clean)
+    return clean if len(clean) <= length else clean[: length - 1] + "…"

@@ -1,0 +1,1 @@
+"""Programs in Python: written from graphs, and read as graphs without running them or by tracing."""

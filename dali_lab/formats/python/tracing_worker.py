@@ -1,0 +1,91 @@
+"""Runs a person's program in a process of its own and writes down the graph of one of its pipelines."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dali_lab import compat
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python.comments import with_comments
+from dali_lab.formats.python.names import STAND_INS
+from dali_lab.formats.python.reader import decoded
+from dali_lab.graph.graph import Graph
+from dali_lab.pipeline.pipeline import Pipeline
+
+_UNNAMED = "traced_program"
+"""What a program is called as a module that cannot be imported by its own name."""
+
+
+def main() -> int:
+    """Trace as the command line says: a task as JSON, and the file for the answer."""
+    task, answer = json.loads(sys.argv[1]), Path(sys.argv[2])
+    sys.argv = [task["path"]]
+    try:
+        result: dict[str, Any] = {"document": json_file.to_document(_commented(_trace(task).graph, task["path"]))}
+        text = json.dumps(result)
+    except BaseException as error:
+        # The program is the user's: it may raise anything, and leave by any way.
+        text = json.dumps({"error": _describe(error, task["path"])})
+    answer.write_text(text, "utf-8")
+    return 0
+
+
+def _commented(graph: Graph, path: str) -> Graph:
+    return with_comments(graph, decoded(Path(path).read_bytes()), path)
+
+
+def _trace(task: dict[str, Any]) -> Pipeline:
+    compat.install()
+    path = Path(task["path"])
+    sys.path.insert(0, str(path.parent))
+    module = _load(path)
+    found: Any = getattr(module, task["name"], None)
+    if isinstance(found, Pipeline):
+        return found
+    if task["style"] == "context" or found is None:
+        raise LookupError(f"after the program ran there is no pipeline '{task['name']}'")
+    arguments = dict(task["arguments"])
+    if task["style"] == "class":
+        parameters = inspect.signature(found).parameters
+        missing = {key: value for key, value in STAND_INS.items() if key in parameters and key not in arguments}
+        return found(**missing, **arguments)  # type: ignore[no-any-return]
+    if getattr(found, "_is_pipeline_def", False):
+        arguments["debug"] = False  # with debug mode there would be data and no graph
+    pipeline = found(**arguments)
+    if not isinstance(pipeline, Pipeline):
+        raise TypeError(f"'{task['name']}' gives a {type(pipeline).__name__}, and no pipeline")
+    return pipeline
+
+
+def _load(path: Path) -> ModuleType:
+    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else _UNNAMED
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} cannot be imported")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    if name == _UNNAMED:
+        del sys.modules[name]  # so that functions in it are not taken for ones that can be imported
+    return module
+
+
+def _describe(error: BaseException, path: str) -> str:
+    """The error, and the line of the program where it came from."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if os.path.abspath(frame.filename) == path]
+    place = f"line {frames[-1].lineno}: " if frames else ""
+    if isinstance(error, SyntaxError):
+        place = f"line {error.lineno}: "
+    return f"{place}{type(error).__name__}: {error}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

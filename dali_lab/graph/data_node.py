@@ -1,0 +1,213 @@
+"""The symbol that stands for an operator's output while a pipeline is being defined."""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Mapping
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from dali_lab.model.scalars import ScalarConstant
+
+if TYPE_CHECKING:
+    from dali_lab.pipeline.pipeline import Pipeline
+
+_calls = itertools.count()
+
+
+def next_call_number() -> int:
+    """A number between those of the calls made so far and those to come."""
+    return next(_calls)
+
+
+@dataclass(eq=False)
+class OpCall:
+    """One operator as it was called: the mutable forerunner of a graph node.
+
+    Attributes
+    ----------
+    op
+        Name under ``fn``.
+    device, inputs, arguments, connections
+        As in :class:`dali_lab.graph.Node`, with data nodes in place of edges.
+    name
+        The name that was asked for, or `None`.
+    owner
+        The pipeline that was current, or `None`.
+    origin
+        ``file:line`` of the user's call.
+    placed
+        The name of its node, once there is a graph.
+    number
+        Place in the order of calls.
+    together
+        The same for all calls that one call on lists of inputs stands for; they have one seed. `None` for all others.
+    unnamed
+        Its number among the operators of its pipeline that NVIDIA DALI would make up a name for, or −1.
+    """
+
+    op: str
+    device: str
+    inputs: tuple[DataNode, ...]
+    arguments: Mapping[str, Any]
+    connections: Mapping[str, DataNode]
+    name: str | None
+    outputs: int
+    owner: InitVar[Pipeline | None] = None
+    origin: str = ""
+    preserve: bool = False
+    suggested: str = ""
+    placed: str = ""
+    number: int = field(default_factory=lambda: next(_calls))
+    unnamed: int = -1
+    together: object | None = None
+
+    def __post_init__(self, owner: Pipeline | None) -> None:
+        # A weak reference: a pipeline holds its nodes, and must go as soon as its last user drops it.
+        self._pipeline = weakref.ref(owner) if owner is not None else None
+
+    @property
+    def pipeline(self) -> Pipeline | None:
+        """The pipeline that was current, if it still exists."""
+        return self._pipeline() if self._pipeline is not None else None
+
+
+class _NewAxis:
+    """Stands for a new axis in an index; called with a letter, it names the axis in the layout."""
+
+    def __init__(self, name: str | None = None) -> None:
+        if name is not None:
+            if not isinstance(name, str):
+                raise TypeError("the name of a new axis is a string of one letter")
+            if len(name) != 1:
+                raise ValueError("the name of a new axis is a string of one letter")
+        self._name = name
+
+    @property
+    def name(self) -> str | None:
+        """The axis letter, or `None`."""
+        return self._name
+
+    def __call__(self, name: str | None = None) -> _NewAxis:
+        return _NewAxis(name)
+
+
+newaxis = _NewAxis()
+
+
+class DataNode:
+    """A batch that an operator will make, as a symbol in a pipeline definition.
+
+    It carries no data. It can be passed to operators, used in expressions and indexed, and returned as an output.
+
+    Parameters
+    ----------
+    source
+        The call that makes it.
+    index
+        Which of its outputs.
+    device
+        ``"cpu"`` or ``"gpu"``.
+    """
+
+    def __init__(self, source: OpCall, index: int = 0, device: str = "cpu") -> None:
+        self.source = source
+        self.index = index
+        self.device = device
+
+    @property
+    def name(self) -> str:
+        """The name of the node, with the number of the output where there are several."""
+        base = self.source.name or f"__{self.source.op.replace('.', '_')}_{self.source.number}"
+        return f"{base}[{self.index}]" if self.source.outputs > 1 else base
+
+    def __repr__(self) -> str:
+        return f'DataNode(name="{self.name}", device="{self.device}", op="{self.source.op}", index={self.index})'
+
+    def gpu(self) -> DataNode:
+        """The same batch on the GPU (on the CPU where there is none)."""
+        return self._on("gpu")
+
+    def cpu(self) -> DataNode:
+        """The same batch on the CPU."""
+        return self._on("cpu")
+
+    def _on(self, device: str) -> DataNode:
+        return self if self.device == device else DataNode(self.source, self.index, device)
+
+    def shape(self, *, dtype: Any = None, device: str = "cpu") -> DataNode:
+        """The shapes of the samples, as a node of one-dimensional tensors."""
+        from dali_lab.graph.tracing import call_operator
+
+        node: DataNode = call_operator("_shape", (self,), {"dtype": dtype, "device": device})
+        return node
+
+    def property(self, key: str, *, device: str = "cpu") -> DataNode:
+        """A property of each sample as a node: ``"source_info"`` or ``"layout"``, as bytes."""
+        from dali_lab.graph.tracing import call_operator
+
+        node: DataNode = call_operator("get_property", (self,), {"key": key, "device": device})
+        return node
+
+    def source_info(self, *, device: str = "cpu") -> DataNode:
+        """Where each sample came from, as a node of bytes."""
+        return self.property("source_info", device=device)
+
+    def __getitem__(self, index: Any) -> DataNode:
+        from dali_lab.graph.expressions import subscript
+
+        return subscript(self, index)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"{self!r} has no value yet: it was used in a condition ('if', 'and', 'or', 'not', bool()) while the"
+            " pipeline is being defined. Use @pipeline_def(enable_conditionals=True) to decide for each sample."
+        )
+
+    __iter__ = None  # no node is an `Iterable`: programs tell one output from several by that
+    __hash__ = object.__hash__
+    __array_ufunc__ = None  # so that numpy leaves ``array + node`` to the node
+
+
+def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
+    def binary_method(self: DataNode, other: Any) -> Any:
+        from dali_lab.graph.expressions import is_operand, operation
+
+        if not is_operand(other) and name not in ("eq", "neq"):
+            return NotImplemented
+        if swap:
+            # NumPy hands its scalar on the left over as a Python number, so in NVIDIA DALI its type does not count.
+            return operation(name, other.item() if getattr(other, "shape", None) == () else other, self)
+        return operation(name, self, other)
+
+    def unary_method(self: DataNode) -> Any:
+        from dali_lab.graph.expressions import operation
+
+        return operation(name, self)
+
+    return unary_method if unary else binary_method
+
+
+for _name, _method in {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "fdiv": "truediv",
+    "div": "floordiv",
+    "mod": "mod",
+    "pow": "pow",
+    "bitand": "and",
+    "bitor": "or",
+    "bitxor": "xor",
+    "lshift": "lshift",
+    "rshift": "rshift",
+}.items():
+    setattr(DataNode, f"__{_method}__", _expression(_name))
+    setattr(DataNode, f"__r{_method}__", _expression(_name, swap=True))
+for _name in ("eq", "neq", "lt", "leq", "gt", "geq"):
+    setattr(DataNode, f"__{ {'neq': 'ne', 'leq': 'le', 'geq': 'ge'}.get(_name, _name) }__", _expression(_name))
+for _name, _method in {"minus": "neg", "plus": "pos", "bitnot": "invert", "abs": "abs"}.items():
+    setattr(DataNode, f"__{_method}__", _expression(_name, unary=True))
+
+__all__ = ["DataNode", "OpCall", "ScalarConstant", "newaxis"]

@@ -1,0 +1,1 @@
+"""Batches in other frameworks: PyTorch, JAX, Numba, and the proxy for worker processes."""

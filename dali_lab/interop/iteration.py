@@ -1,0 +1,380 @@
+"""What iterators over pipelines share: the length of an epoch, the last batch, resets and checkpoints."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import warnings
+from collections.abc import Sequence
+from enum import Enum, unique
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.graph.tracing import user_stacklevel
+from dali_lab.model.dtypes import PipelineAPIType
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, FormatError
+from dali_lab.model.tensor_list import TensorList
+from dali_lab.pipeline.pipeline import Pipeline
+
+Counts = npt.NDArray[np.int64]
+
+
+@unique
+class LastBatchPolicy(Enum):
+    """What becomes of the last batch of an epoch where too few samples are left to fill it.
+
+    ``FILL`` fills it with the last sample again, or with the first ones of the next epoch, as the reader pads or not;
+    ``DROP`` leaves it out; ``PARTIAL`` makes it smaller.
+    """
+
+    FILL = 0
+    DROP = 1
+    PARTIAL = 2
+
+
+class IteratorError(ArgumentError, AssertionError):
+    """An argument that an iterator does not take; an :class:`AssertionError` too, which NVIDIA DALI raises."""
+
+
+class _DaliBaseIterator:
+    """Base of iterators over one or more pipelines; see :class:`dali_lab.plugin.pytorch.DALIGenericIterator`.
+
+    A subclass fills in :meth:`_convert` and :meth:`_cut`, and calls :meth:`_prepare` at the end of its constructor.
+    Counters and what counts have the names of NVIDIA DALI, because iterators of programs reach for them.
+    """
+
+    def __init__(
+        self,
+        pipelines: Pipeline | list[Pipeline],
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        fill_last_batch: bool | None = None,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+    ) -> None:
+        self._pipes = list(pipelines) if isinstance(pipelines, (list, tuple)) else [pipelines]
+        if not self._pipes or not all(isinstance(pipeline, Pipeline) for pipeline in self._pipes):
+            raise ArgumentTypeError("takes a pipeline or a list of pipelines", argument="pipelines")
+        self._num_gpus = len(self._pipes)
+        self.batch_size = self._pipes[0].max_batch_size
+        if any(pipeline.max_batch_size != self.batch_size for pipeline in self._pipes):
+            raise IteratorError("must all have the same batch size", argument="pipelines")
+        if auto_reset not in (False, None, "no", True, "yes"):
+            raise IteratorError(f"{auto_reset!r} is none of 'yes', 'no', True, False", argument="auto_reset")
+        self._auto_reset = auto_reset in (True, "yes")
+        self._prepare_first_batch = prepare_first_batch
+        if fill_last_batch is not None:
+            warnings.warn("fill_last_batch is now last_batch_policy", DeprecationWarning, stacklevel=user_stacklevel())
+            last_batch_policy = LastBatchPolicy.FILL if fill_last_batch else LastBatchPolicy.PARTIAL
+        if not isinstance(last_batch_policy, LastBatchPolicy):
+            raise ArgumentTypeError(f"takes a LastBatchPolicy, got {last_batch_policy!r}", argument="last_batch_policy")
+        self._last_batch_policy = last_batch_policy
+        self._last_batch_padded = bool(last_batch_padded)
+        self._size = int(size)
+        self._reader_name = reader_name
+        self._check_size()
+        self._counter = 0
+        self._ever_scheduled = False
+        self._ever_consumed = False
+        self._first_batch: Any = None
+        for pipeline in self._pipes:
+            with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
+                pipeline.build()
+        if reader_name:
+            self._read_meta(reader_name)
+        self._enable_checkpointing = self._pipes[0].enable_checkpointing
+        if any(pipeline.enable_checkpointing != self._enable_checkpointing for pipeline in self._pipes):
+            raise IteratorError("must agree in enable_checkpointing", argument="pipelines")
+        if self._enable_checkpointing:
+            self._restore()
+            self._initial_checkpoints = self._take_checkpoints()
+
+    def _check_size(self) -> None:
+        if self._size == 0:
+            raise IteratorError("cannot be 0", argument="size")
+        if self._size < 0 and not self._reader_name:
+            if self._num_gpus > 1:
+                raise IteratorError("must be given for several pipelines (or reader_name)", argument="size")
+            # The end is where the pipeline ends, so there is no last batch to care for.
+            self._last_batch_policy, self._last_batch_padded = LastBatchPolicy.FILL, False
+        if self._reader_name and self._size > 0:
+            raise IteratorError("is not given along with reader_name, which knows it", argument="size")
+        if self._reader_name and self._last_batch_padded:
+            raise IteratorError("is not given along with reader_name, which knows it", argument="last_batch_padded")
+        if self._size > 0 and not self._reader_name:
+            warnings.warn(
+                "give reader_name instead of size and last_batch_padded where there is a reader: with several shards,"
+                " samples may be missed or repeated otherwise",
+                UserWarning,
+                stacklevel=user_stacklevel(),
+            )
+
+    # -- the reader's shards ------------------------------------------------------------------------------------
+
+    def _read_meta(self, name: str) -> None:
+        metas = [pipeline.reader_meta(name) for pipeline in self._pipes]
+        for key in ("epoch_size", "number_of_shards", "pad_last_batch", "stick_to_shard"):
+            if any(meta[key] != metas[0][key] for meta in metas):
+                raise IteratorError(f"the reader '{name}' has different {key} in the pipelines", argument="reader_name")
+        first = metas[0]
+        self._size_no_pad = int(first["epoch_size"])
+        self._shards_num = int(first["number_of_shards"])
+        self._last_batch_padded = bool(first["pad_last_batch"])
+        self._is_stick_to_shard = bool(first["stick_to_shard"])
+        self._shards_id: Counts = np.array([meta["shard_id"] for meta in metas], np.int64)
+        if self._last_batch_policy is LastBatchPolicy.DROP:
+            self._size = self._size_no_pad // self._shards_num
+        elif self._last_batch_padded:
+            self._size = int(first["epoch_size_padded"]) // self._shards_num
+        else:
+            self._size = self._whole_batches(math.ceil(self._size_no_pad / self._shards_num))
+        bounds = [math.floor(shard * self._size_no_pad / self._shards_num) for shard in range(self._shards_num + 1)]
+        self._initial_sizes: Counts = np.array([end - start for start, end in itertools.pairwise(bounds)], np.int64)
+        # Samples of each shard in this epoch, and how many of them were read at the end of the last one already.
+        self._shard_sizes_per_gpu: Counts = self._initial_sizes.copy()
+        self._counter_per_gpu: Counts = np.zeros(self._shards_num, np.int64)
+
+    def _whole_batches(self, samples: int) -> int:
+        return math.ceil(samples / self.batch_size) * self.batch_size
+
+    @property
+    def _wraps(self) -> bool:
+        """Whether the last batch goes on into the next epoch."""
+        return self._last_batch_policy is LastBatchPolicy.FILL and not self._last_batch_padded
+
+    def _begin_epoch_of_reader(self) -> None:
+        if not self._is_stick_to_shard:
+            self._shards_id = (self._shards_id + 1) % self._shards_num
+        if not self._wraps:
+            return
+        if not self._is_stick_to_shard:
+            self._shard_sizes_per_gpu = np.roll(self._shard_sizes_per_gpu, 1)
+        self._size = self._whole_batches(int((self._shard_sizes_per_gpu - self._counter_per_gpu).max()))
+        if self._size == 0:
+            # The last batch of the epoch before held all of this one: skip it.
+            self._counter_per_gpu = np.zeros(self._shards_num, np.int64)
+            self._counter = 0
+            self._shard_sizes_per_gpu = np.roll(self._shard_sizes_per_gpu, 1)
+            self._size = self._whole_batches(int(self._shard_sizes_per_gpu.max()))
+
+    # -- batches ------------------------------------------------------------------------------------------------
+
+    def _convert(self, index: int, outputs: Sequence[TensorList]) -> Any:
+        """What a batch of one pipeline becomes."""
+        raise NotImplementedError
+
+    def _cut(self, batch: Any, count: int) -> Any:
+        """The first samples of what :meth:`_convert` made."""
+        raise NotImplementedError
+
+    def _prepare(self) -> None:
+        """Have the first batch computed ahead, and keep it."""
+        if not self._prepare_first_batch:
+            return
+        try:
+            self._first_batch = self._next_batches()
+        except StopIteration:
+            if all(not pipeline.is_restored_from_checkpoint for pipeline in self._pipes):
+                raise RuntimeError(
+                    "there is no data in the pipeline: with last_batch_policy PARTIAL the shard may be smaller than a"
+                    " batch"
+                ) from None
+            # Restored at the end of an epoch: whoever goes on from there meets the end first.
+            self._end_is_due = self._auto_reset
+
+    _end_is_due = False
+
+    def __next__(self) -> Any:
+        self._ever_consumed = True
+        if self._end_is_due:
+            self._end_is_due = False
+            raise StopIteration
+        if self._first_batch is not None:
+            batch, self._first_batch = self._first_batch, None
+            return batch
+        return self._next_batches()
+
+    def next(self) -> Any:
+        """The next batch."""
+        return next(self)
+
+    def _next_batches(self) -> Any:
+        if not self._ever_scheduled:
+            self._schedule_runs(release_outputs=False)
+        if 0 < self._size <= self._counter:
+            self._end_iteration()
+        try:
+            outputs = self._get_outputs()
+            batches = [self._convert(index, row) for index, row in enumerate(outputs)]
+        except StopIteration:
+            if self._size < 0 and self._auto_reset:
+                self.reset()
+            raise
+        except Exception:
+            # The batch is lost; those after it can be asked for all the same.
+            self._schedule_runs()
+            self._advance_and_check_drop_last(end_iteration=False)
+            raise
+        self._schedule_runs()
+        self._advance_and_check_drop_last()
+        return self._trimmed(batches)
+
+    def _get_outputs(self) -> list[tuple[TensorList, ...]]:
+        rows = []
+        for pipeline in self._pipes:
+            with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
+                rows.append(pipeline.share_outputs())
+        if self._reader_name or self._size != -1:
+            for output in (output for row in rows for output in row):
+                if len(output) != self.batch_size:
+                    raise RuntimeError(
+                        f"got a batch of {len(output)} samples where {self.batch_size} are needed: batches of different"
+                        " sizes cannot be counted with reader_name or size"
+                    )
+        return rows
+
+    def _schedule_runs(self, release_outputs: bool = True) -> None:
+        self._ever_scheduled = True
+        for pipeline in self._pipes:
+            with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
+                if release_outputs:
+                    pipeline.release_outputs()
+                pipeline.schedule_run()
+
+    def _advance_and_check_drop_last(self, dry_run: bool = False, end_iteration: bool = True) -> bool:
+        """Count one more batch, or only see what that would mean: whether this batch is to be dropped."""
+        counter = self._counter + self.batch_size * (1 if self._reader_name else self._num_gpus)
+        drop = False
+        if self._last_batch_policy is LastBatchPolicy.DROP:
+            if self._reader_name:
+                drop = bool(np.any(self._counter_per_gpu + counter > self._shard_sizes_per_gpu))
+            else:
+                drop = counter > self._size
+        if not dry_run:
+            self._counter = counter
+            if drop and end_iteration:
+                self._end_iteration()
+        return drop
+
+    def _trimmed(self, batches: list[Any]) -> list[Any]:
+        """The batches without what lies beyond the end of the epoch, for the policy PARTIAL."""
+        if self._last_batch_policy is not LastBatchPolicy.PARTIAL:
+            return batches
+        if self._reader_name:
+            left = self.batch_size - (self._counter - self._initial_sizes[self._shards_id])
+            if not (left < self.batch_size).any():
+                return batches
+            # A shard that ended before gives an empty batch; its slice end must not count from the back.
+            return [
+                self._cut(batch, max(0, min(int(n), self.batch_size))) for batch, n in zip(batches, left, strict=True)
+            ]
+        if not 0 < self._size < self._counter:
+            return batches
+        samples = self._num_gpus * self.batch_size - (self._counter - self._size)
+        kept = batches[: math.ceil(samples / self.batch_size)]
+        kept[-1] = self._cut(kept[-1], samples % self.batch_size or self.batch_size)
+        return kept
+
+    # -- epochs -------------------------------------------------------------------------------------------------
+
+    def _end_iteration(self) -> None:
+        if self._auto_reset:
+            self.reset()
+        raise StopIteration
+
+    def reset(self) -> None:
+        """Begin the next epoch; in the middle of one it is ignored, with a warning."""
+        if self._last_batch_policy is LastBatchPolicy.DROP:
+            drop = self._advance_and_check_drop_last(dry_run=True, end_iteration=False)
+            if drop and not 0 < self._size <= self._counter:
+                # Whoever counted batches stops here, while the incomplete one is still to come.
+                if not self._ever_scheduled:
+                    self._schedule_runs(release_outputs=False)
+                self._get_outputs()
+                self._schedule_runs()
+                self._advance_and_check_drop_last(end_iteration=False)
+        if self._size > 0 and self._counter < self._size:
+            warnings.warn("the iterator was not reset: its epoch is not finished", UserWarning, stacklevel=2)
+            return
+        if not self._wraps:
+            self._counter = 0
+        elif self._reader_name:
+            read = self._counter - int(self._counter_per_gpu.min())
+            self._counter_per_gpu = self._counter_per_gpu + read - self._shard_sizes_per_gpu
+            self._counter = int(self._counter_per_gpu.min())
+        else:
+            self._counter = self._counter % self._size if self._size > 0 else 0
+        if self._reader_name:
+            self._begin_epoch_of_reader()
+        for pipeline in self._pipes:
+            pipeline.reset()
+            if pipeline.empty():
+                with pipeline._check_api_type_scope(PipelineAPIType.ITERATOR):
+                    pipeline.schedule_run()
+
+    def __iter__(self) -> Any:
+        if self._counter != 0 and self._ever_consumed:
+            self.reset()
+        return self
+
+    @property
+    def size(self) -> int:
+        """Samples in an epoch, or −1 where the pipeline itself ends it."""
+        return self._size
+
+    def __len__(self) -> int:
+        if self._size < 0:
+            raise TypeError("the length is not known: the iterator reads until its pipeline ends")
+        each = self.batch_size if self._reader_name else self.batch_size * self._num_gpus
+        return self._size // each if self._last_batch_policy is LastBatchPolicy.DROP else math.ceil(self._size / each)
+
+    # -- checkpoints --------------------------------------------------------------------------------------------
+
+    _STATE = ("_counter", "_counter_per_gpu", "_shard_sizes_per_gpu", "_shards_id", "_size")
+
+    def _state(self) -> str:
+        found = {name: getattr(self, name) for name in self._STATE if hasattr(self, name)}
+        return json.dumps({name: np.asarray(value).tolist() for name, value in found.items()})
+
+    def _take_checkpoints(self) -> list[bytes]:
+        state = self._state()
+        return [pipeline._get_checkpoint(state) for pipeline in self._pipes]
+
+    def _restore(self) -> None:
+        restored = [pipeline.is_restored_from_checkpoint for pipeline in self._pipes]
+        if not any(restored):
+            return
+        states = [pipeline._iterator_data for pipeline in self._pipes]
+        if not all(restored) or len(set(states)) != 1 or not states[0]:
+            warnings.warn(
+                "the checkpoints of the pipelines were not all taken by one iterator; it may begin at a wrong place",
+                UserWarning,
+                stacklevel=4,
+            )
+        if not states[0]:
+            return
+        try:
+            found = json.loads(states[0])
+            for name in self._STATE:
+                if hasattr(self, name):
+                    value = found[name]
+                    setattr(self, name, np.array(value, np.int64) if isinstance(value, list) else int(value))
+        except (ValueError, KeyError, TypeError) as error:
+            raise FormatError(f"the checkpoint holds no state of an iterator like this one ({error})") from None
+
+    def checkpoints(self) -> list[bytes]:
+        """The state of each pipeline, with that of the iterator, for the argument `checkpoint` of pipelines.
+
+        Raises
+        ------
+        ValueError
+            If checkpointing was not enabled.
+        """
+        if not self._enable_checkpointing:
+            raise ValueError("no checkpoints can be taken: the pipelines were made without enable_checkpointing=True")
+        return self._take_checkpoints() if self._ever_consumed else self._initial_checkpoints

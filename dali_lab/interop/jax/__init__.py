@@ -1,0 +1,1 @@
+"""Pipelines in JAX: iterators of arrays, and functions on arrays as operators."""

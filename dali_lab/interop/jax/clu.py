@@ -1,0 +1,107 @@
+"""Iterators that can look ahead, for Google's CLU (Common Loop Utils); needs jax and clu."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import jax
+import numpy as np
+from clu.data.dataset_iterator import ArraySpec
+
+from dali_lab.interop.jax.iterator import DALIGenericIterator
+
+
+def get_spec_for_array(jax_array: Any) -> Any:
+    """Shape and dtype of an array, as an ``ArraySpec`` of CLU."""
+    return ArraySpec(shape=jax_array.shape, dtype=jax_array.dtype)
+
+
+class DALIGenericPeekableIterator(DALIGenericIterator):
+    """As :class:`DALIGenericIterator`, for batches that all have the same shapes; :meth:`peek` shows the next one.
+
+    Several threads may use it.
+
+    Raises
+    ------
+    ValueError
+        From ``next`` and ``peek``, if a batch has other shapes or dtypes than the first.
+    """
+
+    _pool: ThreadPoolExecutor | None = None
+    _peeked: dict[str, Any] | None = None
+    _element_spec: dict[str, Any] | None = None
+
+    def _prepare(self) -> None:
+        # The last step of the constructor, which is that of the base.
+        self._mutex = threading.RLock()
+        super()._prepare()
+
+    def __next__(self) -> dict[str, Any]:
+        with self._mutex:
+            if self._peeked is not None:
+                batch, self._peeked = self._peeked, None
+                return batch
+            return self._checked(super().__next__())
+
+    def __iter__(self) -> Any:
+        return super().__iter__() if self._peeked is None else self
+
+    def _checked(self, batch: dict[str, Any]) -> dict[str, Any]:
+        specs = {name: get_spec_for_array(array) for name, array in batch.items()}
+        if self._element_spec is None:
+            self._element_spec = specs
+        for name, spec in specs.items():
+            if spec != self._element_spec[name]:
+                raise ValueError(
+                    f"'{name}' changed from {self._element_spec[name]} to {spec} between batches; a peekable iterator"
+                    " needs one shape and type"
+                )
+        return batch
+
+    def peek(self) -> dict[str, Any]:
+        """The next batch, which ``next`` gives again."""
+        with self._mutex:
+            if self._peeked is None:
+                self._peeked = next(self)
+            return self._peeked
+
+    def peek_async(self) -> Future[dict[str, Any]]:
+        """:meth:`peek` on another thread; ``next`` does not wait for it."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(max_workers=1)
+        return self._pool.submit(self.peek)
+
+    def checkpoints(self) -> list[bytes]:
+        """As :meth:`DALIGenericIterator.checkpoints`.
+
+        Raises
+        ------
+        RuntimeError
+            If there is a batch that was shown and not yet taken.
+        """
+        if self._peeked is not None:
+            raise RuntimeError("no checkpoint can be taken of a batch that was shown by peek; take it with next first")
+        return super().checkpoints()
+
+    @property
+    def element_spec(self) -> dict[str, Any]:
+        """Shape and dtype of each output; the first batch is looked at if need be."""
+        if self._element_spec is None:
+            self.peek()
+        assert self._element_spec is not None
+        return self._element_spec
+
+    @property
+    def is_nonpadding(self) -> Any:
+        """For each sample of the last batch taken, whether it is one of the data set rather than one that fills up."""
+        left = self.batch_size - (self._counter - self._initial_sizes[self._shards_id])
+        real = [np.arange(self.batch_size) < count for count in left]
+        joined = np.concatenate(real)
+        return joined if self._sharding is None else jax.device_put(joined, self._sharding)
+
+
+peekable_data_iterator = DALIGenericPeekableIterator.data_iterator
+
+__all__ = ["DALIGenericPeekableIterator", "get_spec_for_array", "peekable_data_iterator"]

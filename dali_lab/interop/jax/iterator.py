@@ -1,0 +1,176 @@
+"""Iterators that give dictionaries of JAX arrays."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, _DaliBaseIterator
+from dali_lab.model.tensor_list import TensorList
+from dali_lab.pipeline.definition import pipeline_def
+from dali_lab.pipeline.pipeline import Pipeline
+
+
+class DALIGenericIterator(_DaliBaseIterator):
+    """Iterates over one or more pipelines, giving one dictionary of JAX arrays for each batch.
+
+    Batches of several pipelines are joined along the first axis, on the devices of `sharding`, where that is given, and
+    stacked along a new axis otherwise.
+
+    Parameters
+    ----------
+    pipelines
+        One pipeline or several, with the same batch size.
+    output_map
+        A name for each output.
+    size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch
+        As in :class:`dali_lab.plugin.pytorch.DALIGenericIterator`; ``PARTIAL`` is not supported, as shapes are fixed.
+    sharding
+        A ``jax.sharding.Sharding`` for the arrays.
+    pmap_compatible
+        Whether arrays of a single pipeline have the new axis, too; :func:`data_iterator` has them so with `devices`.
+
+    Raises
+    ------
+    IteratorError
+        If the arguments contradict each other or the pipelines.
+    """
+
+    def __init__(
+        self,
+        pipelines: Pipeline | list[Pipeline],
+        output_map: Sequence[str],
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+        sharding: Any = None,
+        pmap_compatible: bool | None = None,
+    ) -> None:
+        self.output_map = list(output_map)
+        self._sharding = sharding
+        self._stacks = bool(pmap_compatible)
+        if len(set(self.output_map)) != len(self.output_map):
+            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
+        if last_batch_policy is LastBatchPolicy.PARTIAL:
+            raise IteratorError(
+                "PARTIAL is not supported: arrays of all batches have one shape", argument="last_batch_policy"
+            )
+        super().__init__(
+            pipelines, size, reader_name, auto_reset, None, last_batch_padded, last_batch_policy, prepare_first_batch
+        )
+        if any(pipeline.num_outputs != len(self.output_map) for pipeline in self._pipes):
+            raise IteratorError(
+                f"has {len(self.output_map)} names for {self._pipes[0].num_outputs} outputs", argument="output_map"
+            )
+        self._prepare()
+
+    def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
+        return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=True)}
+
+    def _cut(self, batch: dict[str, Any], count: int) -> dict[str, Any]:
+        return {name: array[:count] for name, array in batch.items()}
+
+    def _trimmed(self, batches: list[Any]) -> Any:
+        joined = {}
+        for name in self.output_map:
+            arrays = [batch[name] for batch in batches]
+            if len({array.shape for array in arrays}) > 1:
+                raise IteratorError(f"'{name}' has different shapes in the pipelines, which are no JAX array")
+            if self._sharding is not None:
+                joined[name] = jax.device_put(np.concatenate(arrays), self._sharding)
+            else:
+                stacks = self._stacks or len(arrays) > 1
+                joined[name] = jax.numpy.asarray(np.stack(arrays) if stacks else arrays[0])
+        return joined
+
+    @classmethod
+    def data_iterator(
+        cls,
+        pipeline_fn: Callable[..., Any] | None = None,
+        output_map: Sequence[str] = (),
+        size: int = -1,
+        reader_name: str | None = None,
+        auto_reset: str | bool | None = False,
+        last_batch_padded: bool = False,
+        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
+        prepare_first_batch: bool = True,
+        sharding: Any = None,
+        devices: Sequence[Any] | None = None,
+        pmap_compatible: bool | None = None,
+    ) -> Any:
+        """Turn a function that defines a graph into one that makes iterators of this class over it.
+
+        Calls take the function's arguments and those of :class:`dali_lab.Pipeline`, and ``checkpoints`` to go on from.
+        With `devices` or `sharding` there is a pipeline for each device, and the batch size is that of all of them; a
+        function with the arguments ``device_id``, ``shard_id`` or ``num_shards`` gets them.
+
+        Parameters
+        ----------
+        pipeline_fn
+            Calls operators and returns the outputs; or what ``pipeline_def`` made of such a function.
+        devices
+            JAX devices whose batches are stacked along a new first axis, in this order.
+        output_map, size, reader_name, auto_reset, last_batch_padded, last_batch_policy, prepare_first_batch, sharding
+            As in :class:`DALIGenericIterator`.
+        pmap_compatible
+            As in :class:`DALIGenericIterator`; by default true with `devices`.
+
+        Raises
+        ------
+        ValueError
+            If both `devices` and `sharding` are given, or `checkpoints` is not as long as the devices are many.
+        """
+        options = {name: value for name, value in locals().items() if name not in ("cls", "pipeline_fn")}
+        return _maker(cls, pipeline_fn, **options)
+
+
+def _maker(kind: type[DALIGenericIterator], pipeline_fn: Callable[..., Any] | None, **options: Any) -> Any:
+    """What :meth:`DALIGenericIterator.data_iterator` makes, of iterators of a class."""
+    if options["sharding"] is not None and options["devices"] is not None:
+        raise ValueError("give either 'sharding' or 'devices'")
+    if pipeline_fn is None:
+        return lambda function: _maker(kind, function, **options)
+    function = pipeline_fn
+    define = function if getattr(function, "_is_pipeline_def", False) else pipeline_def(function)
+    own = inspect.signature(function).parameters
+    settings = dict(options)
+    devices = settings.pop("devices")
+    if settings["pmap_compatible"] is None:
+        settings["pmap_compatible"] = devices is not None
+
+    @functools.wraps(function)
+    def make(*args: Any, checkpoints: Sequence[bytes] | None = None, **kwargs: Any) -> DALIGenericIterator:
+        kwargs.setdefault("num_threads", min(8, os.cpu_count() or 1))
+        split = devices is not None or settings["sharding"] is not None
+        used = devices if devices is not None else jax.local_devices() if split else [None]
+        shards = len(used) if devices is not None else jax.device_count()
+        if split and kwargs.get("batch_size") is not None:
+            kwargs["batch_size"] //= shards
+        if checkpoints is not None and len(checkpoints) != len(used):
+            raise ValueError(f"there are {len(checkpoints)} checkpoints for {len(used)} devices")
+        pipelines = []
+        for index, device in enumerate(used):
+            given = dict(kwargs)
+            if split:
+                known = {"device_id": index, "shard_id": device.id, "num_shards": shards}
+                given.update({name: value for name, value in known.items() if name in own})
+            if checkpoints is not None:
+                given["checkpoint"] = checkpoints[index]
+            pipelines.append(define(*args, **given))
+        return kind(pipelines, **settings)
+
+    return make
+
+
+data_iterator = DALIGenericIterator.data_iterator
+
+__all__ = ["DALIGenericIterator", "data_iterator"]

@@ -1,0 +1,1 @@
+"""Pipelines in PyTorch: iterators of tensors, and functions on tensors as operators."""

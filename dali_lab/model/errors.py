@@ -1,0 +1,120 @@
+"""What can go wrong; each error names its culprit: operator, node, argument, sample, file, the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class DaliLabError(RuntimeError):
+    """Base of the errors that this package raises on purpose.
+
+    Parameters
+    ----------
+    message
+        A sentence that says what is wrong and what would be right.
+    node, operator
+        The node's name and its operator's name under ``fn``.
+    function
+        Name of a function that is no operator, such as ``auto_aug.rand_augment``.
+    argument
+        The argument at fault.
+    sample
+        Index of the failed sample in its batch.
+    source
+        File (or other origin) of the failed sample.
+    origin
+        ``file:line`` where the user placed the node.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        node: str | None = None,
+        operator: str | None = None,
+        function: str | None = None,
+        argument: str | None = None,
+        sample: int | None = None,
+        source: str | None = None,
+        origin: str | None = None,
+    ) -> None:
+        self.message = message
+        self.node = node
+        self.operator = operator
+        self.function = function
+        self.argument = argument
+        self.sample = sample
+        self.source = source
+        self.origin = origin
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        place = self.function or ""
+        if self.operator:
+            place = f"fn.{self.operator}"
+            if self.node:
+                place += f" (node '{self.node}')"
+        elif self.node:
+            place = f"node '{self.node}'"
+        if self.argument:
+            place += f", argument '{self.argument}'" if place else f"argument '{self.argument}'"
+        if self.sample is not None:
+            place += f", sample {self.sample}" if place else f"sample {self.sample}"
+        text = f"{place}: {self.message}" if place else self.message
+        if self.source:
+            text += f"\n  file: {self.source}"
+        if self.origin:
+            text += f"\n  placed at: {self.origin}"
+        return text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        fields = ("node", "operator", "function", "argument", "sample", "source", "origin")
+        return _rebuild, (type(self), self.message, {name: getattr(self, name) for name in fields})
+
+
+def _rebuild(kind: type[DaliLabError], message: str, fields: dict[str, object]) -> DaliLabError:
+    return kind(message, **fields)  # type: ignore[arg-type]
+
+
+class GraphError(DaliLabError, ValueError):
+    """A graph that cannot run: a cycle, a missing input, an unknown operator, a wrong connection."""
+
+
+class ArgumentError(GraphError):
+    """An argument that an operator does not take, or a value outside what it takes."""
+
+
+class ArgumentTypeError(ArgumentError, TypeError):
+    """An argument of the wrong type."""
+
+
+class UnknownArgumentError(ArgumentTypeError, KeyError):
+    """An argument that the operator does not have."""
+
+
+class OperatorError(DaliLabError):
+    """An operator that failed on the data it met."""
+
+
+class SampleError(OperatorError):
+    """One sample that failed; `sample` counts within the call and is translated to the batch by the executor."""
+
+
+class InputError(OperatorError, ValueError):
+    """An input whose layout or number of dimensions the operator does not take, or that is told wrong axes."""
+
+
+class AxisError(OperatorError, IndexError):
+    """An axis that samples do not have."""
+
+
+class FormatError(DaliLabError, ValueError):
+    """A file that is not what it should be: truncated, of another kind, or from a newer version."""
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """Say ``", did you mean 'x'?"`` for the word most like `word`, or nothing."""
+    import difflib  # when something is wrong already
+
+    found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.55)
+    return f", did you mean '{found[0]}'?" if found else ""

@@ -1,0 +1,182 @@
+"""Batches that come in from Python: arrays of any library as one :class:`Batch`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dali_lab.device import dlpack
+from dali_lab.device.transfer import download
+from dali_lab.model.batch import Batch
+from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import OperatorError
+from dali_lab.model.foreign import from_capsule
+
+Array = npt.NDArray[Any]
+
+
+def to_array(item: Any) -> Array:
+    """One array-like as a numpy array on the CPU, copied only where that cannot be avoided.
+
+    Raises
+    ------
+    OperatorError
+        If it is no array of numbers.
+    """
+    if isinstance(item, np.ndarray):
+        array = item
+    elif hasattr(item, "detach") and hasattr(item, "cpu"):
+        array = item.detach().cpu().numpy()
+    elif hasattr(item, "__cuda_array_interface__") or dlpack.takes(item):
+        array = _from_gpu(item)
+    elif type(item).__name__ == "PyCapsule":
+        array = from_capsule(item)
+    elif hasattr(item, "asnumpy"):
+        array = item.asnumpy()
+    elif not hasattr(item, "__array__") and hasattr(item, "__dlpack__"):
+        array = np.from_dlpack(item)
+    else:
+        array = np.asarray(item)
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
+        raise OperatorError(f"takes arrays of numbers, got {type(item).__name__} of dtype {array.dtype}")
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+def _from_gpu(item: Any) -> Array:
+    if hasattr(item, "get"):
+        return np.asarray(item.get())
+    try:
+        import cupy
+    except ImportError as error:
+        raise OperatorError(f"got {type(item).__name__} on a GPU; reading it needs CuPy") from error
+    if dlpack.is_capsule(item):
+        item = dlpack.DeviceArray(item)
+    known = hasattr(item, "__cuda_array_interface__")
+    return np.asarray((cupy.asarray(item) if known else cupy.from_dlpack(item)).get())
+
+
+def _layout_of(data: Any) -> str:
+    layout = getattr(data, "layout", None)
+    value = layout() if callable(layout) else layout
+    return value if isinstance(value, str) else ""
+
+
+def incoming_batch(
+    data: Any,
+    *,
+    layout: str | None = None,
+    dtype: DALIDataType | None = None,
+    ndim: int | None = None,
+    limit: int | None = None,
+    copy: bool = True,
+) -> Batch:
+    """A batch from an array whose first dimension counts samples, a list of arrays, or a list of tensors.
+
+    Parameters
+    ----------
+    layout
+        Layout of a sample; by default that of the data, if it has one.
+    dtype, ndim
+        What the data must have.
+    limit
+        Largest number of samples.
+    copy
+        Copy the data, so that whoever made it may change it.
+
+    Raises
+    ------
+    OperatorError
+        If the data does not fit together, or is not what it must be.
+    """
+    inner = getattr(data, "_batch", None)
+    if isinstance(inner, Batch) and not hasattr(data, "_index"):  # a list of tensors, not one of its tensors
+        batch = inner if inner.device is None else download(inner)
+    elif isinstance(data, (list, tuple)):
+        batch = _from_samples(data)
+    else:
+        array = to_array(data)
+        if array.ndim < 1:
+            raise OperatorError(
+                "takes a batch: an array whose first dimension counts the samples, or a list of arrays; got a scalar"
+            )
+        batch = Batch.dense(np.array(array, order="C") if copy else array)
+        copy = False
+    return checked_batch(batch, layout=layout, dtype=dtype, ndim=ndim, limit=limit, copy=copy)
+
+
+def checked_batch(
+    batch: Batch,
+    *,
+    layout: str | None = None,
+    dtype: DALIDataType | None = None,
+    ndim: int | None = None,
+    limit: int | None = None,
+    copy: bool = False,
+) -> Batch:
+    """A batch that is what was declared; the arguments are those of :func:`incoming_batch`.
+
+    Raises
+    ------
+    OperatorError
+        If it is not.
+    """
+    if limit is not None and len(batch) > limit:
+        raise OperatorError(f"got a batch of {len(batch)} samples; the largest batch of this pipeline has {limit}")
+    if len(batch):
+        if dtype is not None and batch.dtype != dtype:
+            raise OperatorError(f"expects data of type {dtype}, got {batch.dtype}")
+        if ndim is not None and batch.ndim != ndim:
+            raise OperatorError(f"expects data with {ndim} dimensions, got {batch.ndim}")
+        if layout and len(layout) != batch.ndim:
+            raise OperatorError(f"the layout '{layout}' cannot describe data with {batch.ndim} dimensions")
+    if copy:
+        batch = _copied(batch)
+    return batch.replaced(layout=layout) if layout is not None else batch
+
+
+def _from_samples(data: Sequence[Any]) -> Batch:
+    rows = [to_array(item) for item in data]
+    layout = _layout_of(data[0]) if data and not isinstance(data[0], np.ndarray) else ""
+    for index, row in enumerate(rows):
+        if row.dtype != rows[0].dtype:
+            raise OperatorError(
+                f"the samples of a batch must agree: sample {index} is {row.dtype}, sample 0 is {rows[0].dtype}"
+            )
+        if row.ndim != rows[0].ndim:
+            raise OperatorError(
+                f"the samples of a batch must agree: sample {index} has {row.ndim} dimensions,"
+                f" sample 0 has {rows[0].ndim}"
+            )
+    return Batch.of(rows, layout if rows and len(layout) == rows[0].ndim else "")
+
+
+def _copied(batch: Batch) -> Batch:
+    """The same samples in memory of their own, one after the other."""
+    from dali_lab.kernels.cpu.copy import copy
+
+    result = Batch.allocate(batch.shapes, batch.dtype, batch.layout, batch.sources)
+    copy(batch.addresses, result.addresses, batch.sizes, batch.itemsize)
+    return result
+
+
+def write_samples(batch: Batch, target: npt.NDArray[np.uint8]) -> None:
+    """Copy all samples into a row of bytes, one after the other."""
+    if batch.is_uniform() and len(batch) and batch.shapes[0].prod() and _is_dense(batch):
+        target[: batch.nbytes] = batch.stacked().reshape(-1).view(np.uint8)
+        return
+    start = 0
+    for index in range(len(batch)):
+        flat = batch.array(index).reshape(-1).view(np.uint8)
+        target[start : start + flat.size] = flat
+        start += flat.size
+
+
+def _is_dense(batch: Batch) -> bool:
+    step = int(batch.shapes[0].prod()) * batch.itemsize
+    return bool((np.diff(batch.addresses) == step).all())
+
+
+__all__ = ["checked_batch", "incoming_batch", "to_array", "write_samples"]

@@ -1,0 +1,39 @@
+"""Positions in an epoch, as callbacks of external sources are told."""
+
+from __future__ import annotations
+
+
+class SampleInfo:
+    """Which sample an :func:`~dali_lab.fn.external_source` callback is asked for.
+
+    Attributes
+    ----------
+    idx_in_epoch, idx_in_batch
+        Position of the sample, counted from 0.
+    iteration
+        Batch number within the epoch.
+    epoch_idx
+        Epoch number.
+    """
+
+    def __init__(self, idx_in_epoch: int, idx_in_batch: int, iteration: int, epoch_idx: int) -> None:
+        self.idx_in_epoch = idx_in_epoch
+        self.idx_in_batch = idx_in_batch
+        self.iteration = iteration
+        self.epoch_idx = epoch_idx
+
+
+class BatchInfo:
+    """Which batch an :func:`~dali_lab.fn.external_source` callback is asked for.
+
+    Attributes
+    ----------
+    iteration
+        Batch number within the epoch.
+    epoch_idx
+        Epoch number.
+    """
+
+    def __init__(self, iteration: int, epoch_idx: int) -> None:
+        self.iteration = iteration
+        self.epoch_idx = epoch_idx

@@ -1,0 +1,452 @@
+"""The pipeline: a graph with an engine, and the ways in which NVIDIA DALI lets people define and run one."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import random
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Self
+
+from dali_lab.conditionals import ConditionStack
+from dali_lab.executor.placement import choose_device, output_on_gpu
+from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy, policies
+from dali_lab.executor.runner import Runner
+from dali_lab.executor.settings import Settings, make_settings
+from dali_lab.graph.data_node import DataNode, OpCall
+from dali_lab.graph.graph import Graph
+from dali_lab.graph.seeds import graph_seeds
+from dali_lab.graph.switches import complete
+from dali_lab.graph.tracing import build_graph, dali_names, user_line
+from dali_lab.graph.verification import verify
+from dali_lab.model import dtypes
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
+from dali_lab.model.tensor_list import TensorList, TensorListCPU, TensorListGPU
+from dali_lab.pipeline.definition import as_outputs
+from dali_lab.pipeline.files import PipelineFiles
+from dali_lab.pipeline.report import PipelineReport
+
+_TRAVELLING = (
+    "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
+    "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
+)  # fmt: skip
+_local = threading.local()
+
+
+def _push(pipeline: Callable[[], Pipeline | None]) -> None:
+    if not hasattr(_local, "stack"):
+        _local.stack = []
+    _local.stack.append(pipeline)
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """No pipeline is being defined meanwhile."""
+    _push(lambda: None)
+    try:
+        yield
+    finally:
+        Pipeline.pop_current()
+
+
+@contextmanager
+def _current(pipeline: weakref.ref[Pipeline]) -> Iterator[None]:
+    """Makes a pipeline the current one, without keeping it: a thread of its own must not be the last to hold it."""
+    _push(pipeline)
+    try:
+        yield
+    finally:
+        Pipeline.pop_current()
+
+
+class Pipeline(PipelineReport, PipelineFiles):
+    """A graph of operators that yields batches.
+
+    Parameters
+    ----------
+    batch_size
+        Largest number of samples in a batch.
+    num_threads
+        CPU threads that work on it; by default as many as there are cores, up to 4.
+    device_id
+        The GPU to use, or `None` for the CPU alone.
+    seed
+        Seed of all random operators; `None` takes a new one each time.
+    prefetch_queue_depth
+        Batches kept ahead of the consumer: a number, or a dictionary with ``cpu_size`` and ``gpu_size``, of which the
+        larger counts.
+    exec_pipelined
+        Keep batches ahead at all; otherwise each run computes one batch.
+    exec_async
+        Answered by the property of this name; work is always done by other threads.
+    enable_memory_stats
+        Let :meth:`executor_statistics` tell how large outputs are.
+    enable_checkpointing, checkpoint
+        Let :meth:`checkpoint` be called; go on from what it gave.
+    py_num_workers, py_start_method, py_callback_pickler
+        Processes of parallel external sources: how many, started by ``"fork"`` or ``"spawn"``, and for the latter a
+        module with ``dumps`` and ``loads`` (or a tuple of it and keyword arguments of both) for sources that `pickle`
+        does not take.
+    output_dtype, output_ndim, output_layout
+        What the outputs must be, one value or one for each output; other outputs raise.
+    exec_dynamic, bytes_per_sample, set_affinity, max_streams, default_cuda_stream_priority, stream_policy, concurrency
+        No effect here, for the reasons in :data:`dali_lab.executor.settings.NO_EFFECT`.
+    gpu
+        Where nodes placed on a GPU run: on the GPU `device_id`, or on the CPU with a warning if there is none
+        (``"auto"``); ``"require"`` refuses instead, ``"never"`` runs on the CPU without a word, ``"emulated"`` on a
+        device that the CPU emulates, for tests. By default the environment variable ``DALI_LAB_GPU``.
+    optimize
+        Let passes rewrite the graph where that does not change a result.
+    """
+
+    def __init__(
+        self,
+        batch_size: int | None = None,
+        num_threads: int | None = None,
+        device_id: int | None = None,
+        seed: int | None = None,
+        exec_pipelined: bool = True,
+        prefetch_queue_depth: int | Mapping[str, int] = 2,
+        exec_async: bool = True,
+        bytes_per_sample: int = 0,
+        set_affinity: bool = False,
+        max_streams: int | None = None,
+        default_cuda_stream_priority: int | None = None,
+        *,
+        enable_memory_stats: bool = False,
+        enable_checkpointing: bool = False,
+        checkpoint: str | bytes | None = None,
+        py_num_workers: int = 1,
+        py_start_method: str = "fork",
+        py_callback_pickler: Any = None,
+        output_dtype: Any = None,
+        output_ndim: Any = None,
+        output_layout: Any = None,
+        exec_dynamic: bool | None = None,
+        experimental_exec_dynamic: bool | None = None,
+        stream_policy: StreamPolicy | None = None,
+        concurrency: OperatorConcurrency | None = None,
+        gpu: str | None = None,
+        optimize: bool = True,
+    ) -> None:
+        self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
+        self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
+        self._outputs_traced: tuple[DataNode, ...] | None = None
+        self._sinks: list[DataNode] = []
+        self._graph: Graph | None = None
+        self._runner: Runner | None = None
+        self._outputs_on_gpu: list[bool] = []
+        self._fill_queue = True
+        self._closed = False
+        self._api_type: dtypes.PipelineAPIType | None = None
+        self._skip_api_check = False
+        self._condition_stack: ConditionStack | None = None
+        self._unnamed = 0
+        self._dali_names: dict[str, str] = {}
+
+    # -- the pipeline that is being defined ---------------------------------------------------------------------
+
+    @staticmethod
+    def current() -> Pipeline | None:
+        """The pipeline that is being defined on this thread, or whose Python function is running on it."""
+        stack = getattr(_local, "stack", None)
+        return stack[-1]() if stack else None
+
+    @staticmethod
+    def push_current(pipeline: Pipeline) -> Pipeline | None:
+        """Make a pipeline the one being defined; returns the one before."""
+        before = Pipeline.current()
+        _push(lambda: pipeline)
+        return before
+
+    @staticmethod
+    def pop_current() -> None:
+        """Undo the last :meth:`push_current`."""
+        _local.stack.pop()
+
+    def __enter__(self) -> Self:
+        Pipeline.push_current(self)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        Pipeline.pop_current()
+
+    # -- definition ---------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_graph(cls, graph: Graph, **settings: Any) -> Pipeline:
+        """A pipeline that runs `graph`; `settings` replace those that the graph carries.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If `settings` has a name that :class:`Pipeline` does not take.
+        """
+        accepted = inspect.signature(Pipeline.__init__).parameters
+        for name in settings:
+            if name not in accepted:
+                raise ArgumentTypeError(f"there is no argument '{name}'{nearest(name, accepted)}", argument=name)
+        stored = {key: value for key, value in graph.pipeline.items() if key in accepted}
+        stored.update(policies(graph.pipeline.get("executor_flags")))
+        pipeline = cls(**{"batch_size": 1, "num_threads": 2, "device_id": None, **stored, **settings})
+        pipeline._graph = graph
+        return pipeline
+
+    @property
+    def graph(self) -> Graph:
+        """The graph, traced if it was not yet."""
+        if self._graph is None:
+            self._trace()
+        assert self._graph is not None
+        return self._graph
+
+    def define_graph(self) -> Any:
+        """Define the outputs; for subclasses to fill in."""
+        raise NotImplementedError(
+            "no outputs are defined: use pipeline_def, call set_outputs, or define define_graph in a subclass"
+        )
+
+    def set_outputs(self, *outputs: Any) -> None:
+        """Set what a run returns.
+
+        Raises
+        ------
+        GraphError
+            If the pipeline was built already.
+        """
+        if self._runner is not None:
+            raise GraphError("the outputs cannot be changed once the pipeline is built")
+        with self:
+            self._outputs_traced = as_outputs(outputs)
+        self._graph = None
+
+    def add_sink(self, edge: DataNode) -> None:
+        """Keep a node and run it, though it is no output."""
+        if not isinstance(edge, DataNode):
+            raise TypeError(f"a sink is a DataNode, not {type(edge).__name__}")
+        self._sinks.append(edge)
+        self._graph = None if self._runner is None else self._graph
+
+    def _recorded(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
+        """The nodes that stand for a call which was recorded; in debug mode they have their data."""
+        return tuple(DataNode(call, index, device) for index in range(call.outputs))
+
+    def _adopted(self, item: Any) -> DataNode | None:
+        """Data from outside as a node, in debug mode."""
+        return None
+
+    def _trace(self, define_graph: Callable[[], Any] | None = None) -> None:
+        if self._outputs_traced is None:
+            with self:
+                result = (define_graph or self.define_graph)()
+                self._outputs_traced = as_outputs(result if isinstance(result, (tuple, list)) else (result,))
+        elif define_graph is not None:
+            raise GraphError("the graph is defined twice: by set_outputs or pipeline_def, and by define_graph")
+        self._graph = build_graph(self._outputs_traced, self._sinks, self._stored_settings())
+        self._dali_names = dali_names((*self._outputs_traced, *self._sinks))
+
+    def _stored_settings(self) -> dict[str, Any]:
+        """The settings that travel with the graph: the usual ones, and of the others those that were changed."""
+        always = ("batch_size", "num_threads", "device_id", "seed", "prefetch_queue_depth")
+        stored = {name: getattr(self._settings, name) for name in always}
+        for name in _TRAVELLING:
+            value = getattr(self._settings, name)
+            if value != getattr(Settings, name):
+                stored[name] = tuple(value) if isinstance(value, list) else value
+        stored["executor_flags"] = self._settings.executor_flags
+        return {name: value for name, value in stored.items() if value is not None}
+
+    def build(self, define_graph: Callable[[], Any] | None = None) -> None:
+        """Verify the graph and prepare to run it; done by the first run where it was not called.
+
+        Raises
+        ------
+        GraphError
+            With the node, the argument and the line at fault.
+        """
+        if self._closed:
+            raise RuntimeError("the pipeline is closed")
+        if self._runner is not None:
+            return
+        if define_graph is not None:
+            self._trace(define_graph)
+        graph = complete(self.graph)
+        if self._settings.batch_size is None:
+            raise ArgumentError("must be given", argument="batch_size", origin=user_line())
+        verify(graph)
+        device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
+        self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
+        seeds = graph_seeds(graph, self._seed)
+        self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph))
+        for step in self._runner.plan.steps():
+            if hasattr(step.operator, "around"):
+                step.operator.around = functools.partial(_current, weakref.ref(self))
+        self._fill_queue = True
+
+    def start_py_workers(self) -> None:
+        """Start the processes of parallel external sources, which :meth:`build` does too."""
+        self.build()
+
+    def _built(self) -> Runner:
+        if self._runner is None or self._closed:
+            self.build()
+        assert self._runner is not None
+        return self._runner
+
+    # -- running ------------------------------------------------------------------------------------------------
+
+    def run(self, cuda_stream: Any = None, /, **pipeline_inputs: Any) -> tuple[TensorList, ...]:
+        """Run one batch, keeping others ahead of it.
+
+        Parameters
+        ----------
+        cuda_stream
+            The stream that the outputs are for; work is complete when they are returned.
+        **pipeline_inputs
+            Batches for inputs by their names, as with :meth:`feed_input`.
+
+        Returns
+        -------
+        tuple of TensorList
+            One for each output.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch of an external source.
+        OperatorError
+            If an operator fails; the next call goes on with the next batch.
+        """
+        self._built()
+        for name, data in pipeline_inputs.items():
+            self.feed_input(name, data)
+        with self._check_api_type_scope(dtypes.PipelineAPIType.BASIC):
+            self.schedule_run()
+            return self.outputs(cuda_stream)
+
+    def schedule_run(self) -> None:
+        """Start the next batch without waiting for it; the first time, as many as are kept ahead."""
+        runner = self._built()
+        with self._check_api_type_scope(dtypes.PipelineAPIType.SCHEDULED):
+            each = None if type(self).iter_setup is Pipeline.iter_setup else self.iter_setup
+            # The queue is filled at first, and again after batches that had to wait for their input.
+            wanted = max(1, self._settings.ahead - runner.in_flight) if self._fill_queue else 1
+            started = 0
+            while started < wanted and runner.schedule(each):
+                started += 1
+            self._fill_queue = started < wanted
+
+    _run_once = _run = schedule_run  # names of older releases
+
+    def _prefetch(self) -> None:
+        """Start what is missing of the batches that are kept ahead; iterators of programs call it before each batch."""
+        if self._built().in_flight < self._settings.ahead:
+            self._fill_queue = True
+            self.schedule_run()
+
+    def share_outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """Wait for the oldest batch in flight and return it.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        runner = self._built()
+        with self._check_api_type_scope(dtypes.PipelineAPIType.SCHEDULED):
+            kinds = (TensorListGPU if on_gpu else TensorListCPU for on_gpu in self._outputs_on_gpu)
+            return tuple(kind(batch) for kind, batch in zip(kinds, runner.take(), strict=True))
+
+    def outputs(self, cuda_stream: Any = None) -> tuple[TensorList, ...]:
+        """Release the batch taken before, and take the oldest in flight."""
+        return self.share_outputs(cuda_stream)
+
+    def release_outputs(self) -> None:
+        """Give the last batch back; outputs own their memory here, so those that are still held stay valid."""
+        with self._check_api_type_scope(dtypes.PipelineAPIType.SCHEDULED):
+            self._built()
+
+    _share_outputs, _release_outputs, _outputs = share_outputs, release_outputs, outputs  # names of older releases
+
+    def iter_setup(self) -> None:
+        """For subclasses: feed the inputs of the next batch, or raise :class:`StopIteration`."""
+
+    def feed_input(
+        self,
+        data_node: DataNode | str,
+        data: Any,
+        layout: str | None = None,
+        cuda_stream: Any = None,
+        use_copy_kernel: bool = False,
+    ) -> None:
+        """Hand a batch to an external source that has no source of its own.
+
+        Parameters
+        ----------
+        data_node
+            The node, or its name.
+        data
+            An array whose first dimension counts the samples, a list of arrays, or a :class:`TensorList`; NumPy arrays,
+            torch tensors, anything with an array or DLPack interface.
+        layout
+            Layout of a sample.
+        cuda_stream
+            Stream on which data in GPU memory was made, by its handle or as an object of CuPy or PyTorch.
+        use_copy_kernel
+            NVIDIA DALI's choice between two ways to copy; without effect.
+
+        Raises
+        ------
+        KeyError
+            If there is no such input; the message names those that there are.
+        """
+        source = self._input(data_node)
+        source.feed(data, layout, self._settings.batch_size, cuda_stream)
+
+    def input_feed_count(self, input_name: str) -> int:
+        """Batches to feed to an input before the first run, so that none has to wait.
+
+        Raises
+        ------
+        KeyError
+            If there is no such input; the message names those that there are.
+        """
+        self._input(input_name)
+        return self._settings.ahead
+
+    def _input(self, data_node: DataNode | str) -> Any:
+        """The operator of an external source that is fed."""
+        runner = self._built()
+        name = data_node if isinstance(data_node, str) else data_node.source.placed
+        inputs = {step.node.id: step.operator for step in runner.sources if hasattr(step.operator, "feed")}
+        if name not in inputs:
+            what = name or repr(data_node)
+            raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")
+        return inputs[name]
+
+    def reset(self) -> None:
+        """Begin the next epoch after a :class:`StopIteration`; before one, nothing happens."""
+        if self._runner is not None and self._runner.reset():
+            self._fill_queue = True
+
+    def empty(self) -> bool:
+        """Whether no batch is in flight."""
+        return self._runner is None or self._runner.in_flight == 0
+
+    def close(self) -> None:
+        """Stop all work and give up threads and processes; can be called again."""
+        self._closed = True
+        if self._runner is not None:
+            self._runner.close()
+
+    def __del__(self) -> None:
+        runner = self.__dict__.get("_runner")
+        if runner is not None:
+            # Whoever triggers this may hold a lock that a thread needs: so the wait has a limit.
+            runner.close(timeout=1.0)
