@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dali_lab.errors import FormatError, nearest
-from dali_lab.formats import json_file
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.places import built_in_folder
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.errors import FormatError, nearest
 
 ENTRY_FILE = "entry.json"
 GRAPH_FILE = "graph.dali.json"
@@ -77,6 +77,6 @@ def _beginning(gallery: Path, name: object) -> Graph:
 @functools.lru_cache(maxsize=64)
 def _program(text: bytes) -> Graph:
     """The graph of a program, which is read and not run; kept, since reading takes tenths of a second."""
-    from dali_lab.formats import python_static
+    from dali_lab.formats.python import reader as python_static
 
     return python_static.read(python_static.decoded(text))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import dali_lab.tensors as ours
 from dali_lab import types
 from dali_lab.errors import DaliLabError
-from dali_lab.model import Batch
+from dali_lab.model.batch import Batch
 
 theirs = pytest.importorskip("nvidia.dali.tensors", reason="NVIDIA DALI is the oracle of these tests")
 MODULES = (ours, theirs)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dali_lab.errors import DaliLabError
-from dali_lab.formats import dumps, json_file
+from dali_lab.formats import dumps
+from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery import built_in_folder, load_entry, load_gallery
 from dali_lab.gallery.making import new_entry
 from dali_lab.graph.graph import Edge
