@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from dali_lab.auto_aug import augmentations as a
-from dali_lab.auto_aug.core import Policy, signed_bin
+from dali_lab.auto_aug.core import Policy
 from dali_lab.auto_aug.core.arguments import for_warps
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import constant, draw
-from dali_lab.auto_aug.core.suites import choose, translations
+from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError, nearest
@@ -39,18 +39,10 @@ def auto_augment(
         UINT8 images (HWC) or sequences (FHWC).
     policy_name
         ``image_net``, ``reduced_image_net``, ``svhn`` or ``reduced_cifar10``.
-    shape
-        Height and width of the samples, numbers or a node. With it, translations go up to a share of it.
-    fill_value
-        Fills what warps uncover; `None` repeats the border.
-    interp_type
-        Interpolation of warps: INTERP_LINEAR (the default) or INTERP_NN.
-    max_translate_abs
-        Without `shape`: longest translation in pixels, or one for the height and one for the width; 250 by default.
-    max_translate_rel
-        With `shape`: longest translation as a share of the shape; 1 by default.
-    seed
-        Of all that is drawn.
+    shape, fill_value, interp_type, seed
+        As in :func:`~dali_lab.auto_aug.rand_augment.rand_augment`.
+    max_translate_abs, max_translate_rel
+        As there; 250 pixels or 1 by default.
 
     Raises
     ------
@@ -124,18 +116,15 @@ def apply_auto_augment(policy: Policy, data: Any, seed: int | None = None, **kwa
     probability = constant(probabilities)[sub_policy]
     magnitude_bin: Any = constant(bins)[sub_policy]
     place = constant(places)[sub_policy]
-    if any(augmentation.randomly_negate for augmentation in policy.augmentations.values()):
-        magnitude_bin = signed_bin(magnitude_bin, seed=seed, shape=(length,))
+    magnitude_bin = with_signs(policy.augmentations.values(), magnitude_bin, seed, (length,))
     forbid_unused(policy.augmentations.values(), kwargs, "apply_auto_augment")
+    settings = {"num_magnitude_bins": policy.num_magnitude_bins, **kwargs}
     for stage in range(length):
         if luck[stage] < probability[stage]:
-            arguments = {
-                "data": data,
-                "magnitude_bin": magnitude_bin[stage],
-                "num_magnitude_bins": policy.num_magnitude_bins,
-                **kwargs,
-            }
-            data = choose(choices[stage], place[stage], arguments, "apply_auto_augment")
+            magnitude = magnitude_bin[stage]
+            data = choose(
+                choices[stage], place[stage], "apply_auto_augment", data=data, magnitude_bin=magnitude, **settings
+            )
     return data
 
 
@@ -158,39 +147,19 @@ def _tables(policy: Policy, length: int) -> tuple[Any, Any, Any, list[list[Augme
     return probabilities, bins, places, choices
 
 
-def _suite(use_shape: bool, max_translate_abs: Any, max_translate_rel: Any) -> dict[str, Augmentation]:
-    """All augmentations of the policies, with the settings of the paper."""
-    along_x, along_y = translations(use_shape, 250, 1.0, max_translate_abs, max_translate_rel)
-    return {
-        "translate_x": along_x,
-        "translate_y": along_y,
-        "shear_x": a.shear_x.augmentation((0, 0.3), True),
-        "shear_y": a.shear_y.augmentation((0, 0.3), True),
-        "rotate": a.rotate.augmentation((0, 30), True),
-        "brightness": a.brightness.augmentation((0.1, 1.9), False, None),
-        "color": a.color.augmentation((0.1, 1.9), False, None),
-        "contrast": a.contrast.augmentation((0.1, 1.9), False, None),
-        "sharpness": a.sharpness.augmentation((0.1, 1.9), False, a.sharpness_kernel_shifted),
-        "posterize": a.posterize.augmentation((0, 4), False, a.poster_mask_uint8),
-        "solarize": a.solarize.augmentation((0, 256), False),
-        "solarize_add": a.solarize_add.augmentation((0, 110), False),
-        "invert": a.invert,
-        "equalize": a.equalize,
-        "auto_contrast": a.auto_contrast,
-    }
-
-
 def _policy(
     name: str, text: str, use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> Policy:
     """A policy from lines such as ``equalize 0.8, shear_y 0.8 4``: name, probability and magnitude bin of each step."""
-    suite = _suite(use_shape, max_translate_abs, max_translate_rel)
+    moves = translations(use_shape, 250, 1.0, max_translate_abs, max_translate_rel)
+    shared = suite(moves, 0.3, 30, (0.1, 1.9), (0, 4), monotonic=False)
+    every = {one.name: one for one in (*shared, a.solarize_add.augmentation((0, 110), False), a.invert)}
     sub_policies = []
     for line in text.strip().splitlines():
         steps = []
         for step in line.split(","):
             word, probability, *magnitude = step.split()
-            steps.append((suite[word], float(probability), int(magnitude[0]) if magnitude else None))
+            steps.append((every[word], float(probability), int(magnitude[0]) if magnitude else None))
         sub_policies.append(steps)
     return Policy(name, 11, sub_policies)
 

@@ -6,12 +6,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.auto_aug import augmentations as a
-from dali_lab.auto_aug.core import signed_bin
 from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
+from dali_lab.auto_aug.core.magnitudes import SignedBin
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.auto_aug.core.suites import choose, translations, without
+from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError
@@ -68,8 +67,8 @@ def rand_augment(
     """
     arguments = for_warps(fill_value, interp_type, shape)
     make = get_rand_augment_suite if monotonic_mag else get_rand_augment_non_monotonic_suite
-    suite = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
-    return apply_rand_augment(suite, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
+    chosen = without(make(shape is not None, max_translate_abs, max_translate_rel), excluded)
+    return apply_rand_augment(chosen, data, n, m, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
 @named
@@ -103,19 +102,13 @@ def apply_rand_augment(
     many = n > 1
     stages = (n,) if many else ()
     chosen = draw(seed, values=list(range(len(augmentations))), shape=stages, dtype=dtypes.INT32)
-    magnitude_bin: Any = m
-    signed = any(augmentation.randomly_negate for augmentation in augmentations)
-    if signed:
-        magnitude_bin = signed_bin(m, seed=seed, shape=stages)
+    magnitude_bin = with_signs(augmentations, m, seed, stages)
     forbid_unused(augmentations, kwargs, "apply_rand_augment")
+    settings = {"num_magnitude_bins": num_magnitude_bins, **kwargs}
     for stage in range(n):
-        arguments = {
-            "data": data,
-            "magnitude_bin": magnitude_bin[stage] if signed and many else magnitude_bin,
-            "num_magnitude_bins": num_magnitude_bins,
-            **kwargs,
-        }
-        data = choose(augmentations, chosen[stage] if many else chosen, arguments, "apply_rand_augment")
+        own = magnitude_bin[stage] if isinstance(magnitude_bin, SignedBin) and many else magnitude_bin
+        place = chosen[stage] if many else chosen
+        data = choose(augmentations, place, "apply_rand_augment", data=data, magnitude_bin=own, **settings)
     return data
 
 
@@ -124,21 +117,8 @@ def get_rand_augment_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:
     """The augmentations of the paper, each stronger with a higher bin; arguments as in :func:`rand_augment`."""
-    return [
-        *translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel),
-        a.shear_x.augmentation((0, 0.3), True),
-        a.shear_y.augmentation((0, 0.3), True),
-        a.rotate.augmentation((0, 30), True),
-        a.brightness.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.contrast.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.color.augmentation((0, 0.9), True, a.shift_enhance_range),
-        a.sharpness.augmentation((0, 0.9), True, a.sharpness_kernel),
-        a.posterize.augmentation((8, 4), False, a.poster_mask_uint8),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel)
+    return suite(moves, 0.3, 30, (0, 0.9), (8, 4))
 
 
 @named
@@ -146,18 +126,5 @@ def get_rand_augment_non_monotonic_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:
     """The same with the ranges of AutoAugment, where a higher bin is not always stronger."""
-    return [
-        *translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel),
-        a.shear_x.augmentation((0, 0.3), True),
-        a.shear_y.augmentation((0, 0.3), True),
-        a.rotate.augmentation((0, 30), True),
-        a.brightness.augmentation((0.1, 1.9), False, None),
-        a.contrast.augmentation((0.1, 1.9), False, None),
-        a.color.augmentation((0.1, 1.9), False, None),
-        a.sharpness.augmentation((0.1, 1.9), False, a.sharpness_kernel_shifted),
-        a.posterize.augmentation((0, 4), False, a.poster_mask_uint8),
-        a.solarize.augmentation((0, 256), False, None),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = translations(use_shape, 100, 100 / 224, max_translate_abs, max_translate_rel)
+    return suite(moves, 0.3, 30, (0.1, 1.9), (0, 4), monotonic=False)

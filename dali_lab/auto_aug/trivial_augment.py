@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.auto_aug import augmentations as a
-from dali_lab.auto_aug.core import signed_bin
 from dali_lab.auto_aug.core.arguments import for_warps, need_bins, need_some
 from dali_lab.auto_aug.core.naming import named
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.auto_aug.core.suites import choose, translations, without
+from dali_lab.auto_aug.core.suites import choose, suite, translations, with_signs, without
 from dali_lab.auto_aug.core.wrapping import Augmentation, forbid_unused
 from dali_lab.model import dtypes
 
@@ -35,20 +33,10 @@ def trivial_augment_wide(
         UINT8 images (HWC) or sequences (FHWC).
     num_magnitude_bins
         Number of bins that the magnitude is drawn from.
-    shape
-        Height and width of the samples, numbers or a node. With it, translations go up to a share of it.
-    fill_value
-        Fills what warps uncover; `None` repeats the border.
-    interp_type
-        Interpolation of warps: INTERP_LINEAR (the default) or INTERP_NN.
-    max_translate_abs
-        Without `shape`: longest translation in pixels, or one for the height and one for the width; 32 by default.
-    max_translate_rel
-        With `shape`: longest translation as a share of the shape; 1 by default.
-    seed
-        Of all that is drawn.
-    excluded
-        Names of augmentations to leave out.
+    shape, fill_value, interp_type, seed, excluded
+        As in :func:`~dali_lab.auto_aug.rand_augment.rand_augment`.
+    max_translate_abs, max_translate_rel
+        As there; 32 pixels or 1 by default.
 
     Raises
     ------
@@ -56,8 +44,8 @@ def trivial_augment_wide(
         If a number is out of range, or there is no augmentation of an excluded name.
     """
     arguments = for_warps(fill_value, interp_type, shape)
-    suite = without(get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel), excluded)
-    return apply_trivial_augment(suite, data, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
+    chosen = without(get_trivial_augment_wide_suite(shape is not None, max_translate_abs, max_translate_rel), excluded)
+    return apply_trivial_augment(chosen, data, num_magnitude_bins=num_magnitude_bins, seed=seed, **arguments)
 
 
 @named
@@ -80,12 +68,11 @@ def apply_trivial_augment(
     need_bins(num_magnitude_bins)
     need_some(augmentations)
     magnitude_bin: Any = draw(seed, values=list(range(num_magnitude_bins)), dtype=dtypes.INT32)
-    if any(augmentation.randomly_negate for augmentation in augmentations):
-        magnitude_bin = signed_bin(magnitude_bin, seed=seed)
+    magnitude_bin = with_signs(augmentations, magnitude_bin, seed)
     forbid_unused(augmentations, kwargs, "apply_trivial_augment")
-    arguments = {"data": data, "magnitude_bin": magnitude_bin, "num_magnitude_bins": num_magnitude_bins, **kwargs}
+    settings = {"magnitude_bin": magnitude_bin, "num_magnitude_bins": num_magnitude_bins, **kwargs}
     chosen = draw(seed, values=list(range(len(augmentations))), dtype=dtypes.INT32)
-    return choose(augmentations, chosen, arguments, "apply_trivial_augment")
+    return choose(augmentations, chosen, "apply_trivial_augment", data=data, **settings)
 
 
 @named
@@ -93,18 +80,5 @@ def get_trivial_augment_wide_suite(
     use_shape: bool = False, max_translate_abs: Any = None, max_translate_rel: Any = None
 ) -> list[Augmentation]:
     """The 14 augmentations of the paper with its wide ranges; arguments as in :func:`trivial_augment_wide`."""
-    return [
-        *translations(use_shape, 32, 1.0, max_translate_abs, max_translate_rel),
-        a.shear_x.augmentation((0, 0.99), True),
-        a.shear_y.augmentation((0, 0.99), True),
-        a.rotate.augmentation((0, 135), True),
-        a.brightness.augmentation((0.01, 0.99), True, a.shift_enhance_range),
-        a.contrast.augmentation((0.01, 0.99), True, a.shift_enhance_range),
-        a.color.augmentation((0.01, 0.99), True, a.shift_enhance_range),
-        a.sharpness.augmentation((0.01, 0.99), True, a.sharpness_kernel),
-        a.posterize.augmentation((8, 2), False, a.poster_mask_uint8),
-        a.solarize.augmentation((256, 0)),
-        a.equalize,
-        a.auto_contrast,
-        a.identity,
-    ]
+    moves = translations(use_shape, 32, 1.0, max_translate_abs, max_translate_rel)
+    return suite(moves, 0.99, 135, (0.01, 0.99), (8, 2))

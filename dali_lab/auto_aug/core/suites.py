@@ -1,4 +1,4 @@
-"""What suites of augmentations share: translations by pixels or by shares, exclusions, choice with better errors."""
+"""Suites of augmentations: their common members, translations by pixels or by shares, exclusions, choice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.auto_aug.core.choosing import select
+from dali_lab.auto_aug.core.magnitudes import signed_bin
 from dali_lab.auto_aug.core.wrapping import Augmentation, MissingArgumentError
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, nearest
 
@@ -55,6 +56,51 @@ def _two_limits(limit: Any, name: str) -> tuple[float, float]:
     return pair
 
 
+def suite(
+    moves: Sequence[Augmentation],
+    shear: float,
+    degrees: float,
+    factors: tuple[float, float],
+    bits: tuple[int, int],
+    *,
+    monotonic: bool = True,
+) -> list[Augmentation]:
+    """The 14 augmentations that the papers share.
+
+    Parameters
+    ----------
+    moves
+        Translations along x and y.
+    shear, degrees
+        The largest shear and angle.
+    factors
+        The range for brightness, contrast, colour and sharpness: distances from the neutral factor, with a random sign,
+        where the suite is monotonic, else factors.
+    bits
+        How many bits the weakest and the strongest posterisation keeps.
+    monotonic
+        Higher bins are stronger for all of them.
+    """
+    from dali_lab.auto_aug import augmentations as a
+
+    enhanced = (factors, monotonic, a.shift_enhance_range if monotonic else None)
+    return [
+        *moves,
+        a.shear_x.augmentation((0, shear), True),
+        a.shear_y.augmentation((0, shear), True),
+        a.rotate.augmentation((0, degrees), True),
+        a.brightness.augmentation(*enhanced),
+        a.contrast.augmentation(*enhanced),
+        a.color.augmentation(*enhanced),
+        a.sharpness.augmentation(factors, monotonic, a.sharpness_kernel if monotonic else a.sharpness_kernel_shifted),
+        a.posterize.augmentation(bits, False, a.poster_mask_uint8),
+        a.solarize.augmentation((256, 0)) if monotonic else a.solarize.augmentation((0, 256), False, None),
+        a.equalize,
+        a.auto_contrast,
+        a.identity,
+    ]
+
+
 def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | None) -> list[Augmentation]:
     """The augmentations that are not named in `excluded`."""
     names = [augmentation.name for augmentation in augmentations]
@@ -67,7 +113,14 @@ def without(augmentations: Sequence[Augmentation], excluded: Iterable[str] | Non
     return [augmentation for augmentation in augmentations if augmentation.name not in left_out]
 
 
-def choose(augmentations: Sequence[Augmentation], chosen: Any, arguments: dict[str, Any], caller: str) -> Any:
+def with_signs(augmentations: Iterable[Augmentation], magnitude_bin: Any, seed: int | None, shape: Any = None) -> Any:
+    """The bin, joined with random signs where some augmentation negates its magnitude."""
+    if any(augmentation.randomly_negate for augmentation in augmentations):
+        return signed_bin(magnitude_bin, seed=seed, shape=shape)
+    return magnitude_bin
+
+
+def choose(augmentations: Sequence[Augmentation], chosen: Any, caller: str, **arguments: Any) -> Any:
     """Like :func:`select`; if a translation lacks the shape, the error says where to take it from."""
     try:
         return select(augmentations, chosen, **arguments)
