@@ -39,24 +39,29 @@ class IteratorError(ArgumentError, AssertionError):
     """An argument that an iterator does not take; an :class:`AssertionError` too, which NVIDIA DALI raises."""
 
 
-class _DaliBaseIterator:
+class PipelineIterator:
     """Base of iterators over one or more pipelines; see :class:`dali_lab.plugin.pytorch.DALIGenericIterator`.
 
-    A subclass fills in :meth:`_convert` and :meth:`_cut`, and calls :meth:`_prepare` at the end of its constructor.
-    Counters and what counts have the names of NVIDIA DALI, because iterators of programs reach for them.
+    A subclass fills in :meth:`_convert`. Counters have the names of NVIDIA DALI, because iterators of
+    programs reach for them.
     """
 
     def __init__(
         self,
         pipelines: Pipeline | list[Pipeline],
+        output_map: Sequence[str],
         size: int = -1,
         reader_name: str | None = None,
         auto_reset: str | bool | None = False,
         fill_last_batch: bool | None = None,
+        dynamic_shape: bool | None = False,
         last_batch_padded: bool = False,
         last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
         prepare_first_batch: bool = True,
     ) -> None:
+        self.output_map = list(output_map)
+        if len(set(self.output_map)) != len(self.output_map):
+            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
         self._pipes = list(pipelines) if isinstance(pipelines, (list, tuple)) else [pipelines]
         if not self._pipes or not all(isinstance(pipeline, Pipeline) for pipeline in self._pipes):
             raise ArgumentTypeError("takes a pipeline or a list of pipelines", argument="pipelines")
@@ -93,6 +98,12 @@ class _DaliBaseIterator:
         if self._enable_checkpointing:
             self._restore()
             self._initial_checkpoints = self._take_checkpoints()
+        for pipeline in self._pipes:
+            if pipeline.num_outputs != len(self.output_map):
+                raise IteratorError(
+                    f"has {len(self.output_map)} names for {pipeline.num_outputs} outputs", argument="output_map"
+                )
+        self._prepare()
 
     def _check_size(self) -> None:
         if self._size == 0:
@@ -169,8 +180,8 @@ class _DaliBaseIterator:
         raise NotImplementedError
 
     def _cut(self, batch: Any, count: int) -> Any:
-        """The first samples of what :meth:`_convert` made."""
-        raise NotImplementedError
+        """The first samples of what :meth:`_convert` made, which is a dictionary unless this is replaced, too."""
+        return {name: values[:count] for name, values in batch.items()}
 
     def _prepare(self) -> None:
         """Have the first batch computed ahead, and keep it."""

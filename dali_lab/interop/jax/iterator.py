@@ -11,13 +11,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, _DaliBaseIterator
+from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, PipelineIterator
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.definition import pipeline_def
 from dali_lab.pipeline.pipeline import Pipeline
 
 
-class DALIGenericIterator(_DaliBaseIterator):
+class DALIGenericIterator(PipelineIterator):
     """Iterates over one or more pipelines, giving one dictionary of JAX arrays for each batch.
 
     Batches of several pipelines are joined along the first axis, on the devices of `sharding`, where that is given, and
@@ -55,29 +55,25 @@ class DALIGenericIterator(_DaliBaseIterator):
         sharding: Any = None,
         pmap_compatible: bool | None = None,
     ) -> None:
-        self.output_map = list(output_map)
         self._sharding = sharding
         self._stacks = bool(pmap_compatible)
-        if len(set(self.output_map)) != len(self.output_map):
-            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
         if last_batch_policy is LastBatchPolicy.PARTIAL:
             raise IteratorError(
                 "PARTIAL is not supported: arrays of all batches have one shape", argument="last_batch_policy"
             )
         super().__init__(
-            pipelines, size, reader_name, auto_reset, None, last_batch_padded, last_batch_policy, prepare_first_batch
+            pipelines,
+            output_map,
+            size,
+            reader_name,
+            auto_reset,
+            last_batch_padded=last_batch_padded,
+            last_batch_policy=last_batch_policy,
+            prepare_first_batch=prepare_first_batch,
         )
-        if any(pipeline.num_outputs != len(self.output_map) for pipeline in self._pipes):
-            raise IteratorError(
-                f"has {len(self.output_map)} names for {self._pipes[0].num_outputs} outputs", argument="output_map"
-            )
-        self._prepare()
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: output.as_cpu().as_array() for name, output in zip(self.output_map, outputs, strict=True)}
-
-    def _cut(self, batch: dict[str, Any], count: int) -> dict[str, Any]:
-        return {name: array[:count] for name, array in batch.items()}
 
     def _trimmed(self, batches: list[Any]) -> Any:
         joined = {}

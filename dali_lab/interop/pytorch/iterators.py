@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from dali_lab.interop.iteration import IteratorError, LastBatchPolicy, _DaliBaseIterator
+from dali_lab.interop.iteration import IteratorError, PipelineIterator
 from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.tensor_list import TensorList
 from dali_lab.pipeline.pipeline import Pipeline
 
 
-class DALIGenericIterator(_DaliBaseIterator):
+class DALIGenericIterator(PipelineIterator):
     """Iterates over one or more pipelines, giving a list with a dictionary of tensors for each of them.
 
     Parameters
@@ -46,73 +46,18 @@ class DALIGenericIterator(_DaliBaseIterator):
         If the arguments contradict each other or the pipelines.
     """
 
-    def __init__(
-        self,
-        pipelines: Pipeline | list[Pipeline],
-        output_map: Sequence[str],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
-        self.output_map = list(output_map)
-        if len(set(self.output_map)) != len(self.output_map):
-            raise IteratorError(f"the names must differ, got {self.output_map}", argument="output_map")
-        super().__init__(
-            pipelines,
-            size,
-            reader_name,
-            auto_reset,
-            fill_last_batch,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-        )
-        for pipeline in self._pipes:
-            if pipeline.num_outputs != len(self.output_map):
-                raise IteratorError(
-                    f"has {len(self.output_map)} names for {pipeline.num_outputs} outputs", argument="output_map"
-                )
-        self._prepare()
-
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         return {name: to_torch_tensor(output) for name, output in zip(self.output_map, outputs, strict=True)}
 
-    def _cut(self, batch: dict[str, Any], count: int) -> dict[str, Any]:
-        return {name: tensor[:count] for name, tensor in batch.items()}
-
 
 class DALIClassificationIterator(DALIGenericIterator):
-    """A :class:`DALIGenericIterator` over pipelines with two outputs, ``"data"`` and ``"label"``."""
+    """A :class:`DALIGenericIterator` over pipelines with two outputs, ``"data"`` and ``"label"``.
 
-    def __init__(
-        self,
-        pipelines: Pipeline | list[Pipeline],
-        size: int = -1,
-        reader_name: str | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
-    ) -> None:
-        super().__init__(
-            pipelines,
-            ["data", "label"],
-            size,
-            reader_name,
-            auto_reset,
-            fill_last_batch,
-            dynamic_shape,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-        )
+    It takes the same arguments but `output_map`.
+    """
+
+    def __init__(self, pipelines: Pipeline | list[Pipeline], *args: Any, **settings: Any) -> None:
+        super().__init__(pipelines, ["data", "label"], *args, **settings)
 
 
 class DALIRaggedIterator(DALIGenericIterator):
@@ -136,29 +81,14 @@ class DALIRaggedIterator(DALIGenericIterator):
         size: int = -1,
         reader_name: str | None = None,
         output_types: Sequence[str] | None = None,
-        auto_reset: str | bool | None = False,
-        fill_last_batch: bool | None = None,
-        dynamic_shape: bool | None = False,
-        last_batch_padded: bool = False,
-        last_batch_policy: LastBatchPolicy = LastBatchPolicy.FILL,
-        prepare_first_batch: bool = True,
+        *args: Any,
+        **settings: Any,
     ) -> None:
         tags = (self.DENSE_TAG, self.SPARSE_LIST_TAG, self.SPARSE_COO_TAG)
         self._types = list(output_types) if output_types is not None else [self.DENSE_TAG] * len(output_map)
         if len(self._types) != len(output_map) or any(tag not in tags for tag in self._types):
             raise IteratorError(f"takes one of {', '.join(map(repr, tags))} for each output", argument="output_types")
-        super().__init__(
-            pipelines,
-            output_map,
-            size,
-            reader_name,
-            auto_reset,
-            fill_last_batch,
-            dynamic_shape,
-            last_batch_padded,
-            last_batch_policy,
-            prepare_first_batch,
-        )
+        super().__init__(pipelines, output_map, size, reader_name, *args, **settings)
 
     def _convert(self, index: int, outputs: Sequence[TensorList]) -> dict[str, Any]:
         result: dict[str, Any] = {}
