@@ -14,13 +14,25 @@ const editor = {
   bundle: true,
   format: 'esm',
   target: 'es2022',
-  loader: { '.css': 'text' },
   legalComments: 'none',
   minify: !development,
   sourcemap: development ? 'inline' : false,
   define: { 'process.env.NODE_ENV': development ? '"development"' : '"production"' },
+  plugins: [{ name: 'styles-in-script', setup: ({ onEnd }) => onEnd(putStylesIntoScript) }],
+  write: false,
   logLevel: 'info',
 };
+
+/** Writes the script, with the text of the style sheets that its components import in the place of `STYLES`. */
+function putStylesIntoScript({ outputFiles = [] }) {
+  const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending))?.text;
+  const [script, styles] = [textOf('.js'), textOf('.css')];
+  if (script)
+    writeFileSync(
+      outfile,
+      script.replace(/\bSTYLES\b/, () => JSON.stringify(styles)),
+    );
+}
 
 /** The licences of what is in the bundle, beside it. */
 function writeLicences(metafile) {

@@ -1,4 +1,7 @@
 /** The bundle: `mount` for any host, and the adapters of anywidget and Panel as its default export. */
+// Before all components: their style sheets build on these, in the order of the imports.
+import '@xyflow/react/dist/base.css';
+import './base.css';
 import { renderWidget, widgetTransport, type WidgetModel } from './hosts/anywidget';
 import { mount, type Handle, type MountOptions } from './hosts/mount';
 import { panelTransport, renderPanel, type PanelModel } from './hosts/panel';

@@ -44,6 +44,7 @@ import { Toolbar } from './Toolbar';
 import { Tray, TrayHandle } from './Tray';
 import { msg, t } from '../core/language';
 import { Words } from './Words';
+import './App.css';
 
 export interface Chrome {
   toolbar: boolean;

@@ -32,6 +32,7 @@ import { useConnecting, type CanvasMenu } from './useConnecting';
 import { useDragging } from './useDragging';
 import { useDropping } from './useDropping';
 import { t } from '../core/language';
+import './Canvas.css';
 
 const nodeTypes = { operator: NodeCard, note: NoteNode, frame: GroupNode, subgraph: SubgraphCard };
 const edgeTypes = { link: LinkEdge };

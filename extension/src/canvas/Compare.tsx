@@ -9,6 +9,7 @@ import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
 import { t } from '../core/language';
+import './Compare.css';
 
 interface FiguresProperties {
   under: (Picture | null)[];

@@ -17,6 +17,7 @@ import type { OutputResult } from '../core/previews';
 import type { Problem } from '../core/protocol';
 import { msg, t, tn } from '../core/language';
 import { Words } from './Words';
+import './Inspector.css';
 
 export function Inspector() {
   const editor = useEditor();

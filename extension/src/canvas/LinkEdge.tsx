@@ -13,6 +13,7 @@ import { parseEdge } from '../core/document';
 import { batchBytes, formatBytes, type Memory } from '../core/placement';
 import { useResult } from './context';
 import { labelPlace, type Box } from './labelPlace';
+import './LinkEdge.css';
 
 export type LinkData = {
   kind: string;

@@ -6,6 +6,7 @@ import { batchBytes, formatBytes, transferOf } from '../core/placement';
 import { useEditor, useValue } from './context';
 import { OutputFacts } from './Inspector';
 import { t } from '../core/language';
+import './LinkTip.css';
 
 export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();

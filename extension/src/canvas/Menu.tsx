@@ -4,6 +4,7 @@ import { createPortal } from 'react-dom';
 import { useEditor } from './context';
 import { OverlayContext } from './overlay';
 import { Icon } from './icons';
+import './Menu.css';
 
 export interface MenuItem {
   id: string;

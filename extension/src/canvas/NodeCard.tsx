@@ -16,6 +16,7 @@ import { FamilyIcon, Icon } from './icons';
 import { Port } from './Port';
 import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodeParts';
 import { t } from '../core/language';
+import './NodeCard.css';
 
 /** Below this zoom a node is a thumbnail and a name. */
 

@@ -10,6 +10,7 @@ import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
 import { Thumbs } from './Thumbs';
 import { msg, t } from '../core/language';
+import './NodeParts.css';
 
 const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') };
 

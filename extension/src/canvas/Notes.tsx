@@ -5,6 +5,7 @@ import { setNote } from '../core/edits';
 import { useEditor, useValue } from './context';
 import { GroupTitle } from './GroupTitle';
 import { t } from '../core/language';
+import './Notes.css';
 
 export const NoteNode = memo(function NoteNode({ id, selected }: NodeProps) {
   const editor = useEditor();

@@ -4,6 +4,7 @@ import type { Notice } from '../core/editor';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
 import { t } from '../core/language';
+import './Notices.css';
 
 export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();

@@ -3,6 +3,7 @@ import type { Operator } from '../core/catalogue';
 import { describeRange, formatValue } from '../core/values';
 import { msg, t } from '../core/language';
 import { Words } from './Words';
+import './OperatorHelp.css';
 
 const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') } as const;
 

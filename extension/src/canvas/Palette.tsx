@@ -10,6 +10,7 @@ import { OperatorHelp } from './OperatorHelp';
 import { OverlayContext } from './overlay';
 import { closedFamilies, favourites, noteRecent, recent, toggleFavourite } from './storage';
 import { t } from '../core/language';
+import './Palette.css';
 
 interface Section {
   key: string;

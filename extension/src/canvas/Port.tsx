@@ -1,6 +1,7 @@
 /** A port: where links begin and end. */
 import { Handle, Position } from '@xyflow/react';
 import { t } from '../core/language';
+import './Port.css';
 
 interface PortProperties {
   id: string;

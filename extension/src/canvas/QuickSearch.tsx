@@ -11,6 +11,7 @@ import { FamilyIcon, Icon } from './icons';
 import { OverlayContext } from './overlay';
 import { noteRecent, recent } from './storage';
 import { t } from '../core/language';
+import './QuickSearch.css';
 
 export function QuickSearch() {
   const quick = useValue(useEditor().quick);

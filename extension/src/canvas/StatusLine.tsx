@@ -6,6 +6,7 @@ import { formatTime, formatValue } from '../core/values';
 import { useEditor, useHint, useValue } from './context';
 import { Icon } from './icons';
 import { t, tn } from '../core/language';
+import './StatusLine.css';
 
 export function StatusLine() {
   const editor = useEditor();

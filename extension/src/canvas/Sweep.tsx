@@ -9,6 +9,7 @@ import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
 import { Choice } from './controls/fields';
 import { t } from '../core/language';
+import './Sweep.css';
 
 interface Shot {
   value: Value;

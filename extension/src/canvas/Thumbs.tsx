@@ -2,6 +2,7 @@
 import { memo } from 'react';
 import { t } from '../core/language';
 import type { OutputResult } from '../core/previews';
+import './Thumbs.css';
 
 interface Properties {
   node: string;

@@ -6,6 +6,7 @@ import { useEditor, useHint, usePanels, useValue } from './context';
 import { Icon } from './icons';
 import { TextField } from './controls/fields';
 import { t } from '../core/language';
+import './Toolbar.css';
 
 function Button({
   id,

@@ -12,6 +12,7 @@ import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
 import { msg, t } from '../core/language';
+import './Tray.css';
 
 export function Tray() {
   const editor = useEditor();

@@ -5,6 +5,7 @@ import type { FocusResult, OutputResult, Picture } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
 import { Overlays } from './Overlays';
 import { t } from '../core/language';
+import './TrayViews.css';
 
 export function useFocus(reference: OutputRef | null): FocusResult | undefined {
   const editor = useEditor();

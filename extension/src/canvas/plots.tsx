@@ -3,6 +3,7 @@ import { memo } from 'react';
 import type { Value } from '../core/document';
 import { t } from '../core/language';
 import { asNumber, formatNumber } from '../core/values';
+import './plots.css';
 
 interface DistributionProperties {
   op: string | undefined;

@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { Highlighted } from '../canvas/dialogs/Highlighted';
 import { t } from '../core/language';
+import './Code.css';
 
 export function Code({ text }: { text: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'refused'>('idle');

@@ -7,6 +7,7 @@ import { useDrawing, useGallery } from './hooks';
 import { Frame } from './Pictures';
 import type { EntryLine } from './types';
 import { t } from '../core/language';
+import './CompareView.css';
 
 const SAMPLES = 4;
 const SUGGESTED = ['brightness', 'gaussian-blur', 'rotate', 'hsv'];

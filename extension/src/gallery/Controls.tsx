@@ -5,6 +5,7 @@ import type { Value } from '../core/document';
 import { asNumber, formatNumber } from '../core/values';
 import type { Control, Overrides } from './types';
 import { t } from '../core/language';
+import './Controls.css';
 
 export const keyOf = ({ node, name }: Control): string => `${node}.${name}`;
 

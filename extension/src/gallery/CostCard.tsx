@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useGallery } from './hooks';
 import type { Cost, Overrides } from './types';
 import { t } from '../core/language';
+import './CostCard.css';
 
 const rate = (value: number): string =>
   value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);

@@ -14,6 +14,7 @@ import { Frame, Split } from './Pictures';
 import { ArgumentRange } from './ArgumentRange';
 import type { Control, EntryPage, Overrides } from './types';
 import { t } from '../core/language';
+import './EntryView.css';
 
 const SAMPLES = 4;
 const SEED = 42;

@@ -9,6 +9,7 @@ import type { GalleryModel, Place } from './model';
 import { SurpriseView } from './SurpriseView';
 import { Wall } from './Wall';
 import { t } from '../core/language';
+import './Gallery.css';
 
 export function Gallery({ model }: { model: GalleryModel }) {
   const place = useValue(model.place);

@@ -4,6 +4,7 @@ import { isArgument, links, type GraphDocument } from '../core/document';
 import { autoLayout, type Size } from '../core/layout';
 import { t, tn } from '../core/language';
 import { foldGroups } from '../core/subgraphs';
+import './GraphPicture.css';
 
 const NODE: Size = { width: 132, height: 34 };
 const MARGIN = 8;

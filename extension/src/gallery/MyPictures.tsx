@@ -4,6 +4,7 @@ import { useValue } from '../canvas/context';
 import { Words } from '../canvas/Words';
 import { msg, t } from '../core/language';
 import { useGallery } from './hooks';
+import './MyPictures.css';
 
 export function MyPictures({ annotated }: { annotated: boolean }) {
   const model = useGallery();

@@ -4,6 +4,7 @@ import type { Picture } from '../core/previews';
 import { Mask, Shapes } from '../pictures/Overlays';
 import type { DrawnOverlay } from './model';
 import { t } from '../core/language';
+import './Pictures.css';
 
 interface FrameProperties {
   picture: Picture | null | undefined;

@@ -7,6 +7,7 @@ import { useGallery } from './hooks';
 import type { Tile } from './model';
 import type { BrokenLine, EntryLine } from './types';
 import { t, tn } from '../core/language';
+import './Wall.css';
 
 const MOST_TAGS = 18;
 

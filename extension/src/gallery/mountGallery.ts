@@ -1,13 +1,12 @@
 /** Puts the gallery alone into an element, for hosts whose graphs stand elsewhere. */
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import editorStyle from '../canvas/style.css';
 import { Connection } from '../core/connection';
 import type { Transport } from '../core/protocol';
+import { makeHost } from '../hosts/shadow';
 import { hostTheme, watchHostTheme } from '../hosts/theme';
 import { Gallery } from './Gallery';
 import { GalleryModel, type GalleryHost } from './model';
-import style from './style.css';
 
 /** What the host does with what is found. */
 export type GalleryActions = Pick<GalleryHost, 'open' | 'insert' | 'folder'>;
@@ -22,17 +21,8 @@ export function mountGallery(
   transport: Transport,
   actions: GalleryActions,
 ): GalleryHandle {
-  const host = document.createElement('div');
-  host.className = 'dali-lab-gallery';
-  host.style.cssText = 'display:block;position:relative;width:100%;height:100%;min-height:240px;';
-  host.dataset['lmSuppressShortcuts'] = 'true';
-  const shadow = host.attachShadow({ mode: 'open' });
-  const sheet = document.createElement('style');
-  sheet.textContent = `${editorStyle}\n${style}`;
-  const container = document.createElement('div');
-  container.className = 'container editor';
-  shadow.append(sheet, container);
-  element.append(host);
+  const { host, container } = makeHost(element, 'dali-lab-gallery');
+  container.classList.add('editor');
   const follow = (): void => {
     container.dataset['theme'] = hostTheme();
   };

@@ -1,11 +1,9 @@
 /** Puts an editor into an element: its own shadow root, so that neither styles the other. */
 import { createElement } from 'react';
 import { createRoot } from 'react-dom/client';
-import flowStyle from '@xyflow/react/dist/base.css';
-import galleryStyle from '../gallery/style.css';
 import { App } from '../canvas/App';
 import { remember, remembered } from '../canvas/storage';
-import style from '../canvas/style.css';
+import { makeHost } from './shadow';
 import { execute, isChecked, isEnabled } from '../core/commands';
 import { apply, diff, isEmpty } from '../core/changes';
 import { checkDocument, type GraphDocument } from '../core/document';
@@ -61,18 +59,8 @@ export interface Handle {
 const chosenTheme = remembered<Theme | null>('theme', null);
 
 export function mount(element: HTMLElement, transport: Transport, options: MountOptions = {}): Handle {
-  const host = document.createElement('div');
-  host.className = 'dali-lab-editor';
-  host.style.cssText = `display:block;position:relative;width:100%;height:${options.height ?? '100%'};min-height:240px;`;
-  host.dataset['lmSuppressShortcuts'] = 'true';
+  const { host, container } = makeHost(element, 'dali-lab-editor', options.height);
   host.dataset['jpSuppressContextMenu'] = 'true';
-  const shadow = host.attachShadow({ mode: 'open' });
-  const sheet = document.createElement('style');
-  sheet.textContent = `${flowStyle}\n${style}\n${galleryStyle}`;
-  const container = document.createElement('div');
-  container.className = 'container';
-  shadow.append(sheet, container);
-  element.append(host);
 
   const editor = new Editor(transport);
   if (options.view === 'gallery') editor.gallery.set(true);

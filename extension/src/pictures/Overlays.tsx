@@ -1,5 +1,6 @@
 /** Boxes, points and a mask over a picture; coordinates are shares of its size, so that they fit however it is shown. */
 import { memo } from 'react';
+import './Overlays.css';
 
 /** As many as can be told apart; the order is that of the boxes. */
 const COLOURS = ['#4a7df0', '#e0823d', '#1f9d8b', '#cc4f8f', '#c98a1b', '#8a63d2'];

@@ -7,6 +7,7 @@ import { useEditor, useValue } from '../context';
 import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
 import { NumberField } from './NumberField';
 import { t } from '../../core/language';
+import './ArgumentControl.css';
 
 interface Properties {
   node: string;

@@ -11,6 +11,7 @@ import { Menu } from '../Menu';
 import { DistributionPlot } from '../plots';
 import { ArgumentControl, argumentTitle } from './ArgumentControl';
 import { msg, t } from '../../core/language';
+import './ArgumentRow.css';
 
 const DISTRIBUTIONS: Record<Distribution, string> = {
   uniform: msg('Uniform, from a range'),

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState, type KeyboardEvent, type PointerEve
 import { bounds, stepOf, type ArgumentDeclaration } from '../../core/catalogue';
 import { describeRange, evaluate, fit, formatNumber, tidy } from '../../core/values';
 import { t } from '../../core/language';
+import './NumberField.css';
 
 interface Properties {
   label: string;

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
 import { t } from '../../core/language';
+import './fields.css';
 
 interface Common {
   label: string;

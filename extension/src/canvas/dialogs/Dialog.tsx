@@ -4,6 +4,7 @@ import { createPortal } from 'react-dom';
 import { Icon } from '../icons';
 import { OverlayContext } from '../overlay';
 import { t } from '../../core/language';
+import './Dialog.css';
 
 interface Properties {
   name: string;

@@ -5,6 +5,7 @@ import type { Listing } from '../../core/protocol';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
 import { t } from '../../core/language';
+import './FileBrowser.css';
 
 interface Properties {
   start: string | null;

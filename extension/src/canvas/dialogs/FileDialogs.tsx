@@ -6,6 +6,7 @@ import { Icon } from '../icons';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 import { t } from '../../core/language';
+import './FileDialogs.css';
 
 /** What can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
 const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;

@@ -1,5 +1,6 @@
 /** Code with a little colour: strings, numbers, comments and keywords. */
 import { memo } from 'react';
+import './Highlighted.css';
 
 const PYTHON =
   /(#[^\n]*)|("""[\s\S]*?"""|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|\b(def|return|import|from|as|with|for|in|if|else|elif|not|and|or|None|True|False|class|lambda)\b|(@[\w.]+)|\b(\d+\.?\d*(?:e[-+]?\d+)?)\b/g;

@@ -14,6 +14,7 @@ import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
 import { Dialog } from './Dialog';
 import { msg, t } from '../../core/language';
+import './OtherDialogs.css';
 
 const GESTURES: [string, string][] = [
   [msg('Drag from the palette'), msg('Add an operator; on a link, insert it')],

@@ -5,6 +5,7 @@ import { open, trace, type Tracing } from '../../core/files';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
 import { t } from '../../core/language';
+import './ProgramDialog.css';
 
 export function ProgramDialog() {
   const editor = useEditor();
