@@ -26,8 +26,8 @@ def add(commands: Commands) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from dali_lab.formats import FORMATS, dump
+    from dali_lab.studio.document_files import title_of
     from dali_lab.studio.exports import export_document
-    from dali_lab.studio.files import title_of
     from dali_lab.studio.store import Store
 
     form = FORMATS.get(options.to)
@@ -49,6 +49,6 @@ def _write(text: str, path: str | None) -> None:
     if path is None:
         sys.stdout.write(text)
     else:
-        from dali_lab.formats.files import write_text
+        from dali_lab.formats.disk import write_text
 
         write_text(path, text)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.formats.files import PathLike, read_bytes, write_bytes
+from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError, nearest
 

@@ -27,8 +27,8 @@ from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
 from dali_lab.model.tensor_list import TensorList, TensorListCPU, TensorListGPU
 from dali_lab.pipeline.definition import as_outputs
-from dali_lab.pipeline.files import PipelineFiles
 from dali_lab.pipeline.report import PipelineReport
+from dali_lab.pipeline.serialization import PipelineFiles
 
 _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",

@@ -7,7 +7,7 @@ from typing import Any
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.files import Recovery, title_of
+from dali_lab.studio.document_files import Recovery, title_of
 from dali_lab.studio.session import Session
 from dali_lab.studio.starts import first_pipeline
 from dali_lab.studio.store import Sample

@@ -16,7 +16,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Draw, Operator
 from dali_lab.studio.compilations import compilations
-from dali_lab.studio.pace import Pace
+from dali_lab.studio.operator_times import OperatorTimes
 from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
 
 _POLL = 0.05
@@ -31,7 +31,7 @@ class Means:
 
     threads: int
     pool: ThreadPool
-    pace: Pace = field(default_factory=Pace)
+    operator_times: OperatorTimes = field(default_factory=OperatorTimes)
 
 
 class Computing:
@@ -152,11 +152,11 @@ class Computing:
 
         if self._progress is not None:
             self._progress(self._steps_done, self.steps, names[0])
-        pace = self._means.pace
+        times = self._means.operator_times
         ops = {self._graph.nodes[name].op for name in names}
         compiled, began = compilations(), time.monotonic()
         once = any(self.operators[name].in_order for name in names)
-        chunk = 1 if once else pace.chunk(ops, size, self._means.threads)
+        chunk = 1 if once else times.chunk(ops, size, self._means.threads)
         run = attempt(device_plan or plan, chunk)
         if run.failures and device_plan is not None and not once:
             # On a GPU a batch fails as a whole.
@@ -164,7 +164,7 @@ class Computing:
         if chunk > 1 and run.failures:
             # One sample in a chunk: what fails takes no other sample along.
             run = attempt(plan, 1)
-        short = not pace.knows(ops) and time.monotonic() - began < _SHORT
+        short = not times.knows(ops) and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
             run = attempt(device_plan or plan, 1, told=False)
@@ -172,7 +172,7 @@ class Computing:
         run.engine.collect_device_times()
         for name in names:
             # What failed is likely to fail again, and then it is told apart by sample at once.
-            pace.note(self._graph.nodes[name].op, None if run.failures else _seconds(run, name) / size)
+            times.note(self._graph.nodes[name].op, None if run.failures else _seconds(run, name) / size)
         return {name: self._result(name, keys[name], size, run) for name in names}
 
     def _plans(self, keys: Mapping[str, str]) -> tuple[list[str], Plan | None, Plan | None]:

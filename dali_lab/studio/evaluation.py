@@ -254,7 +254,7 @@ class _Run:
         waves: list[list[str]] = []
         open_wave = False
         for name in names:
-            used = self.owner.means.pace.knows([self.graph.nodes[name].op])
+            used = self.owner.means.operator_times.knows([self.graph.nodes[name].op])
             if used and open_wave:
                 waves[-1].append(name)
             else:

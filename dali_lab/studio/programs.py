@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dali_lab.formats.files import read_bytes
+from dali_lab.formats.disk import read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.formats.python import reader as python_static

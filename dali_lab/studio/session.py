@@ -20,8 +20,8 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register
 from dali_lab.studio.clients import Port, Send
+from dali_lab.studio.document_files import Recovery
 from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.files import Recovery
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.jobs import Jobs, attempt
 from dali_lab.studio.rendering import Renderer

@@ -11,8 +11,7 @@ from typing import Any
 
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.changes import applied, changes_meaning
-from dali_lab.studio.documents import DocumentError, checked, empty_document
-from dali_lab.studio.files import (
+from dali_lab.studio.document_files import (
     SUFFIX,
     Recovery,
     Stamp,
@@ -22,6 +21,7 @@ from dali_lab.studio.files import (
     save_document,
     title_of,
 )
+from dali_lab.studio.documents import DocumentError, checked, empty_document
 from dali_lab.studio.validation import Checked, check
 
 Json = dict[str, Any]

@@ -13,7 +13,7 @@ from urllib.parse import urlparse
 import pytest
 
 from dali_lab.studio.application import start_session
-from dali_lab.studio.files import Recovery
+from dali_lab.studio.document_files import Recovery
 from dali_lab.studio.session import Session
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need Playwright")

@@ -98,8 +98,8 @@ _SCALE = f"""
 import numpy as np
 from dali_lab.kernels.cpu import memory
 {NOTED}
-from dali_lab.kernels.cpu import files
-files.groups_of_rows(np.zeros((2, 4), np.uint8), np.zeros(2, np.int64))
+from dali_lab.kernels.cpu import file_access
+file_access.groups_of_rows(np.zeros((2, 4), np.uint8), np.zeros(2, np.int64))
 print(memory.CACHE_FOLDER, len(compiled))
 """
 

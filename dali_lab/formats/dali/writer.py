@@ -15,8 +15,8 @@ from dali_lab.formats import values
 from dali_lab.formats.dali import arguments as dali_arguments
 from dali_lab.formats.dali.arguments import Unwritable
 from dali_lab.formats.dali.messages import messages
+from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
 from dali_lab.formats.exported import exported, refuse
-from dali_lab.formats.files import PathLike, read_bytes, write_bytes
 from dali_lab.graph.dali_names import (
     Names,
     count_outputs,

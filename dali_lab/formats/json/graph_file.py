@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dali_lab.formats.files import PathLike, read_bytes, write_text
+from dali_lab.formats.disk import PathLike, read_bytes, write_text
 from dali_lab.formats.values import decode, encode, trusted
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import FormatError, GraphError

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported
-from dali_lab.formats.files import PathLike, write_text
 from dali_lab.formats.python.layout import Imports, Piece, call, lines, listing, number, value_piece
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.model import dtypes

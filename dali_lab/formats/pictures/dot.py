@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import Literal
 
-from dali_lab.formats.files import PathLike, write_bytes
+from dali_lab.formats.disk import PathLike, write_bytes
 from dali_lab.formats.pictures.drawing import svg
 from dali_lab.formats.pictures.labels import edge_label, label
 from dali_lab.graph.graph import Graph, Node

@@ -6,7 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from dali_lab.formats.files import PathLike, read_bytes
+from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from dali_lab.formats.files import PathLike, read_bytes
+from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python.names import STAND_INS
 from dali_lab.formats.python.reader import decoded, decorator_of, parse, pipeline_classes

@@ -9,8 +9,8 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
+from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported, refuse
-from dali_lab.formats.files import PathLike, write_text
 from dali_lab.formats.pictures.labels import printable
 from dali_lab.formats.python.conditionals import Conditions, conditions
 from dali_lab.formats.python.expressions import is_expression

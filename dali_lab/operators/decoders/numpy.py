@@ -111,11 +111,11 @@ class Numpy(Operator):
 
 def _in_place(data: Batch) -> Batch | None:
     """The arrays where they lie in the encoded files; `None` if one is damaged, differs in kind, or must be moved."""
-    from dali_lab.kernels.cpu import files
+    from dali_lab.kernels.cpu import file_access
 
     table, group = np.empty((len(data), HEAD), np.uint8), np.zeros(len(data), np.int64)
     sizes = data.sizes
-    files.copy_heads(data.addresses, sizes, table)
+    file_access.copy_heads(data.addresses, sizes, table)
     try:
         found = [parsed_header(head) for head in different_rows(table, group)]
     except CodecError:

@@ -104,8 +104,8 @@ parsed_header = lru_cache(4096)(parse_header)
 
 def different_rows(table: npt.NDArray[np.uint8], group: npt.NDArray[np.int64]) -> list[bytes]:
     """The different rows of a table; fills in which of them each row is."""
-    from dali_lab.kernels.cpu import files
+    from dali_lab.kernels.cpu import file_access
 
-    files.groups_of_rows(table, group)
+    file_access.groups_of_rows(table, group)
     firsts = np.unique(group, return_index=True)[1]
     return [table[index].tobytes() for index in firsts.tolist()]

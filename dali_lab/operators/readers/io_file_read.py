@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT8, UINT8
-from dali_lab.operators.readers.files import Paths, read_files
+from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 
 

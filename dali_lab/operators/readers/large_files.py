@@ -15,7 +15,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.readers.files import Paths, can_read_compiled
+from dali_lab.operators.readers.whole_files import Paths, can_read_compiled
 from dali_lab.schema import Call
 
 Table = npt.NDArray[np.int64]
@@ -161,7 +161,7 @@ class LargeFiles:
         """Read parts of files into `out`."""
         good = not ((offsets < 0) | (counts < 0)).any()
         if good and can_read_compiled():
-            from dali_lab.kernels.cpu import files as kernels
+            from dali_lab.kernels.cpu import file_access as kernels
 
             wanted = np.ascontiguousarray(self.paths.addresses[files])
             if kernels.read_ranges(wanted, offsets, counts, out.addresses) == len(files):

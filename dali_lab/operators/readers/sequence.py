@@ -13,8 +13,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIImageType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, entries
-from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.list_reader import READER, ListReader
+from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent

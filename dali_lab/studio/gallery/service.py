@@ -13,11 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
+from dali_lab import gallery
 from dali_lab.executor.engine import Cancelled
 from dali_lab.formats import dumps
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
-from dali_lab.gallery import entries as files
 from dali_lab.gallery.entries import Entry
 from dali_lab.gallery.fragments import can_follow, follow
 from dali_lab.gallery.places import own_folders
@@ -54,7 +54,7 @@ class Gallery:
         self.root = root
         self.tiles = tiles or Tiles()
         self.drawer = Drawer()
-        self._found: files.Gallery | None = None
+        self._found: gallery.Gallery | None = None
         self._photographs: dict[str, Photographs] = {}
         self._requests: queue.SimpleQueue[Callable[[], object] | None] = queue.SimpleQueue()
         self._tokens: set[Token] = set()
@@ -136,11 +136,11 @@ class Gallery:
         while (work := self._requests.get()) is not None:
             work()
 
-    def _gallery(self, fresh: bool = False) -> files.Gallery:
+    def _gallery(self, fresh: bool = False) -> gallery.Gallery:
         with self._lock:
             found = self._found
         if found is None or fresh:
-            found = files.load_gallery(*own_folders(self.root), missing_ok=True)
+            found = gallery.load_gallery(*own_folders(self.root), missing_ok=True)
             with self._lock:
                 self._found = found
         return found

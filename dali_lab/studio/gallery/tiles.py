@@ -18,7 +18,7 @@ import numpy.typing as npt
 from dali_lab.cache_folder import cache_folder
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
-from dali_lab.formats.files import write_bytes
+from dali_lab.formats.disk import write_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.model.errors import DaliLabError

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.studio import programs
-from dali_lab.studio.files import title_of
+from dali_lab.studio.document_files import title_of
 from dali_lab.studio.requests.request import Request
 from dali_lab.studio.store import UNTITLED
 

@@ -14,7 +14,7 @@ import pytest
 
 from dali_lab.codecs import random_window
 from dali_lab.codecs.headers import jpeg_chunk
-from dali_lab.kernels.cpu import background, files, normalize, philox, polygon_masks, resample_plain, tfrecord
+from dali_lab.kernels.cpu import background, file_access, normalize, philox, polygon_masks, resample_plain, tfrecord
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
 from tests.unit.compilations import NOTED
@@ -87,7 +87,13 @@ def test_training_from_an_empty_cache_and_again(pictures: Path, tmp_path: Path) 
 def test_warming_reaches_the_kernels_of_readers() -> None:
     """Whose cases come without files."""
     warming._compile_readers()
-    kernels = [files.read_whole, files.read_heads, files.copy_heads, files.groups_of_rows, polygon_masks.draw]
+    kernels = [
+        file_access.read_whole,
+        file_access.read_heads,
+        file_access.copy_heads,
+        file_access.groups_of_rows,
+        polygon_masks.draw,
+    ]
     kernels += [tfrecord.scan, tfrecord.take_floats, tfrecord.take_integers]
     assert all(kernel.signatures for kernel in kernels)
 

@@ -13,7 +13,7 @@ from dali_lab.gallery.samples.scikit_image import LONGER_SIDE, PICTURES
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.families import FAMILIES
 from dali_lab.studio.application import start_session
-from dali_lab.studio.files import Recovery
+from dali_lab.studio.document_files import Recovery
 from dali_lab.studio.starts import first_pipeline
 from dali_lab.studio.validation import check
 

@@ -20,7 +20,7 @@ from dali_lab.operators.decoders.numpy_format import (
     header_length,
     parsed_header,
 )
-from dali_lab.operators.readers.files import Paths, can_read_compiled
+from dali_lab.operators.readers.whole_files import Paths, can_read_compiled
 from dali_lab.schema import Call
 
 Table = npt.NDArray[np.int64]
@@ -60,9 +60,9 @@ class Mapping:
     """Keeps files mapped as long as it lives."""
 
     def __init__(self, addresses: Table, ends: Table) -> None:
-        from dali_lab.kernels.cpu import files
+        from dali_lab.kernels.cpu import file_access
 
-        self._unmap = files.unmap_files
+        self._unmap = file_access.unmap_files
         self._addresses = addresses
         self._ends = ends
 
@@ -129,10 +129,10 @@ class ArrayFiles:
         group, sizes = np.arange(len(rows)), np.zeros(len(rows), np.int64)
         heads: list[bytes] = []
         if can_read_compiled():
-            from dali_lab.kernels.cpu import files
+            from dali_lab.kernels.cpu import file_access
 
             table = np.empty((len(rows), HEAD), np.uint8)
-            if files.read_heads(self.paths.addresses[rows], table, sizes) == len(rows):
+            if file_access.read_heads(self.paths.addresses[rows], table, sizes) == len(rows):
                 heads = different_rows(table, group)
         if not heads:
             heads = [self._head(call, rows, index, sizes) for index in range(len(rows))]
@@ -174,11 +174,11 @@ class ArrayFiles:
         item = numpy_dtype(headers.dtype).itemsize
         if not can_read_compiled() or (headers.offsets % item).any() or not headers.counts.all():
             return None
-        from dali_lab.kernels.cpu import files
+        from dali_lab.kernels.cpu import file_access
 
         ends = headers.offsets + headers.counts
         addresses = np.zeros(len(rows), np.int64)
-        count = files.map_files(self.paths.addresses[rows], ends, ahead, addresses)
+        count = file_access.map_files(self.paths.addresses[rows], ends, ahead, addresses)
         mapping = Mapping(addresses[:count], ends[:count])
         if count < len(rows):
             return None
@@ -194,9 +194,9 @@ class ArrayFiles:
         """
         counts = headers.counts
         if can_read_compiled():
-            from dali_lab.kernels.cpu import files
+            from dali_lab.kernels.cpu import file_access
 
-            if files.read_ranges(self.paths.addresses[rows], headers.offsets, counts, out.addresses) == len(rows):
+            if file_access.read_ranges(self.paths.addresses[rows], headers.offsets, counts, out.addresses) == len(rows):
                 return
         for index in range(len(rows)):
             try:

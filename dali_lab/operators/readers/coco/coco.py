@@ -15,8 +15,8 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.json_file import CocoFile, Wanted
 from dali_lab.operators.readers.coco.saved import load_table, save_table
 from dali_lab.operators.readers.coco.table import CocoTable, Span, make_table
-from dali_lab.operators.readers.files import Paths, read_files
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
+from dali_lab.operators.readers.whole_files import Paths, read_files
 from dali_lab.schema import Arg, Call, Output, register
 
 _FROM_JSON = ("annotations_file", "skip_empty", "ratio", "ltrb", "images", "size_threshold")

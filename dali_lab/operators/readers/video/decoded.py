@@ -19,7 +19,7 @@ from dali_lab.schema import Arg, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video.files import Listed, OpenVideos
+    from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
 
 
 @register

@@ -20,7 +20,7 @@ from dali_lab.schema.operator import Extent
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
-    from dali_lab.operators.readers.video.files import Listed, OpenVideos
+    from dali_lab.operators.readers.video.open_videos import Listed, OpenVideos
 
 ROOTS = ("filenames", "file_root", "file_list")
 FILES = (
@@ -140,7 +140,7 @@ class VideoReading(ListReader):
 
     def load(self) -> int:
         from dali_lab.codecs.encoded import CodecError
-        from dali_lab.operators.readers.video.files import OpenVideos, listed_videos, why
+        from dali_lab.operators.readers.video.open_videos import OpenVideos, listed_videos, why
 
         self._files = listed_videos(self.values)
         videos = OpenVideos()

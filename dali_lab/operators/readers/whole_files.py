@@ -79,11 +79,11 @@ def read_files(
 
 def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
     """The files in as few blocks of memory as they fit into; `None` if one cannot be read."""
-    from dali_lab.kernels.cpu import background, files
+    from dali_lab.kernels.cpu import background, file_access
 
     wanted = paths.addresses[rows]
     addresses, sizes = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-    if not background.ready(files.read_whole, wanted, 0, 0, addresses, sizes):
+    if not background.ready(file_access.read_whole, wanted, 0, 0, addresses, sizes):
         return None
     blocks = []
     done = needed = 0
@@ -91,7 +91,7 @@ def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
         if needed < 0 or (needed > _LARGE and not os.path.isfile(paths.names[rows[done]])):
             return None
         block = np.empty(max(int(paths.typical * (len(rows) - done)), needed), np.uint8)
-        count = files.read_whole(wanted[done:], block.ctypes.data, len(block), addresses[done:], sizes[done:])
+        count = file_access.read_whole(wanted[done:], block.ctypes.data, len(block), addresses[done:], sizes[done:])
         if not count and sizes[done] <= len(block):
             return None
         blocks.append(block)

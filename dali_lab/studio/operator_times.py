@@ -7,7 +7,7 @@ from collections.abc import Collection
 _MOMENT = 0.05
 
 
-class Pace:
+class OperatorTimes:
     """What is known of the speed of operators, all nodes with the same operator taken together."""
 
     def __init__(self) -> None:

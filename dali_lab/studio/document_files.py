@@ -13,7 +13,7 @@ from typing import Any
 from dali_lab.cache_folder import cache_folder
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
 from dali_lab.formats import loads, program_in
-from dali_lab.formats.files import write_text
+from dali_lab.formats.disk import write_text
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.documents import DocumentError, checked, parsed, sentence, written
