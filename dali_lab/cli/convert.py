@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import ast
-import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -47,6 +46,7 @@ def _convert(options: argparse.Namespace) -> int:
 
 
 def _read(options: argparse.Namespace) -> Graph:
+    from dali_lab.formats.python.plain_values import NeedsRunning
     from dali_lab.formats.python.tracing import trace
     from dali_lab.model.errors import FormatError
 
@@ -56,9 +56,10 @@ def _read(options: argparse.Namespace) -> Graph:
     try:
         return load_graph(options.source, name=options.pipeline, arguments=arguments)
     except FormatError as error:
-        if missing := re.search(r"its argument '(\w+)' has no default", error.message):
-            error.message = f"{error.message[: missing.end()]}; give it one: --argument {missing[1]}=VALUE"
-        elif "it must be run" in error.message:
+        reason = error.__cause__
+        if isinstance(reason, NeedsRunning) and reason.missing:
+            error.message = f"line {reason.line}: {reason}; give it one: --argument {reason.missing}=VALUE"
+        elif error.code == "needs_running":
             error.message += ": --trace"
         raise
 

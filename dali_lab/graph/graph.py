@@ -167,7 +167,7 @@ class Graph:
         try:
             return self.nodes[node]
         except KeyError:
-            raise GraphError(f"there is no node '{node}'{nearest(node, self.nodes)}") from None
+            raise GraphError(f"there is no node '{node}'{nearest(node, self.nodes)}", code="node_missing") from None
 
     def replaced(self, **changes: Any) -> Graph:
         """A copy with some fields changed."""
@@ -239,7 +239,9 @@ class Graph:
                         path = [entry[0] for entry in stack]
                         cycle = [*path[path.index(edge.node) :], edge.node]
                         raise GraphError(
-                            "these nodes feed each other in a circle: " + " ← ".join(cycle), node=edge.node
+                            "these nodes feed each other in a circle: " + " ← ".join(cycle),
+                            node=edge.node,
+                            code="circle",
                         )
                     if mark is None:
                         state[edge.node] = 1

@@ -150,5 +150,5 @@ def complete(graph: Graph) -> Graph:
         If outputs are off; the message names them, and the node that is disabled.
     """
     if missing := missing_outputs(graph):
-        raise GraphError("; ".join(missing) + "; switch the node on again, or remove the output")
+        raise GraphError("; ".join(missing) + "; switch the node on again, or remove the output", code="output_off")
     return without_off(graph)

@@ -190,7 +190,9 @@ def check_input_count(operator: type[Operator], count: int) -> None:
         names = ", ".join(declared.name for declared in operator.inputs)
         plural = "" if most == "1" else "s"
         raise GraphError(
-            f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}", operator=operator.name
+            f"takes {most} input{plural}{f' ({names})' if names else ''}, got {count}",
+            operator=operator.name,
+            code="input_count",
         )
 
 
@@ -287,7 +289,7 @@ def _sort_arguments(
             arguments[key] = canonical
     for key, arg in operator.argument_table.items():
         if arg.required and key not in arguments and key not in connections:
-            raise ArgumentTypeError("must be given", operator=operator.name, argument=key)
+            raise ArgumentTypeError("must be given", operator=operator.name, argument=key, code="argument_missing")
     return arguments, connections, name, preserve, device
 
 

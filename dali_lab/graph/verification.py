@@ -19,17 +19,23 @@ class Problem:
     ----------
     message
         A sentence.
+    code
+        A word that programs tell it by, as :attr:`dali_lab.model.errors.DaliLabError.code`.
     node, argument, input
         Where.
+    absent
+        For an edge from a node that is not there (``"node_missing"``): the name of that node.
     severity
         ``"error"`` or ``"warning"``.
     """
 
     message: str
+    code: str
     node: str | None = None
     argument: str | None = None
     input: int | None = None
     severity: str = "error"
+    absent: str | None = None
 
 
 def problems(graph: Graph) -> list[Problem]:
@@ -40,7 +46,7 @@ def problems(graph: Graph) -> list[Problem]:
     try:
         graph.order()
     except GraphError as error:
-        found.append(Problem(error.message, error.node))
+        found.append(Problem(error.message, error.code, error.node))
     return found
 
 
@@ -53,7 +59,7 @@ def verify(graph: Graph) -> None:
         If the graph cannot run.
     """
     if not graph.outputs and not any(node.arguments.get("preserve") for node in graph.nodes.values()):
-        raise GraphError("the graph has no outputs")
+        raise GraphError("the graph has no outputs", code="no_outputs")
     for problem in problems(graph):
         node = graph.nodes.get(problem.node or "")
         kind = ArgumentError if problem.argument else GraphError
@@ -63,6 +69,7 @@ def verify(graph: Graph) -> None:
             operator=node.op if node else None,
             argument=problem.argument,
             origin=(node.origin or None) if node else None,
+            code=problem.code,
         )
 
 
@@ -71,15 +78,15 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
         try:
             find_operator(node.op)
         except GraphError as error:
-            yield Problem(error.message, node.id)
+            yield Problem(error.message, error.code, node.id)
         return
     operator = find_operator(node.op)
     if operator.devices and node.device not in operator.devices:
-        yield Problem(f"runs on {' or '.join(operator.devices)}, not on {node.device}", node.id)
+        yield Problem(f"runs on {' or '.join(operator.devices)}, not on {node.device}", "device_unsupported", node.id)
     try:
         check_input_count(operator, len(node.inputs))
     except GraphError as error:
-        yield Problem(error.message, node.id)
+        yield Problem(error.message, error.code, node.id)
     for index, edge in enumerate(node.inputs):
         yield from _edge_problems(graph, edge, node.id, None, index)
     table = operator.argument_table
@@ -88,32 +95,32 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
     for name, value in node.arguments.items():
         arg = table.get(name)
         if arg is None:
-            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", node.id, name)
+            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", "argument_unknown", node.id, name)
             continue
         try:
             known_values[name] = arg.canonical(value)
         except DaliLabError as error:
             complete = False
-            yield Problem(error.message, node.id, name)
+            yield Problem(error.message, error.code, node.id, name)
     for name, edge in node.connections.items():
         arg = table.get(name)
         if arg is None:
-            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", node.id, name)
+            yield Problem(f"there is no argument '{name}'{nearest(name, table)}", "argument_unknown", node.id, name)
         elif not arg.tensor:
-            yield Problem("must be a constant; no node can be connected to it", node.id, name)
+            yield Problem("must be a constant; no node can be connected to it", "argument_constant", node.id, name)
         yield from _edge_problems(graph, edge, node.id, name, None)
     for name, arg in table.items():
         if arg.required and name not in node.arguments and name not in node.connections:
             complete = False
-            yield Problem("must be given", node.id, name)
+            yield Problem("must be given", "argument_missing", node.id, name)
     if complete:
         try:
             operator.verify(known_values, node.connections, len(node.inputs))
         except DaliLabError as error:
-            yield Problem(error.message, node.id, error.argument)
+            yield Problem(error.message, error.code, node.id, error.argument)
         except (TypeError, ValueError) as error:
             # An argument that takes any object may hold anything that a file can.
-            yield Problem(f"its arguments are not what they should be: {error}", node.id)
+            yield Problem(f"its arguments are not what they should be: {error}", "argument_type", node.id)
 
 
 def _edge_problems(
@@ -121,16 +128,19 @@ def _edge_problems(
 ) -> Iterator[Problem]:
     source = graph.nodes.get(edge.node)
     if not edge.node:
-        yield Problem(f"{_place(graph, node, argument, index)} is not connected", node, argument, index)
+        message = f"{_place(graph, node, argument, index)} is not connected"
+        yield Problem(message, "unconnected", node, argument, index)
         return
     if source is None:
-        yield Problem(f"there is no node '{edge.node}'{nearest(edge.node, graph.nodes)}", node, argument, index)
+        message = f"there is no node '{edge.node}'{nearest(edge.node, graph.nodes)}"
+        yield Problem(message, "node_missing", node, argument, index, absent=edge.node)
         return
     if has_operator(source.op):
         count = find_operator(source.op).count_outputs(source.arguments, len(source.inputs))
         if edge.output >= count:
             plural = "s" if count != 1 else ""
-            yield Problem(f"'{edge.node}' has {count} output{plural}, so there is no {edge}", node, argument, index)
+            message = f"'{edge.node}' has {count} output{plural}, so there is no {edge}"
+            yield Problem(message, "output_missing", node, argument, index)
 
 
 def _place(graph: Graph, node: str | None, argument: str | None, index: int | None) -> str:

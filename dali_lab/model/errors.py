@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import ClassVar
 
 
 class DaliLabError(RuntimeError):
@@ -24,7 +25,11 @@ class DaliLabError(RuntimeError):
         File (or other origin) of the failed sample.
     origin
         ``file:line`` where the user placed the node.
+    code
+        A word that programs tell this error by; by default that of its class.
     """
+
+    default_code: ClassVar[str] = "failed"
 
     def __init__(
         self,
@@ -37,8 +42,10 @@ class DaliLabError(RuntimeError):
         sample: int | None = None,
         source: str | None = None,
         origin: str | None = None,
+        code: str | None = None,
     ) -> None:
         self.message = message
+        self.code = code or self.default_code
         self.node = node
         self.operator = operator
         self.function = function
@@ -68,7 +75,7 @@ class DaliLabError(RuntimeError):
         return text
 
     def __reduce__(self) -> tuple[object, ...]:
-        fields = ("node", "operator", "function", "argument", "sample", "source", "origin")
+        fields = ("node", "operator", "function", "argument", "sample", "source", "origin", "code")
         return _rebuild, (type(self), self.message, {name: getattr(self, name) for name in fields})
 
 
@@ -79,37 +86,55 @@ def _rebuild(kind: type[DaliLabError], message: str, fields: dict[str, object]) 
 class GraphError(DaliLabError, ValueError):
     """A graph that cannot run: a cycle, a missing input, an unknown operator, a wrong connection."""
 
+    default_code = "graph_invalid"
+
 
 class ArgumentError(GraphError):
     """An argument that an operator does not take, or a value outside what it takes."""
+
+    default_code = "argument_invalid"
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
     """An argument of the wrong type."""
 
+    default_code = "argument_type"
+
 
 class UnknownArgumentError(ArgumentTypeError, KeyError):
     """An argument that the operator does not have."""
+
+    default_code = "argument_unknown"
 
 
 class OperatorError(DaliLabError):
     """An operator that failed on the data it met."""
 
+    default_code = "operator_failed"
+
 
 class SampleError(OperatorError):
     """One sample that failed; `sample` counts within the call and is translated to the batch by the executor."""
+
+    default_code = "sample_failed"
 
 
 class InputError(OperatorError, ValueError):
     """An input whose layout or number of dimensions the operator does not take, or that is told wrong axes."""
 
+    default_code = "input_invalid"
+
 
 class AxisError(OperatorError, IndexError):
     """An axis that samples do not have."""
 
+    default_code = "axis_missing"
+
 
 class FormatError(DaliLabError, ValueError):
     """A file that is not what it should be: truncated, of another kind, or from a newer version."""
+
+    default_code = "file_invalid"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

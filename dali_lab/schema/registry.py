@@ -135,7 +135,7 @@ def find_operator(name: str) -> type[Operator]:
     """
     found = _OPERATORS.get(name) or _BY_SCHEMA.get(name) or _look(_SCHEMA_NAMES.get(name, name)) or _BY_SCHEMA.get(name)
     if found is None:
-        raise GraphError(f"there is no operator '{name}'{nearest(name, _OPERATORS)}")
+        raise GraphError(f"there is no operator '{name}'{nearest(name, _OPERATORS)}", code="operator_unknown")
     return found
 
 

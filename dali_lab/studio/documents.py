@@ -33,9 +33,8 @@ class DocumentError(DaliLabError, ValueError):
     """
 
     def __init__(self, message: str, code: str = "failed", **extra: Any) -> None:
-        self.code = code
         self.extra = extra
-        super().__init__(message)
+        super().__init__(message, code=code)
 
 
 def empty_document() -> Json:
@@ -133,8 +132,8 @@ def parsed(text: str | bytes) -> Json:
     try:
         return checked(json_file.parse(text))
     except FormatError as error:
-        newer = "a newer one is needed" in error.message
-        raise DocumentError(sentence(error.message), "newer_version" if newer else "unreadable") from error
+        code = error.code if error.code == "newer_version" else "unreadable"
+        raise DocumentError(sentence(error.message), code) from error
 
 
 def written(document: Json) -> str:

@@ -57,12 +57,12 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
     off = found.switched.off
     absent = {**found.unfinished, **off}
     for name, (message, index) in found.unfinished.items():
-        problem = Problem(message, name, None, index, "warning")
+        problem = Problem(message, "unconnected", name, None, index, "warning")
         listed.append(problem)
         blocked[name] = problem
     for problem in problems(graph):
-        if _leads_to(problem, absent):
-            continue
+        if problem.absent in absent:
+            continue  # it only says that an edge leads to a node that is unfinished or off
         listed.append(problem)
         if problem.node is not None and problem.severity == "error":
             blocked.setdefault(problem.node, problem)
@@ -71,11 +71,11 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
     listed += missing
     waiting = {name: cause for name, cause in off.items() if name != cause}
     for name in _in_circles(graph, listed):
-        blocked.setdefault(name, Problem("This node is part of a circle.", name))
+        blocked.setdefault(name, Problem("This node is part of a circle.", "circle", name))
     good = _runnable(graph, blocked, waiting)
     outputs = tuple(edge for edge in graph.outputs if edge.node in good)
     if not graph.outputs and not missing and graph.nodes:
-        listed.append(Problem("Nothing is marked as an output of the pipeline.", severity="info"))
+        listed.append(Problem("Nothing is marked as an output of the pipeline.", "no_outputs", severity="info"))
     return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing)
 
 
@@ -86,7 +86,7 @@ def _missing_outputs(document: Json, found: Draft) -> list[Problem]:
         cause = found.switched.cause(edge_of(reference))
         if cause is not None:
             message = f"Output {number} ({reference}) is left out: {found.switched.reason(cause)}"
-            missing.append(Problem(message, cause, severity="warning"))
+            missing.append(Problem(message, "output_off", cause, severity="warning"))
     return missing
 
 
@@ -94,16 +94,11 @@ def _nameless(graph: Graph) -> list[Problem]:
     """Arguments that stand for Python objects which no name leads to; exports leave functions to write for them."""
     message = "this Python object has no name that it can be imported by: write 'module:name'"
     return [
-        Problem(message, name, key, severity="warning")
+        Problem(message, "object_unnamed", name, key, severity="warning")
         for name, node in graph.nodes.items()
         for key, value in node.arguments.items()
         if isinstance(value, PythonReference) and value.name is None
     ]
-
-
-def _leads_to(problem: Problem, absent: dict[str, Any]) -> bool:
-    """Whether a problem only says that an edge leads to a node that is unfinished or off."""
-    return any(problem.message.startswith(f"there is no node '{name}'") for name in absent)
 
 
 def _in_circles(graph: Graph, listed: list[Problem]) -> set[str]:

@@ -146,7 +146,8 @@ def migrate(document: Any) -> Document:
     if version > VERSION:
         shown = version if version.bit_length() < 64 else "too large a number"
         raise FormatError(
-            f"the file has version {shown}, and this DALI Lab reads versions up to {VERSION}: a newer one is needed"
+            f"the file has version {shown}, and this DALI Lab reads versions up to {VERSION}: a newer one is needed",
+            code="newer_version",
         )
     current: Document = document
     for step in MIGRATIONS[version:]:

@@ -139,7 +139,7 @@ class Interpreter(Assigner):
         for parameter, default in zip([*plain, *arguments.kwonlyargs], defaults, strict=True):
             if parameter.arg not in found:
                 if default is None:
-                    raise NeedsRunning(parameter, f"its argument '{parameter.arg}' has no default")
+                    raise NeedsRunning(parameter, f"its argument '{parameter.arg}' has no default", parameter.arg)
                 found[parameter.arg] = self.value(default)
         if arguments.vararg is not None:
             found[arguments.vararg.arg] = tuple(values[len(plain) :])

@@ -32,11 +32,12 @@ _PATHS = ("basename", "dirname", "join", "normpath", "sep", "splitext")
 
 
 class NeedsRunning(Exception):
-    """Code that says something only when it is run."""
+    """Code that says something only when it is run; `missing` is an argument of the program that has no value."""
 
-    def __init__(self, node: ast.AST, reason: str) -> None:
+    def __init__(self, node: ast.AST, reason: str, missing: str | None = None) -> None:
         self.line = getattr(node, "lineno", 0)
         self.reason = reason
+        self.missing = missing
         super().__init__(reason)
 
 

@@ -119,7 +119,9 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
     found = {key: statement for statement in module.body for key in _pipelines_of(statement, classes)}
     if name is None:
         if not found:
-            raise FormatError("there is no pipeline here that can be read; other styles must be run to be read")
+            raise FormatError(
+                "there is no pipeline here that can be read; other styles must be run to be read", code="needs_running"
+            )
         if len(found) > 1:
             raise FormatError(f"there are several pipelines here: {', '.join(found)}; choose one by its name")
         name = next(iter(found))
@@ -141,7 +143,8 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
         return with_comments(graph, text)
     except NeedsRunning as error:
         raise FormatError(
-            f"line {error.line}: {error.reason}; to read this program it must be run, so agree to that if you trust it"
+            f"line {error.line}: {error.reason}; to read this program it must be run, so agree to that if you trust it",
+            code="needs_running",
         ) from error
     except FormatError:
         raise
