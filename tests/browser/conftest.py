@@ -28,7 +28,7 @@ FLAGS = [
 ]
 IDLE = '[data-preview="idle"]:not([data-pending="true"])'
 """An editor without edits or previews under way."""
-PATIENCE = 600.0
+PATIENCE = 300.0
 """Seconds that a state may take to come: only a failure takes so long.
 
 Kernels that this machine has never used are compiled first, and it may have other work.

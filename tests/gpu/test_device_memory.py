@@ -6,9 +6,6 @@ Part of ``pytest -m gpu``. These tests take nearly all memory of the GPU for a m
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn, types
 from tests.gpu.real import MODE, gpu, pipeline
+from tests.programs import run_python
 
 FOUND = gpu()
 pytestmark = pytest.mark.gpu
@@ -135,7 +133,4 @@ def test_the_example_for_several_gpus_trains_on_this_one(tmp_path: Any) -> None:
         folder.mkdir(exist_ok=True)
         cv2.imwrite(str(folder / f"{index}.jpg"), rng.integers(0, 255, (70, 80, 3)).astype(np.uint8))
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1", str(EXAMPLE), str(tmp_path)]
-    arguments = [sys.executable, *command, "--epochs", "1", "--batch-size", "4"]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=180, env={**os.environ})
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "1 x cuda" in done.stdout
+    assert "1 x cuda" in run_python(*command, "--epochs", "1", "--batch-size", "4").stdout

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +13,7 @@ import pytest
 
 from tests.gpu import wheels
 from tests.gpu.conftest import note_if_lost
+from tests.programs import run_python
 
 SCRIPT = Path(__file__).with_name("on_a_gpu.sh")
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None or os.name != "posix", reason="needs bash")
@@ -69,9 +69,7 @@ def test_what_is_carried_stands_beside_what_is_installed_under_the_same_name(tmp
     (installed / "nvidia" / "there.py").write_text("WHERE = 'installed'\n")
     code = "import nvidia.carried, nvidia.there; print(nvidia.carried.WHERE, nvidia.there.WHERE)"
     path = os.pathsep.join(map(str, (store / "site", installed)))
-    done = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
+    done = run_python("-c", code, PYTHONPATH=path)
     assert done.stdout.split() == ["carried", "installed"], done.stderr
     assert (store / "site" / "complete").exists()
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from dali_lab.kernels.cuda import host
+from tests.programs import run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,21 +26,21 @@ def _sanitizer() -> str | None:
 pytestmark = pytest.mark.skipif(_sanitizer() is None, reason="needs g++ with AddressSanitizer")
 
 
-def _run(arguments: list[str]) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "LD_PRELOAD": _sanitizer() or "",
-        "ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0",
-        "DALI_LAB_SANITIZE": "1",
-        "PYTHONMALLOC": "malloc",
-    }
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=900
+def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_python(
+        *arguments,
+        status=None,
+        cwd=ROOT,
+        limit=800,
+        LD_PRELOAD=_sanitizer() or "",
+        ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0",
+        DALI_LAB_SANITIZE="1",
+        PYTHONMALLOC="malloc",
     )
 
 
 def test_small_and_odd_samples_stay_in_their_memory() -> None:
-    done = _run(["-m", "tests.gpu.sanitized"])
+    done = _run("-m", "tests.gpu.sanitized")
     assert done.returncode == 0, (done.stdout[-500:], done.stderr[-4000:])
 
 
@@ -58,6 +57,6 @@ with pipeline:
     pipeline.set_outputs(fn.experimental.cuda_kernel(data.gpu(), kernel="beyond", device="gpu"))
 pipeline.run()[0].as_cpu()
 """
-    done = _run(["-c", program])
+    done = _run("-c", program)
     assert done.returncode != 0
     assert "heap-buffer-overflow" in done.stderr and "beyond" in done.stderr

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.programs import run_python
 
 pytest.importorskip("torch")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "torchrun_training.py"
@@ -23,10 +22,7 @@ def test_the_example_trains_in_two_processes_with_gloo(tmp_path: Path) -> None:
         folder.mkdir(exist_ok=True)
         cv2.imwrite(str(folder / f"{index}.jpg"), rng.integers(0, 255, (70, 80, 3)).astype(np.uint8))
     command = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", str(EXAMPLE), str(tmp_path)]
-    environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
-    arguments = [sys.executable, *command, "--epochs", "2", "--batch-size", "4"]
-    done = subprocess.run(arguments, capture_output=True, text=True, timeout=240, env=environment)
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = run_python(*command, "--epochs", "2", "--batch-size", "4", CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     # 10 files for each of the two, in batches of 4: 12 and 12 with what fills the last ones.
     assert "epoch 0: 24 samples on 2 x cpu" in done.stdout
     assert "epoch 1: 24 samples on 2 x cpu" in done.stdout

@@ -20,6 +20,7 @@ from dali_lab import cli
 from dali_lab.cli.progress import summary_line
 from dali_lab.gallery.places import built_in_folder
 from dali_lab.schema.samples import picture
+from tests.programs import run_python
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,8 +246,7 @@ def test_command_line_starts_quickly() -> None:
         "import sys; from dali_lab import cli; cli.make_parser();"
         "print([m for m in ('panel', 'numba', 'torch', 'cv2', 'bokeh') if m in sys.modules])"
     )
-    result = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == "[]"
+    assert run_python("-c", program, cwd=ROOT).stdout.strip() == "[]"
 
 
 def test_summary_of_an_output_with_different_shapes() -> None:

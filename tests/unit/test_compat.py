@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 
 import dali_lab
 from dali_lab import compat
+from tests.programs import run_python
 
 MODULES = [
     "", ".fn", ".fn.readers", ".fn.decoders", ".fn.random", ".ops", ".ops.readers", ".types", ".pipeline", ".data_node",
@@ -111,14 +110,8 @@ if __name__ == "__main__":
     raise SystemExit(5)
 """
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "dali_lab", "run", str(script), "--epochs", "3"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    done = run_python("-m", "dali_lab", "run", script, "--epochs", "3", status=5)
     assert done.stdout.split("\n")[0] == "dali_lab 72 ['--epochs', '3']", done.stderr
-    assert done.returncode == 5
 
 
 def test_scripts_with_processes_that_start_afresh(tmp_path: Path) -> None:
@@ -157,9 +150,7 @@ if __name__ == "__main__":
         print("end")
 """
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "dali_lab", "run", str(script)], capture_output=True, text=True, timeout=300
-    )
+    done = run_python("-m", "dali_lab", "run", script)
     assert done.stdout.splitlines()[:2] == ["[[0, 1, 2, 3], [4, 5, 6, 7]]", "end"], done.stderr
 
 
@@ -183,15 +174,14 @@ build()
 os.makedirs(os.path.dirname("model.dali"))
 """
     )
-    command = [sys.executable, "-m", "dali_lab", "run"]
-    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=300, check=False)
+    done = run_python("-m", "dali_lab", "run", script, status=1)
     warning, *trace = done.stderr.split("Traceback")
     assert warning.startswith(f"{script}:11: UserWarning: there is no GPU here")
     lines = "".join(trace).splitlines()
     assert lines[1].strip() == f'File "{script}", line 14, in <module>'
-    assert lines[-1].startswith("FileNotFoundError") and done.returncode == 1
+    assert lines[-1].startswith("FileNotFoundError")
     script.write_text("if True\n")
-    done = subprocess.run([*command, str(script)], capture_output=True, text=True, timeout=300, check=False)
-    assert done.stderr.splitlines()[0].strip() == f'File "{script}", line 1' and done.returncode == 1
-    done = subprocess.run([*command, "missing.py"], capture_output=True, text=True, timeout=300, check=False)
-    assert done.stderr == "dali-lab run: missing.py: No such file or directory\n" and done.returncode == 2
+    done = run_python("-m", "dali_lab", "run", script, status=1)
+    assert done.stderr.splitlines()[0].strip() == f'File "{script}", line 1'
+    done = run_python("-m", "dali_lab", "run", "missing.py", status=2)
+    assert done.stderr == "dali-lab run: missing.py: No such file or directory\n"

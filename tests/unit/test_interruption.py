@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.programs import run_python
 
 _PROGRAM = """
 import importlib.abc, os, signal, sys
@@ -52,23 +51,24 @@ def graph(tmp_path: Path) -> Path:
     return path
 
 
+def _is_interrupted(module: str, folder: Path, *command: str | Path) -> None:
+    """A command with empty caches is interrupted where it imports a module, and ends without a traceback."""
+    caches = {"NUMBA_CACHE_DIR": str(folder / "kernels"), "XDG_CACHE_HOME": str(folder)}
+    done = run_python("-c", _PROGRAM, module, *command, status=130, **caches)
+    assert not done.stderr.strip()
+
+
 @pytest.mark.parametrize(
     "module", ["argparse", "dali_lab.cli.entry", "numpy", "dali_lab.executor.engine", "numba", "numba.np.linalg"]
 )
 def test_a_run_that_is_interrupted(module: str, graph: Path, tmp_path: Path) -> None:
     """The last of these is imported by the thread that compiles a kernel."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "XDG_CACHE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", _PROGRAM, module, "run", str(graph)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (130, "")
+    _is_interrupted(module, tmp_path, "run", graph)
 
 
 @pytest.mark.parametrize("module", ["dali_lab.studio.session", "panel"])
 def test_an_app_that_is_interrupted(module: str, tmp_path: Path) -> None:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "XDG_CACHE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", _PROGRAM, module, "app", "--no-browser"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.strip()) == (130, "")
+    _is_interrupted(module, tmp_path, "app", "--no-browser")
 
 
 def test_a_program_takes_care_of_its_own_interruption(tmp_path: Path) -> None:
@@ -80,6 +80,5 @@ def test_a_program_takes_care_of_its_own_interruption(tmp_path: Path) -> None:
         "except KeyboardInterrupt:\n    print('put away')\n"
         "os.kill(os.getpid(), signal.SIGINT)\nprint('went on')\n"
     )
-    command = [sys.executable, "-m", "dali_lab", "run", str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.split("\n"), done.stderr.strip()) == (130, ["put away", "at the end", ""], "")
+    done = run_python("-m", "dali_lab", "run", program, status=130)
+    assert (done.stdout.split("\n"), done.stderr.strip()) == (["put away", "at the end", ""], "")

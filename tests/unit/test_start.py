@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +13,7 @@ import pytest
 
 from dali_lab.kernels.cpu.loading import cached, is_there, signature_of
 from dali_lab.schema.registry import built_in
+from tests.programs import run_python
 from tests.unit.compilations import NOTED
 
 _IMPORTED = "import sys; print(*sorted(sys.modules), file=sys.stderr)"
@@ -25,14 +23,6 @@ _NOT_FOR_A_RUN = (
     "dali_lab.studio.preview", "dali_lab.studio.session", "dali_lab.studio.warming", "google.protobuf", "matplotlib",
     "numpy.ma", "pandas", "panel", "param", "pycparser", "scipy.linalg", "statistics", "torch",
 )  # fmt: skip
-
-
-def _run(program: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def _operators(modules: list[str]) -> list[str]:
@@ -57,8 +47,8 @@ def graph(tmp_path: Path) -> Path:
 
 def test_a_run_imports_no_more_than_it_needs(graph: Path) -> None:
     program = f"from dali_lab.cli import main; main(['run', {str(graph)!r}, '--batches', '1']); {_IMPORTED}"
-    _run(program)  # compiles what is not in the cache
-    done = _run(program)
+    run_python("-c", program)  # compiles what is not in the cache
+    done = run_python("-c", program)
     modules = done.stderr.split()
     assert "output 0: 1 × 4, UINT8" in done.stdout
     assert not [name for name in _NOT_FOR_A_RUN if name in modules]
@@ -69,14 +59,14 @@ def test_a_run_imports_no_more_than_it_needs(graph: Path) -> None:
 
 def test_kernels_of_a_graph_are_compiled_ahead(graph: Path, tmp_path: Path) -> None:
     kept = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "DALI_LAB_COMPILE": "background"}
-    done = _run(f"from dali_lab.cli import main; raise SystemExit(main(['warm', {str(graph)!r}]))", **kept)
+    done = run_python("-c", f"from dali_lab.cli import main; raise SystemExit(main(['warm', {str(graph)!r}]))", **kept)
     assert f"{graph} is ready" in done.stdout
-    done = _run(f"from dali_lab.cli import main; main(['run', {str(graph)!r}, '--batches', '1'])", **kept)
+    done = run_python("-c", f"from dali_lab.cli import main; main(['run', {str(graph)!r}, '--batches', '1'])", **kept)
     assert "output 0" in done.stdout and "compiled" not in done.stdout
 
 
 def test_importing_the_package_imports_no_operator_and_no_compiler() -> None:
-    modules = _run(f"import dali_lab; {_IMPORTED}").stderr.split()
+    modules = run_python("-c", f"import dali_lab; {_IMPORTED}").stderr.split()
     assert "numba" not in modules and "importlib.metadata" not in modules
     assert not [name for name in modules if name.startswith("dali_lab.operators.")]
 
@@ -90,7 +80,7 @@ import dali_lab.fn.readers
 from dali_lab.fn import *
 print(resize.__name__, readers.file.__name__, random.uniform.__name__)
 """
-    assert _run(program).stdout.split() == ["resize", "file", "uniform"]
+    assert run_python("-c", program).stdout.split() == ["resize", "file", "uniform"]
     assert len(built_in()) > 150
 
 
@@ -105,7 +95,7 @@ print(memory.CACHE_FOLDER, len(compiled))
 
 
 def _compiled(before: str = "", **environment: str) -> tuple[str, int]:
-    folder, count = _run(before + _SCALE, **environment).stdout.split()
+    folder, count = run_python("-c", before + _SCALE, **environment).stdout.split()
     return folder, int(count)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import struct
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 
 from dali_lab.codecs import convert, image, opencv
+from tests.programs import run_python
 from tests.unit.codecs import pictures
 
 FUZZ = """
@@ -60,9 +59,7 @@ print(decoded, failed)
 
 
 def test_mutated_files() -> None:
-    done = subprocess.run([sys.executable, "-c", FUZZ, "1", "250"], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr[-2000:]
-    decoded, failed = map(int, done.stdout.split()[-2:])
+    decoded, failed = map(int, run_python("-c", FUZZ, "1", "250").stdout.split()[-2:])
     assert decoded > 100
     assert failed > 100
 
@@ -121,8 +118,7 @@ def test_chatter_stays_off_the_terminal() -> None:
         "files = pictures.all_files()\n"
         "image.decode([files['jpeg 420'], files['jpeg 420'][:900], files['bmp rgb'][:300], files['tiff rgb']])\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    assert run_python("-c", program).stderr == ""
 
 
 def test_progressive_jpeg_with_very_many_scans() -> None:

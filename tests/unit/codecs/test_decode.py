@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from dali_lab.codecs import image, imagecodecs_backend, nvimgcodec, turbojpeg
+from tests.programs import run_python
 from tests.unit.codecs import oracle, pictures
 
 types = oracle.types
@@ -178,8 +177,7 @@ def test_decoding_after_a_fork() -> None:
         "    os._exit(failed)\n"
         "print(os.waitpid(child, 0)[1], failed)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
-    assert done.stdout.split() == ["0", "False"]
+    assert run_python("-c", program).stdout.split() == ["0", "False"]
 
 
 def test_nothing_is_printed_where_there_are_no_libraries_for_a_gpu() -> None:
@@ -190,6 +188,6 @@ from dali_lab.codecs import nvimgcodec
 nvimgcodec._has_library = lambda name: False
 print(nvimgcodec.available(), "NVIMGCODEC_EXTENSIONS_PATH" in os.environ)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=300)
+    done = run_python("-c", program)
     assert done.stderr == ""
     assert done.stdout.split() == [str(nvimgcodec.available()), "False"]

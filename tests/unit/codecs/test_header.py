@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek, peek_shapes
+from tests.programs import run_python
 from tests.unit.codecs import oracle, pictures
 
 
@@ -88,5 +86,4 @@ def test_backends_are_imported_on_use() -> None:
         "heavy = {'nvidia.nvimgcodec', 'imagecodecs', 'simplejpeg', 'soundfile', 'cv2'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert run_python("-c", program).stdout.strip() == "[]"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import dot, drawing
 from dali_lab.graph.graph import Edge, Graph, Node
+from tests.programs import LIMIT, run_python
 from tests.unit.formats.strategies import graphs
 
 SETTINGS = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
@@ -47,7 +47,7 @@ def test_graphviz_reads_what_we_write(graph: Graph) -> None:
     for show_tensors in (False, True):
         text = dot.dumps(graph, show_tensors=show_tensors)
         done = subprocess.run(
-            ["dot", "-Tplain"], input=text.encode("utf-8", "replace"), capture_output=True, check=False
+            ["dot", "-Tplain"], input=text.encode("utf-8", "replace"), capture_output=True, timeout=LIMIT
         )
         assert done.returncode == 0, done.stderr.decode()
         assert b"syntax" not in done.stderr
@@ -116,5 +116,5 @@ def test_notebooks_show_a_picture() -> None:
 
 def test_importing_the_formats_needs_no_graphviz() -> None:
     code = "import dali_lab.formats.pictures.dot, sys; assert 'graphviz' not in sys.modules"
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_python("-c", code)
     assert json_file.SCHEMA_FILE.exists()

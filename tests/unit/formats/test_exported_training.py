@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import cv2
@@ -13,6 +11,7 @@ from dali_lab import cli
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.schema.samples import picture
 from dali_lab.studio.starts import first_pipeline
+from tests.programs import run_python
 
 pytest.importorskip("torch")
 
@@ -60,8 +59,4 @@ def test_two_epochs(tmp_path: Path) -> None:
     ]
     assert cli.main(arguments) == 0
     (tmp_path / "train.py").write_text(LOOP)
-    done = subprocess.run(
-        [sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["epoch 0 samples 10", "epoch 1 samples 10"]
+    assert run_python("train.py", cwd=tmp_path).stdout.splitlines() == ["epoch 0 samples 10", "epoch 1 samples 10"]

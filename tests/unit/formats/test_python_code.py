@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import linecache
+import pickle
 import shutil
 import subprocess
 import sys
@@ -21,9 +22,12 @@ from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import writer as python_code
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
+from tests.programs import run_python
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
 
 SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+
+ROOT = str(Path(dali_lab.__file__).parents[1])
 
 
 def traced(code: str, name: str = "pipeline") -> Graph:
@@ -135,15 +139,8 @@ def test_notes_become_the_docstring() -> None:
 def test_a_program_runs_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
     python_code.dump(example().replaced(outputs=(Edge("my flip"),)), path)
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 0, done.stderr
+    done = run_python(path, PYTHONPATH=ROOT)
     assert done.stdout.splitlines()[0] == "0 my_flip [(2, 3, 3), (2, 3, 3)]"
-
-
-def environment() -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": str(Path(dali_lab.__file__).parents[1])}
 
 
 def outputs_of(code: str, tmp_path: Path, name: str = "pipeline") -> list[list[np.ndarray]]:
@@ -152,13 +149,10 @@ def outputs_of(code: str, tmp_path: Path, name: str = "pipeline") -> list[list[n
     path.write_text(
         f"{code.split('def main()')[0]}\n\nimport pickle, sys\nimport numpy as np\npipe = {name}()\npipe.build()\n"
         "rows = [[np.array(o.as_cpu().at(i)) for o in pipe.run() for i in range(len(o))] for _ in range(2)]\n"
-        "pickle.dump(rows, sys.stdout.buffer)\n"
+        "pickle.dump(rows, open(sys.argv[1], 'wb'))\n"
     )
-    done = subprocess.run([sys.executable, path], capture_output=True, check=False, env=environment())
-    assert done.returncode == 0, done.stderr.decode() + code
-    import pickle
-
-    return pickle.loads(done.stdout)
+    run_python(path, tmp_path / "rows", PYTHONPATH=ROOT)
+    return pickle.loads((tmp_path / "rows").read_bytes())
 
 
 def test_nvidia_dali_runs_its_dialect_with_equal_outputs(tmp_path: Path) -> None:
@@ -193,8 +187,7 @@ def test_a_pytorch_loop(tmp_path: Path) -> None:
     assert 'DALIGenericIterator([pipe], ["brighter", "max_"])' in code
     path = tmp_path / "program.py"
     path.write_text(code)
-    done = subprocess.run([sys.executable, path], capture_output=True, text=True, check=False, env=environment())
-    assert done.returncode == 0, done.stderr
+    done = run_python(path, PYTHONPATH=ROOT)
     assert done.stdout.splitlines() == ["brighter (2, 3, 3, 3)", "max_ (2, 3, 3, 3)"] * 2
 
 

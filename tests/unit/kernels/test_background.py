@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from dali_lab.codecs.headers import jpeg_chunk
 from dali_lab.kernels.cpu import background, file_access, normalize, philox, polygon_masks, resample_plain, tfrecord
 from dali_lab.kernels.cpu.memory import as_python, rows
 from dali_lab.studio import warming
+from tests.programs import run_python
 from tests.unit.compilations import NOTED
 
 _RUN = f"""
@@ -66,10 +65,7 @@ def _train(pictures: Path, cache: Path, mode: str) -> tuple[int, list[str], str]
 
     A process that compiles nothing does not import what Numba needs for it.
     """
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "DALI_LAB_COMPILE": mode}
-    command = [sys.executable, "-c", _RUN, str(pictures)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_python("-c", _RUN, pictures, NUMBA_CACHE_DIR=str(cache), DALI_LAB_COMPILE=mode)
     first, digests, last = done.stdout.splitlines()
     detours, *compiled = first.split()
     assert compiled or last == "only loaded"

@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn
 from dali_lab.formats.dali.messages import messages
+from tests.programs import run_python
 
 PROGRAM = """
 import sys
@@ -85,8 +85,7 @@ pipeline.checkpoint({str(file)!r})
 print(json.dumps(take(pipeline, 6)), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
-    assert done.returncode == -9, done.stderr
+    done = run_python("-c", text, status=-signal.SIGKILL)
     assert json.loads(json.dumps(take(make(folder, 3, file.read_bytes()), 6))) == json.loads(done.stdout)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
+import signal
 import threading
 import time
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn
+from tests.programs import run_python
 
 
 def make(threads: int = 2, **settings: Any) -> Pipeline:
@@ -190,8 +190,7 @@ with pipeline:
         images = fn.flip(images)
     pipeline.set_outputs(images)
 """
-    done = subprocess.run([sys.executable, "-c", text + PROGRAMS[program]], capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and not done.stderr.strip(), done.stderr
+    assert not run_python("-c", text + PROGRAMS[program]).stderr.strip()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -208,7 +207,7 @@ import multiprocessing
 print(*(child.pid for child in multiprocessing.active_children()), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=300)
+    done = run_python("-c", text, status=-signal.SIGKILL)
     pids = [int(word) for word in done.stdout.split()]
     assert len(pids) == 2
     until = time.monotonic() + 60

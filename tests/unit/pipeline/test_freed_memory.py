@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import platform
-import subprocess
-import sys
 
 import pytest
+
+from tests.programs import run_python
 
 _PROGRAM = """
 import os, threading
@@ -30,5 +30,4 @@ print(resident() - before)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's heap is arranged")
 def test_threads_share_what_is_freed() -> None:
-    done = subprocess.run([sys.executable, "-c", _PROGRAM], capture_output=True, text=True, check=True)
-    assert 40 <= int(done.stdout) <= 60
+    assert 40 <= int(run_python("-c", _PROGRAM).stdout) <= 60

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from tests.programs import run_python
 
 cv2 = pytest.importorskip("cv2")
 
@@ -29,11 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(program: str, folder: Path, tmp_path: Path) -> list[str]:
     script = tmp_path / "program.py"
     script.write_text(program)
-    done = subprocess.run(
-        [sys.executable, "-m", "dali_lab", "run", str(script), str(folder)], capture_output=True, text=True, timeout=200
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+    return run_python("-m", "dali_lab", "run", script, folder).stdout.splitlines()
 
 
 GETTING_STARTED = """

@@ -18,6 +18,7 @@ fits = pytest.importorskip("astropy.io.fits", reason="it writes the files")
 import dali_lab  # noqa: E402
 from dali_lab.formats import dumps, loads  # noqa: E402
 from dali_lab.operators.readers.arrays.fits_images import FitsError, read_image, scaled  # noqa: E402
+from tests.programs import LIMIT  # noqa: E402
 from tests.unit.readers.both_engines import pipeline_of, read, refused, taken  # noqa: E402
 
 READER = "experimental.readers.fits"
@@ -37,8 +38,9 @@ def there(jobs: list[Job]) -> list[Any]:
     environment = {**os.environ, "DALI_RESTRICT_PINNED_MEM": "1"}
     root = Path(__file__).parents[3]
     ended = subprocess.run(
-        [sys.executable, "-c", THERE], input=pickle.dumps(jobs), env=environment, cwd=root, capture_output=True
-    )
+        [sys.executable, "-c", THERE], input=pickle.dumps(jobs), env=environment, cwd=root, capture_output=True,
+        timeout=LIMIT,
+    )  # fmt: skip
     assert not ended.returncode, ended.stderr.decode()
     return list(pickle.loads(ended.stdout))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import pickle
 import struct
-import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +25,8 @@ dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of t
 import nvidia.dali.fn  # noqa: E402
 import nvidia.dali.ops  # noqa: E402
 import nvidia.dali.tfrecord  # noqa: E402, F401
+
+from tests.programs import run_python  # noqa: E402
 
 Features = Callable[[Any], Mapping[str, Any]]
 
@@ -182,7 +183,7 @@ def test_index_files_are_those_of_dali(files: tuple[list[str], list[str]], tmp_p
     path, _ = files[0][0], files[1][0]
     script = Path(sys.executable).parent / "tfrecord2idx"
     theirs, ours = tmp_path / "theirs", tmp_path / "ours"
-    subprocess.run([sys.executable, script, path, theirs], check=True, capture_output=True)
+    run_python(script, path, theirs)
     assert dali_lab.cli.main(["index", path, "-o", str(ours), "--kind", "tfrecord"]) == 0
     assert ours.read_text() == theirs.read_text() == Path(files[1][0]).read_text()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
 import sys
 import tarfile
 import warnings
@@ -24,6 +23,8 @@ from dali_lab.types import INT64, UINT8
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
 import nvidia.dali.fn  # noqa: E402
 import nvidia.dali.types  # noqa: E402, F401
+
+from tests.programs import run_python  # noqa: E402
 
 PLAIN = [("a.jpg", b"aj"), ("a.cls", b"12345678"), ("b.cls", b"bc"), ("b.jpg", b"bj"), ("c.png", b"cp")]
 
@@ -167,7 +168,7 @@ def test_index_files_are_those_of_dali(archives: list[str], tmp_path: Path, form
     path = write_tar(tmp_path / "w.tar", [("d", None), ("d/.h.jpg", b"x"), *PLAIN, ("x/y.a.b", b"")], form)
     for number, archive in enumerate([*archives, path]):
         theirs, ours = tmp_path / f"{number}.theirs", tmp_path / f"{number}.ours"
-        subprocess.run([sys.executable, script, archive, theirs], check=True, capture_output=True)
+        run_python(script, archive, theirs)
         dali_lab.cli.main(["index", archive, "--output", str(ours)])
         assert ours.read_text() == theirs.read_text()
 

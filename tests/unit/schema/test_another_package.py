@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
+
+from tests.programs import run_python
 
 GUIDE = Path(__file__).parents[3] / "CONTRIBUTING.md"
 PROGRAM = """
@@ -52,9 +52,5 @@ def test_its_operators_are_as_those_built_in(tmp_path: Path) -> None:
     assert 'name = "invert"' in code
     installed(tmp_path, "vendor_invert", code.replace('name = "invert"', 'name = "vendor.invert"'))
     installed(tmp_path, "vendor_broken", "raise RuntimeError('not today')\n")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(GUIDE.parent)])}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=300
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    done = run_python("-c", PROGRAM, cwd=tmp_path, PYTHONPATH=os.pathsep.join([str(tmp_path), str(GUIDE.parent)]))
     assert done.stdout.split("\n")[0] == "as built in"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import queue
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 
 from dali_lab.studio import jupyter
 from dali_lab.studio.documents import empty_document
+from tests.programs import run_python
 
 Json = dict[str, Any]
 
@@ -121,4 +120,4 @@ session.close()
 
 def test_only_own_operators_are_news_for_the_catalogue() -> None:
     # In a process of its own: the package's operators are imported when the catalogue is asked for, and only once.
-    subprocess.run([sys.executable, "-c", OPERATORS_ARE_IMPORTED], check=True, timeout=300)
+    run_python("-c", OPERATORS_ARE_IMPORTED)
