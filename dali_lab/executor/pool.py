@@ -53,12 +53,15 @@ class ThreadPool:
         lock = threading.Lock()
         self._ready, self._helped = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
-        self._threads = [
-            threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True) for index in range(threads)
-        ]
+        self._threads: list[threading.Thread] = []
         _pools.add(self)
-        for thread in self._threads:
-            thread.start()
+        for index in range(threads):
+            thread = threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True)
+            with lock:  # the interpreter may end meanwhile, and then joins the threads that have started
+                if self._closed:
+                    return
+                thread.start()
+                self._threads.append(thread)
 
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
         """Queue a task; smaller urgencies run first.

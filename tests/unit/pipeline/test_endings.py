@@ -159,6 +159,15 @@ import threading
 threading.Thread(target=lambda: [pipeline.run() for _ in range(50)], daemon=True).start()
 time.sleep(0.05)
 """,
+    "thread that makes pools": """
+import threading
+from dali_lab.executor.pool import ThreadPool
+sys.setswitchinterval(1e-6)
+def make():
+    while True: ThreadPool(8).close()
+for _ in range(3): threading.Thread(target=make, daemon=True).start()
+time.sleep(0.03)
+""",
     "fork": """
 pipeline.run()
 pid = os.fork()
