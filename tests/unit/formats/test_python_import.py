@@ -15,6 +15,7 @@ from dali_lab.formats.python import tracing as python_import
 from dali_lab.formats.python import writer as python_code
 from dali_lab.formats.python.tracing import Found
 from dali_lab.graph.graph import Edge
+from tests.programs import LIMIT
 from tests.unit.formats.test_python_code import example
 
 PROGRAM = '''
@@ -180,7 +181,7 @@ def is_running(file: Path) -> bool:
 def test_an_endless_program_is_stopped(tmp_path: Path) -> None:
     file = tmp_path / "pid"
     # On a busy machine the other process may not have come to the program when its time is over.
-    for seconds in (4, 30, 120):
+    for seconds in (2, 30, 120):
         with pytest.raises(FormatError, match=f"took longer than {seconds} s"):
             python_import.trace_text(ENDLESS.format(file=str(file)), timeout=seconds)
         if file.exists():
@@ -194,7 +195,7 @@ def test_tracing_can_be_cancelled(tmp_path: Path) -> None:
     cancel = threading.Event()
 
     def cancel_once_it_runs() -> None:
-        end = time.monotonic() + 120
+        end = time.monotonic() + LIMIT
         while not file.exists() and time.monotonic() < end:
             time.sleep(0.02)
         cancel.set()
@@ -202,6 +203,6 @@ def test_tracing_can_be_cancelled(tmp_path: Path) -> None:
     thread = threading.Thread(target=cancel_once_it_runs)
     thread.start()
     with pytest.raises(FormatError, match="cancelled"):
-        python_import.trace_text(ENDLESS.format(file=str(file)), timeout=300, cancel=cancel)
+        python_import.trace_text(ENDLESS.format(file=str(file)), timeout=LIMIT, cancel=cancel)
     thread.join()
     assert not is_running(file)

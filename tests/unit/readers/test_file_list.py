@@ -222,7 +222,7 @@ def test_ten_thousand_files_take_little_time(tmp_path: Path) -> None:
         (tmp_path / f"class{folder}").mkdir()
         for number in range(1000):
             (tmp_path / f"class{folder}" / f"{number}.jpg").touch()
-    began = time.process_time()
+    began = time.thread_time()
     found = find_files(file_root=str(tmp_path))
     assert len(found.paths) == 10_000
-    assert time.process_time() - began < 2
+    assert time.thread_time() - began < 2

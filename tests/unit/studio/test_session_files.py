@@ -13,6 +13,7 @@ from pathlib import Path
 from dali_lab.studio.document_files import Recovery
 from dali_lab.studio.session import Session
 from dali_lab.studio.store import Sample
+from tests.programs import LIMIT
 from tests.unit.studio.conftest import Client, Json, document
 
 Open = Callable[..., Session]
@@ -160,7 +161,7 @@ sys.stdin.read()
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE)
     try:
-        ends = time.monotonic() + 120
+        ends = time.monotonic() + LIMIT
         while not list((tmp_path / "kept").glob("*.json")):
             assert time.monotonic() < ends and process.poll() is None
             time.sleep(0.05)

@@ -22,6 +22,8 @@ from dali_lab.studio.session import Session
 from tests.unit.studio.conftest import Client, Json, document, image
 
 Open = Callable[..., Session]
+FOR_EVER = 10_000.0
+"""Seconds: longer than the limit for a test."""
 FLIP: Json = {"op": "flip", "inputs": ["decode"], "arguments": {"horizontal": 1}}
 
 
@@ -191,21 +193,19 @@ def test_seed_is_drawn_once_and_shown(open_session: Open, folder: Path) -> None:
 
 
 def test_long_work_shows_progress_and_can_be_cancelled(open_session: Open, folder: Path, slow: Any) -> None:
-    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": 600.0}}
+    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": FOR_EVER}}
     client = Client(open_session(document(folder, work=work)))
     run = client.start()
     progress = client.event("preview.progress", where=lambda params: params["node"] == "work")
     assert progress["run"] == run
     assert progress["node"] == "work"
     assert progress["done"] < progress["total"]
-    began = time.monotonic()
     client.call("cancel", run=run)
     assert client.finish(run)[""]["status"] == "cancelled"
-    assert time.monotonic() - began < 300
 
 
 def test_latest_preview_wins(open_session: Open, folder: Path, slow: Any) -> None:
-    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": 300.0}}
+    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": FOR_EVER}}
     client = Client(open_session(document(folder, work=work)))
     first = client.start()
     assert slow.started.wait(300)
@@ -234,16 +234,14 @@ def client_preview_of(client: Client, node: str) -> Json:
 
 
 def test_closed_tab_in_mid_run_stops_its_work(open_session: Open, folder: Path, slow: Any) -> None:
-    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": 600.0}}
+    work = {"op": "test.slow", "inputs": ["decode"], "arguments": {"seconds": FOR_EVER}}
     session = open_session(document(folder, work=work))
     leaving, staying = Client(session, "leaving"), Client(session, "staying")
     leaving.start()
     assert slow.started.wait(300)
     session.detach(leaving.port)
     staying.call("edit", base=1, changes={"nodes": {"work": None}, "outputs": ["decode"]})
-    began = time.monotonic()
-    assert staying.preview()[""]["status"] == "done"
-    assert time.monotonic() - began < 300
+    assert staying.preview()[""]["status"] == "done", "what the closed tab asked for takes longer than this test may"
 
 
 def test_port_that_fails_is_dropped(open_session: Open, folder: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from dali_lab.formats import loads
 from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.studio.session import Session
+from tests.programs import LIMIT
 from tests.unit.studio.conftest import Client, document
 
 Open = Callable[..., Session]
@@ -122,7 +123,7 @@ def test_an_endless_program_is_cancelled_while_others_are_answered(open_session:
     text = f"open({str(mark)!r}, 'w').close()\nwhile True: pass\n@pipeline_def\ndef p(): pass\n"
     client = Client(open_session())
     waiting = client.send("trace", run=9, consent=True, text=text)
-    end = time.monotonic() + 120
+    end = time.monotonic() + LIMIT
     while not mark.exists() and time.monotonic() < end:
         assert client.call("ping") == {"waiting": [waiting]}
         time.sleep(0.05)
