@@ -23,7 +23,7 @@ from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
-from dali_lab.studio.pictures import Picture
+from dali_lab.studio.preview.pictures import Picture
 
 TILE = 224
 """Longer side of a picture on the wall, in pixels."""
