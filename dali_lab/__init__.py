@@ -31,11 +31,11 @@ _HOMES = {
     "OperatorConcurrency": "pipeline",
     "Pipeline": "pipeline",
     "StreamPolicy": "pipeline",
-    "edit": "studio.hosts.widget",
+    "edit": "studio.widget",
     "newaxis": "data_node",
     "pipeline_def": "pipeline",
-    "preview": "studio.hosts.stepping",
-    "show": "studio.hosts.showing",
+    "preview": "studio.stepping",
+    "show": "studio.showing",
 }
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.kernels.cpu.machine import uses
+
 PACKAGES = ("imagecodecs", "PIL")
 
 
@@ -19,9 +21,9 @@ def libraries(pattern: str, functions: Sequence[str]) -> Iterator[tuple[Any, npt
     """Libraries beside the packages that have all these functions, each with the functions' addresses, ``int64[N]``.
 
     The packages are not imported. A library is to be kept as long as its functions may be called. There are none where
-    pointers are not of 64 bits, or the system is not Linux.
+    pointers are not of 64 bits, the system is not Linux, or calls by address are switched off.
     """
-    if not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
+    if not uses("libraries") or not sys.platform.startswith("linux") or ctypes.sizeof(ctypes.c_void_p) != 8:
         return
     for path in _files(pattern):
         try:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs import bundled
+from dali_lab.kernels.cpu.machine import uses
 
 Table = npt.NDArray[np.int64]
 
@@ -65,7 +66,7 @@ def decode(
         ``bool[N]``: whether the library had nothing to say against the picture down to the end of its window, or
         against all of it if it is turned.
     """
-    from dali_lab.kernels.cpu import jpeg
+    from dali_lab.kernels.cpu.machine import jpeg
     from dali_lab.kernels.cpu.memory import rows
 
     functions, structures = tables()
@@ -93,7 +94,7 @@ def tables() -> tuple[Table, Table]:
 
 def _load() -> tuple[Any, Table, Table] | None:
     global _library, _missing
-    if _library is None and not _missing and _compiled():
+    if _library is None and not _missing and uses("jpeg") and _compiled():
         with _loading:
             if _library is None and not _missing:
                 _library = _first_usable()
@@ -102,7 +103,8 @@ def _load() -> tuple[Any, Table, Table] | None:
 
 
 def _compiled() -> bool:
-    from dali_lab.kernels.cpu import background, jpeg
+    from dali_lab.kernels.cpu import background
+    from dali_lab.kernels.cpu.machine import jpeg
 
     table, shapes, windows = np.zeros(2, np.int64), np.zeros((0, 3), np.int64), np.zeros((0, 4), np.int64)
     return background.ready(
@@ -111,7 +113,7 @@ def _compiled() -> bool:
 
 
 def _first_usable() -> tuple[Any, Table, Table] | None:
-    from dali_lab.kernels.cpu import jpeg
+    from dali_lab.kernels.cpu.machine import jpeg
 
     nothing = np.zeros(0, np.int64)
     for library, functions in bundled.libraries("libjpeg-*.so*", jpeg.FUNCTIONS):

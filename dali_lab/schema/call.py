@@ -113,8 +113,8 @@ class Call:
         ----------
         work
             Does as many of the samples that are left as it is told at most, and returns whether more are left. It
-            takes them from a counter (:func:`~dali_lab.kernels.cpu.foreign.take`), so that several threads can run it
-            at the same time.
+            takes them from a counter (:func:`~dali_lab.kernels.cpu.machine.instructions.take`), so that several threads
+            can run it at the same time.
         """
         if self.sharing is None:
             work(self.count)

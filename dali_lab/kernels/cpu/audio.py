@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu import audio_plain, background, libm
+from dali_lab.kernels.cpu.machine.foreign import call_with_float
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
@@ -93,7 +94,7 @@ def _decibels(
         for t in range(n):
             ratio = x[t] * inverse
             ratio = ratio if ratio > floor else floor
-            y[t] = (libm.call(logarithm, ratio) if logarithm else np.log2(ratio)) * scale
+            y[t] = (call_with_float(logarithm, ratio) if logarithm else np.log2(ratio)) * scale
 
 
 preemphasis = background.either(_preemphasis, audio_plain.preemphasis)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types as nb_types
 
 from dali_lab.kernels.cpu.convert import saturate
-from dali_lab.kernels.cpu.emission import emitted, load, loop, shuffle, splat
+from dali_lab.kernels.cpu.machine.row_vectors import sum_in_fours
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, part, rows
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, numpy_dtype
@@ -22,8 +19,6 @@ from dali_lab.model.dtypes import FLOAT, numpy_dtype
 _STEPS_PER_LOBE = 64
 #: Positions within a block are float32, counted from its start, which is exact.
 _BLOCK = 256
-_I32, _I64 = ir.IntType(32), ir.IntType(64)
-_FLOATS, _PAIR = ir.VectorType(ir.FloatType(), 4), ir.VectorType(ir.FloatType(), 2)
 
 
 def resampled_length(length: int, rate: float, target_rate: float) -> int:
@@ -144,51 +139,6 @@ def _weight(table: Any, x: Any, steps: Any, center: Any) -> Any:
     at = x * steps + center
     entry = np.int32(at)
     return table[np.uintp(entry), 0] + (at - np.float32(entry)) * table[np.uintp(entry), 1]
-
-
-def _sum_in_fours(
-    typingctx: Any, sound: Any, turns: Any, table: Any, first: Any, position: Any, steps: Any, center: Any
-) -> tuple[Any, Callable[..., Any]]:
-    """The weighted sum of ``4 * turns`` elements, as four sums side by side: the order of vector instructions.
-
-    Parameters
-    ----------
-    sound, table
-        Addresses of the first element, and of :func:`_steps_of`.
-    first, position
-        Where the first element is, a whole number, and the middle of the filter.
-    """
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        sound, turns, table, *rest = arguments
-        first, position, steps, center = (splat(builder, value, 4) for value in rest)
-        places = builder.fadd(first, ir.Constant(_FLOATS, [0.0, 1.0, 2.0, 3.0]))
-
-        def turn(index: Any, totals: list[Any]) -> list[Any]:
-            total, place = totals
-            at = builder.fadd(builder.fmul(place, steps), center)
-            entries = builder.fptosi(at, ir.VectorType(_I32, 4))
-            rest = builder.fsub(at, builder.sitofp(entries, _FLOATS))
-            pairs = []
-            for lane in range(4):
-                entry = builder.zext(builder.extract_element(entries, _I32(lane)), _I64)
-                pairs.append(load(builder, builder.add(table, builder.shl(entry, _I64(3))), _PAIR, 4))
-            halves = [shuffle(builder, pairs[k], pairs[k + 1], [0, 1, 2, 3]) for k in (0, 2)]
-            low, slope = (shuffle(builder, halves[0], halves[1], [k, k + 2, k + 4, k + 6]) for k in (0, 1))
-            weights = builder.fadd(low, builder.fmul(rest, slope))
-            elements = load(builder, builder.add(sound, builder.shl(index, _I64(4))), _FLOATS, 4)
-            after = builder.fadd(place, ir.Constant(_FLOATS, [4.0] * 4))
-            return [builder.fadd(total, builder.fmul(elements, weights)), after]
-
-        total, _ = loop(builder, turns, [ir.Constant(_FLOATS, [0.0] * 4), builder.fsub(places, position)], turn)
-        t0, t1, t2, t3 = (builder.extract_element(total, _I32(lane)) for lane in range(4))
-        return builder.fadd(builder.fadd(t0, t2), builder.fadd(t1, t3))
-
-    real = nb_types.float32
-    return real(nb_types.int64, nb_types.int64, nb_types.int64, real, real, real, real), codegen
-
-
-sum_in_fours = emitted(_sum_in_fours)
 
 
 @kernel

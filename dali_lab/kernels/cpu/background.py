@@ -27,9 +27,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba.core import config
+from numba import config
 
-from dali_lab.kernels.cpu.loading import is_there, shared, signature_of
+from dali_lab.kernels.cpu.machine.loading import is_there, shared, signature_of
 from dali_lab.kernels.cpu.memory import CACHE_FOLDER, as_python
 
 Kind = str | tuple[str, Any]

@@ -14,8 +14,8 @@ import numpy as np
 
 from dali_lab.kernels.cpu.borders import BORDERS, place_of
 from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
-from dali_lab.kernels.cpu.philox import fused_multiply_add
 from dali_lab.kernels.cpu.resample_rows import widen_row
 
 Array = np.ndarray[Any, Any]

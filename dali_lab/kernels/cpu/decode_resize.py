@@ -1,7 +1,7 @@
 """JPEG pictures decoded and resized into normalised planes one after the other: what is decoded stays in the cache.
 
 The decoder writes its rows where the resize reads them, with the columns around the window that it decodes anyway, so
-that none is copied. The same bits as :mod:`~dali_lab.kernels.cpu.jpeg` and then
+that none is copied. The same bits as :mod:`~dali_lab.kernels.cpu.machine.jpeg` and then
 :mod:`~dali_lab.kernels.cpu.resample_planes`.
 """
 
@@ -12,15 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba import types as nb_types
-from numba.core import cgutils
 
 from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import background, resample_planes
-from dali_lab.kernels.cpu.emission import emitted
-from dali_lab.kernels.cpu.foreign import take
-from dali_lab.kernels.cpu.jpeg import COLORS, decode_loosely, memory_size
+from dali_lab.kernels.cpu.machine.instructions import cycles, take
+from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
 
@@ -31,18 +27,6 @@ Array = np.ndarray[Any, Any]
 
 _SLACK = 64
 """Bytes behind a picture, so that its last pixels are read like all others."""
-
-
-@emitted
-def _cycles(typingctx: Any) -> Any:
-    """The processor's counter of time."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        function: Any = cgutils.get_or_insert_function
-        count = function(builder.module, ir.FunctionType(ir.IntType(64), []), "llvm.readcyclecounter")
-        return builder.call(count, [])
-
-    return nb_types.int64(), codegen
 
 
 @kernel
@@ -56,7 +40,7 @@ def _decode_resize(
     Of those that are left, `taken` of which were begun already, `most` are done. Returns the share of the time that was
     spent on decoding.
     """
-    decoding, began = 0, _cycles()
+    decoding, began = 0, cycles()
     place = np.empty(2, np.int64)
     for _ in range(most):
         i = take(taken.ctypes.data)
@@ -69,18 +53,18 @@ def _decode_resize(
         fits, plan = plan_planes(
             height, width, sizes[i, 0], sizes[i, 1], window, roi[i], minify[i], magnify[i], antialias, mirror[i] != 0
         )
-        before = _cycles()
+        before = cycles()
         if not fits or not decode_loosely(
             functions, structures, memory, addresses[i], lengths[i], stored.ctypes.data + i * 24,
             regions.ctypes.data + i * 32, color, fast, scratch.ctypes.data, place,
         ):  # fmt: skip
             done[i] = 0
             continue
-        decoding += _cycles() - before
+        decoding += cycles() - before
         centre = mean[min(i, mean.shape[0] - 1)].ctypes.data
         factor = inverse[min(i, inverse.shape[0] - 1)].ctypes.data
         resample_planes.resample_planes(place[0], place[1], plan, centre, factor, dst[i])
-    return decoding / max(1, _cycles() - began)
+    return decoding / max(1, cycles() - began)
 
 
 def ready() -> bool:

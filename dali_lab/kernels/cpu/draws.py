@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.kernels.cpu import background, philox, standard_random
 from dali_lab.kernels.cpu.convert import cast
+from dali_lab.kernels.cpu.machine import instructions
 from dali_lab.kernels.cpu.memory import as_python
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.streams import GeneratorState, Stream, open_stream, real_of, truncated
@@ -25,7 +26,7 @@ _FEW = 4096
 
 @functools.cache
 def _uniform32_as_python() -> Any:
-    return as_python(philox.uniform32, fused_multiply_add=philox.multiply_add_in_python)
+    return as_python(philox.uniform32, fused_multiply_add=as_python(instructions.multiply_add_of_float32))
 
 
 def _uniform32_in_python(*arguments: Any) -> None:

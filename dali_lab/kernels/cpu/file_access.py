@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 from numba import types as nb_types
-from numba.core.types import ExternalFunction
 
+from dali_lab.kernels.cpu.machine import uses
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
 
-AVAILABLE = os.name == "posix"
+AVAILABLE = os.name == "posix" and uses("libraries")
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 _TO_END = os.SEEK_END
 _PROTECTION = getattr(mmap, "PROT_READ", 1) | getattr(mmap, "PROT_WRITE", 2)
@@ -30,7 +30,7 @@ _address, _int, _long = nb_types.intp, nb_types.int32, nb_types.int64
 
 def _function(name: str, result: Any, *arguments: Any) -> Any:
     """A function of the C library."""
-    return ExternalFunction(name, result(*arguments))
+    return nb_types.ExternalFunction(name, result(*arguments))
 
 
 _open = _function("open", _int, _address, _int)

@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import types as nb_types
 
 from dali_lab.kernels.cpu import background
-from dali_lab.kernels.cpu.emission import emitted
+from dali_lab.kernels.cpu.machine.instructions import mix_colors, shift_right
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
 
 Array = np.ndarray[Any, Any]
@@ -68,35 +67,10 @@ def ready() -> bool:
     return background.ready(_round_trip, table, table, np.zeros((0, 2), np.int64), steps(table), table)
 
 
-@emitted
-def _right(typingctx: Any, value: Any, bits: Any) -> Any:
-    """``value >> bits`` in 32 bits: Numba's own shift is of 64, and so becomes all that it is computed from."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ashr(*arguments)
-
-    return nb_types.int32(nb_types.int32, nb_types.int32), codegen
-
-
-@emitted
-def _mixed(typingctx: Any, a: Any, b: Any, c: Any, of_a: Any, of_b: Any, of_c: Any, start: Any) -> Any:
-    """The sum of three colours by weights and `start`, in fixed point with 16 bits and in 32 bits altogether."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        values, weights = arguments[:3], arguments[3:]
-        narrow = [builder.trunc(weight, values[0].type) for weight in weights]
-        total = narrow[3]
-        for value, weight in zip(values, narrow[:3], strict=True):
-            total = builder.add(total, builder.mul(value, weight))
-        return builder.ashr(total, total.type(16))
-
-    return nb_types.int32(*[nb_types.int32] * 3, *[nb_types.int64] * 4), codegen
-
-
 @inner_part
 def _descale(value: Any, bits: int) -> Any:
     """A number with `bits` fewer, rounded."""
-    return _right(np.int32(value + (1 << (bits - 1))), np.int32(bits))
+    return shift_right(np.int32(value + (1 << (bits - 1))), np.int32(bits))
 
 
 @inner_part
@@ -245,9 +219,9 @@ def _convert_row(pixels: Array, luma: Array, blue: Array, red: Array) -> None:
     middle = (128 << 16) + 32767
     for x in range(width):
         r, g, b = np.int32(pixels[3 * x]), np.int32(pixels[3 * x + 1]), np.int32(pixels[3 * x + 2])
-        luma[x] = np.uint8(_mixed(r, g, b, 19595, 38470, 7471, 32768))
-        blue[x] = np.uint8(_mixed(r, g, b, -11059, -21709, 32768, middle))
-        red[x] = np.uint8(_mixed(r, g, b, 32768, -27439, -5329, middle))
+        luma[x] = np.uint8(mix_colors(r, g, b, 19595, 38470, 7471, 32768))
+        blue[x] = np.uint8(mix_colors(r, g, b, -11059, -21709, 32768, middle))
+        red[x] = np.uint8(mix_colors(r, g, b, 32768, -27439, -5329, middle))
     for x in range(width, luma.shape[0]):
         luma[x] = luma[width - 1]
     for x in range(width, blue.shape[0]):
@@ -260,7 +234,7 @@ def _average(above: Array, below: Array, out: Array) -> None:
     for x in range(out.shape[0]):
         total = np.int32(above[2 * x]) + np.int32(above[2 * x + 1])
         total += np.int32(below[2 * x]) + np.int32(below[2 * x + 1])
-        out[x] = np.uint8(_right(np.int32(total + 1 + (x & 1)), np.int32(2)))
+        out[x] = np.uint8(shift_right(np.int32(total + 1 + (x & 1)), np.int32(2)))
 
 
 @part
@@ -292,12 +266,12 @@ def _stretch(here: Array, beside: Array, mixed: Array, out: Array) -> None:
     columns = mixed.shape[0]
     for x in range(columns):
         mixed[x] = np.int32(here[x]) * np.int32(3) + np.int32(beside[x])
-    out[0] = np.uint8(_right(np.int32(4 * mixed[0] + 8), np.int32(4)))
+    out[0] = np.uint8(shift_right(np.int32(4 * mixed[0] + 8), np.int32(4)))
     for x in range(1, columns):
         near, before = mixed[x], mixed[x - 1]
-        out[2 * x - 1] = np.uint8(_right(np.int32(3 * before + near + 7), np.int32(4)))
-        out[2 * x] = np.uint8(_right(np.int32(3 * near + before + 8), np.int32(4)))
-    out[2 * columns - 1] = np.uint8(_right(np.int32(4 * mixed[columns - 1] + 7), np.int32(4)))
+        out[2 * x - 1] = np.uint8(shift_right(np.int32(3 * before + near + 7), np.int32(4)))
+        out[2 * x] = np.uint8(shift_right(np.int32(3 * near + before + 8), np.int32(4)))
+    out[2 * columns - 1] = np.uint8(shift_right(np.int32(4 * mixed[columns - 1] + 7), np.int32(4)))
 
 
 @part
@@ -306,9 +280,9 @@ def _put_row(luma: Array, blues: Array, reds: Array, pixels: Array) -> None:
     for x in range(pixels.shape[0] // 3):
         level = np.int32(luma[x])
         blue, red = np.int32(np.int32(blues[x]) - 128), np.int32(np.int32(reds[x]) - 128)
-        pixels[3 * x] = _byte(_mixed(level, blue, red, 65536, 0, 91881, 32768))
-        pixels[3 * x + 1] = _byte(_mixed(level, blue, red, 65536, -22554, -46802, 32768))
-        pixels[3 * x + 2] = _byte(_mixed(level, blue, red, 65536, 116130, 0, 32768))
+        pixels[3 * x] = _byte(mix_colors(level, blue, red, 65536, 0, 91881, 32768))
+        pixels[3 * x + 1] = _byte(mix_colors(level, blue, red, 65536, -22554, -46802, 32768))
+        pixels[3 * x + 2] = _byte(mix_colors(level, blue, red, 65536, 116130, 0, 32768))
 
 
 @part

@@ -11,52 +11,46 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 
-from dali_lab.kernels.cpu.emission import emitted
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.foreign import call_with_float, call_with_two_floats
 from dali_lab.kernels.cpu.memory import kernel
 
 Array = np.ndarray[Any, Any]
 
 
-def _calling(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    place, *values = arguments
-    kind = ir.FunctionType(values[0].type, [each.type for each in values])
-    return builder.call(builder.inttoptr(place, kind.as_pointer()), values)
-
-
-@emitted
-def call(typingctx: Any, function: Any, value: Any) -> Any:
-    """Call the C function at an address with one float, of which it makes another."""
-    return value(function, value), _calling
-
-
-@emitted
-def _call_with_two(typingctx: Any, function: Any, one: Any, two: Any) -> Any:
-    """Call the C function at an address with two floats of one type, of which it makes another."""
-    return one(function, one, one), _calling
-
-
 @kernel
 def _apply(function: int, values: Array) -> None:
     for k in range(values.shape[0]):
-        values[k] = call(function, values[k])
+        values[k] = call_with_float(function, values[k])
 
 
 @kernel
 def _apply_to_two(function: int, values: Array, others: Array) -> None:
     for k in range(values.shape[0]):
-        values[k] = _call_with_two(function, values[k], others[k])
+        values[k] = call_with_two_floats(function, values[k], others[k])
+
+
+@cache
+def _function(name: str, kind: str) -> Any:
+    """A function of floats (``f4``) or doubles (``f8``) for Python; `None` if there is no such library or function."""
+    try:
+        library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
+        function: Any = getattr(library, f"{name}f" if kind == "f4" else name)
+    except (AttributeError, OSError):
+        return None
+    real = ctypes.c_float if kind == "f4" else ctypes.c_double
+    function.restype, function.argtypes = real, None
+    return function, real
 
 
 @cache
 def address(name: str, kind: str) -> int | None:
-    """Where a function of floats (``f4``) or doubles (``f8``) is; `None` if there is no such library or function."""
-    try:
-        library = ctypes.CDLL("ucrtbase" if sys.platform == "win32" else None)
-        return ctypes.cast(getattr(library, f"{name}f" if kind == "f4" else name), ctypes.c_void_p).value
-    except (AttributeError, OSError):
+    """Where a function of floats (``f4``) or doubles (``f8``) is, for kernels; `None` if they cannot call it."""
+    function = _function(name, kind)
+    if function is None or not uses("libraries"):
         return None
+    return ctypes.cast(function[0], ctypes.c_void_p).value
 
 
 def apply(name: str, values: Array, other: Array | None = None) -> bool:
@@ -67,11 +61,15 @@ def apply(name: str, values: Array, other: Array | None = None) -> bool:
     values, other
         float32 or float64, contiguous, of one dimension.
     """
-    function = address(name, values.dtype.str[1:])
+    function, place = _function(name, values.dtype.str[1:]), address(name, values.dtype.str[1:])
     if function is None:
         return False
-    if other is None:
-        _apply(function, values)
+    operands = (values,) if other is None else (values, other)
+    if place is None:
+        call, real = function
+        values[:] = [call(*map(real, each)) for each in zip(*(operand.tolist() for operand in operands), strict=True)]
+    elif other is None:
+        _apply(place, values)
     else:
-        _apply_to_two(function, values, other)
+        _apply_to_two(place, values, other)
     return True

@@ -20,13 +20,12 @@ from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
-from numba import types as nb_types
-from numba.core import cgutils
 from numba.extending import overload
 
 from dali_lab.cache_folder import cache_folder
-from dali_lab.kernels.cpu.emission import emitted
-from dali_lab.kernels.cpu.loading import cached
+from dali_lab.kernels.cpu.machine import OFF
+from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
+from dali_lab.kernels.cpu.machine.loading import cached
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,16 +34,11 @@ _SHARED_PARTS = (
     "memory.py",
     "borders.py",
     "convert.py",
-    "emission.py",
-    "foreign.py",
-    "jpeg.py",
+    "machine",
     "philox.py",
-    "pixel_vectors.py",
-    "plane_vectors.py",
     "raster_headers.py",
     "reciprocal_root.py",
     "remap_rows.py",
-    "remap_vectors.py",
     "resample_filters.py",
     "resample_pixels.py",
     "resample_planes.py",
@@ -58,14 +52,13 @@ _SHARED_PARTS = (
 
 
 def _parts_digest() -> str:
-    """A name for the present text of the shared parts."""
+    """A name for the present text of the shared parts, and for what of them is switched off."""
     digest = hashlib.sha256()
-    for name in _SHARED_PARTS:
-        try:
-            digest.update(Path(__file__).with_name(name).read_bytes())
-        except OSError:
-            continue
-    return digest.hexdigest()[:12]
+    for place in map(Path(__file__).with_name, _SHARED_PARTS):
+        for path in sorted(place.glob("*.py")) if place.is_dir() else [place]:
+            with contextlib.suppress(OSError):
+                digest.update(path.read_bytes())
+    return "-".join([digest.hexdigest()[:12], *sorted(OFF)])
 
 
 def _cache_folder() -> Path | None:
@@ -97,63 +90,6 @@ CACHE_FOLDER = _cache_folder()
 # Entries for callers that are not there: they would be compiled with each function.
 _INNER: dict[str, Any] = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _OUTER: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "nogil": True}
-
-
-@emitted
-def array_at(typingctx: Any, address: Any, shape: Any, like: Any) -> Any:
-    """A C-contiguous array over memory that somebody else owns.
-
-    Parameters
-    ----------
-    address
-        Address of the first element, from a sample table (``int64``).
-    shape
-        A tuple of integers; its length fixes the number of dimensions.
-    like
-        Any array of the wanted dtype (an empty one will do); it selects the compiled variant.
-    """
-    kind = nb_types.Array(like.dtype, len(shape), "C")
-    signature = kind(address, shape, like)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        from numba.np import arrayobj as numba_arrays
-
-        arrayobj: Any = numba_arrays
-        index = context.get_value_type(nb_types.intp)
-        parts: Any = cgutils.unpack_tuple(builder, args[1])  # type: ignore[no-untyped-call]
-        sizes = [context.cast(builder, size, of, nb_types.intp) for size, of in zip(parts, sig.args[1], strict=True)]
-        item_size = index(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-        strides = [item_size]
-        for size in reversed(sizes[1:]):
-            strides.insert(0, builder.mul(size, strides[0]))
-        made = arrayobj.make_array(kind)(context, builder)
-        arrayobj.populate_array(
-            made,
-            data=builder.inttoptr(args[0], made.data.type),
-            shape=sizes,
-            strides=strides,
-            itemsize=item_size,
-            meminfo=None,
-        )
-        return made._getvalue()
-
-    return signature, codegen
-
-
-@emitted
-def borrowed(typingctx: Any, array: Any) -> Any:
-    """An array without a count of its references; it must be a kernel's argument, which the caller keeps.
-
-    A part that is called for every element and has several ways out counts the references to each array that it is
-    given, which takes longer than what most parts do.
-    """
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        made = context.make_array(sig.args[0])(context, builder, value=args[0])
-        made.meminfo = cgutils.get_null_value(made.meminfo.type)  # type: ignore[no-untyped-call]
-        return made._getvalue()
-
-    return array(array), codegen
 
 
 def part(function: F) -> F:

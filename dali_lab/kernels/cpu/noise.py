@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, borrowed, kernel, like_size, part
 from dali_lab.kernels.cpu.memory import like as sample_of
 from dali_lab.kernels.cpu.philox import (
     WORDS_PER_ELEMENT,
-    fused_multiply_add,
     normal32_at,
     normal64_at,
     philox_two,

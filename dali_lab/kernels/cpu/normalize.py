@@ -16,8 +16,9 @@ import numpy as np
 
 from dali_lab.kernels.cpu import background, color_plain, resample_plain, resample_planes
 from dali_lab.kernels.cpu.convert import saturate, whole_level, widen
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part, rows
-from dali_lab.kernels.cpu.pixel_vectors import STEP, finish_normalized, normalize_mirrored_row, normalize_row
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_rows, resample_four_rows, start_frame
 
@@ -155,7 +156,7 @@ def _are_inside(src_shapes: Array, windows: Array) -> bool:
     """Whether pictures have three channels and windows lie within them, wide enough for the vectors."""
     table, cut = np.asarray(src_shapes), np.asarray(windows)
     inside = (cut[:, :2] >= 0).all() and (cut[:, :2] + cut[:, 2:] <= table[:, 1:3]).all()
-    return bool(len(table) and inside and (table[:, 3] == 3).all() and (cut[:, 3] >= STEP).all())
+    return bool(uses("vectors") and len(table) and inside and (table[:, 3] == 3).all() and (cut[:, 3] >= STEP).all())
 
 
 def crop_mirror_normalize(

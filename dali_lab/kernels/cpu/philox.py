@@ -13,9 +13,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types as nb_types
-from numba.extending import intrinsic
 
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
 
 Array = np.ndarray[Any, Any]
@@ -31,36 +30,6 @@ _W1 = np.uint64(0xBB67AE85)
 _0, _1, _2, _3 = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(3)
 _32 = np.uint64(32)
 _STEP = np.uint64(WORDS_PER_ELEMENT)
-
-
-def _multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-    if not (isinstance(a, nb_types.Float) and a == b == c):
-        return None
-    signature = a(a, a, a)
-
-    def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.fma(*args)
-
-    return signature, codegen
-
-
-fused_multiply_add: Any = intrinsic(_multiply_add)
-"""``a * b + c`` with one rounding; all three of the same floating type."""
-
-
-def multiply_add_in_python(a: Any, b: Any, c: Any) -> np.float32:
-    """The same for Python, of float32.
-
-    The product is exact in float64. A sum that is not is taken to its neighbour with an odd last bit, which rounds to
-    float32 as the exact sum would.
-    """
-    product, addend = float(a) * float(b), float(c)
-    total = product + addend
-    share = total - product
-    rest = (product - (total - share)) + (addend - share)
-    if rest and math.isfinite(total) and not np.float64(total).view(np.int64) & 1:
-        total = math.nextafter(total, math.copysign(math.inf, rest))
-    return np.float32(total)
 
 
 @part

@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.core.types import ExternalFunction
 
-from dali_lab.kernels.cpu.emission import emitted
-from dali_lab.kernels.cpu.foreign import call0, call1, call3, call7, whole
+from dali_lab.kernels.cpu.machine.foreign import call0, call1, call3, call7, whole
+from dali_lab.kernels.cpu.machine.row_vectors import four_bytes, nearest_bytes
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, part
 from dali_lab.kernels.cpu.raster_headers import (
     BMP,
@@ -47,8 +45,7 @@ AS_STORED, GRAY, RGB, BGR = range(4)
 
 _BEYOND = 4
 """Bytes after the last row of a PNG picture that may be read."""
-_four = ir.VectorType(ir.IntType(16), 4)
-_memcpy: Any = ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))
+_memcpy: Any = nb_types.ExternalFunction("memcpy", nb_types.intp(nb_types.intp, nb_types.intp, nb_types.intp))
 
 
 @part
@@ -76,52 +73,19 @@ def _gather(functions: Array, address: int, data: Array, packed: Array) -> Any:
     return (address + first if count == 1 else packed.ctypes.data), size
 
 
-@emitted
-def _lanes(typingctx: Any, address: Any) -> Any:
-    """Four bytes in the four parts of an integer, the first in the lowest."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = builder.inttoptr(arguments[0], ir.VectorType(ir.IntType(8), 4).as_pointer())
-        return builder.bitcast(builder.zext(builder.load(place, align=1), _four), ir.IntType(64))
-
-    return nb_types.int64(nb_types.int64), codegen
-
-
-@emitted
-def _nearest(typingctx: Any, left: Any, above: Any, corner: Any) -> Any:
-    """Of three bytes that next to left + above − corner, in each of four parts."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        def size(value: Any) -> Any:
-            return builder.select(builder.icmp_signed("<", value, zero), builder.sub(zero, value), value)
-
-        zero = ir.Constant(_four, [0] * 4)
-        left, above, corner = (builder.bitcast(value, _four) for value in arguments)
-        to_left, to_above = builder.sub(above, corner), builder.sub(left, corner)
-        to_corner = size(builder.add(to_left, to_above))
-        to_left, to_above = size(to_left), size(to_above)
-        is_above = builder.icmp_signed("<=", to_above, to_corner)
-        other = builder.select(is_above, above, corner)
-        to_other = builder.select(is_above, to_above, to_corner)
-        nearest = builder.select(builder.icmp_signed("<=", to_left, to_other), left, other)
-        return builder.bitcast(nearest, ir.IntType(64))
-
-    return nb_types.int64(*[nb_types.int64] * 3), codegen
-
-
 @inner_part
 def _unfilter_pixels(kind: int, at: int, above_at: int, row: Array, pixel: int) -> None:
     """Undo a filter that looks at the pixel before, whose bytes stay in parts of one number."""
     bytes_of = np.int64(0x00FF00FF00FF00FF)
     left, corner = np.int64(0), np.int64(0)
     for x in range(0, row.shape[0], pixel):
-        rest, above = _lanes(at + x), _lanes(above_at + x)
+        rest, above = four_bytes(at + x), four_bytes(above_at + x)
         if kind == 1:
             left = (rest + left) & bytes_of
         elif kind == 3:
             left = (rest + (((left + above) >> 1) & bytes_of)) & bytes_of
         else:
-            left = (rest + _nearest(left, above, corner)) & bytes_of
+            left = (rest + nearest_bytes(left, above, corner)) & bytes_of
         corner = above
         for k in range(pixel):
             row[np.uintp(x + k)] = np.uint8(left >> (16 * k))

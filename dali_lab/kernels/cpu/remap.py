@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.borders import BORDERS
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, part, rows
-from dali_lab.kernels.cpu.philox import fused_multiply_add
 from dali_lab.kernels.cpu.remap_rows import PARTS, take_row
 from dali_lab.kernels.cpu.warp import whole
 

@@ -14,12 +14,15 @@ from numba import types as nb_types
 
 from dali_lab.kernels.cpu.borders import place_of
 from dali_lab.kernels.cpu.convert import widen
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
+from dali_lab.kernels.cpu.machine.remap_vectors import cubic_pixel, linear_pixel
 from dali_lab.kernels.cpu.memory import inner_part, part, variants
-from dali_lab.kernels.cpu.philox import fused_multiply_add
-from dali_lab.kernels.cpu.remap_vectors import cubic_pixel, linear_pixel
 from dali_lab.kernels.cpu.warp import whole
 
 Array = np.ndarray[Any, Any]
+
+_VECTORS = uses("vectors")
 
 PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for all of int16 and two channels."""
@@ -110,7 +113,7 @@ def _linear_row(
         if left >= 0 and top >= 0 and left < right and top < bottom:
             a, b = x - left, y - top
             at = base + np.int64(np.int32(top)) * line + np.int64(np.int32(left)) * channels
-            if channels == 3 and at + line + 6 < source.shape[0] and to + 3 < target.shape[0]:
+            if _VECTORS and channels == 3 and at + line + 6 < source.shape[0] and to + 3 < target.shape[0]:
                 linear_pixel(begin + at * size, line * size, a, b, goal + to * size, item)
                 to += channels
                 continue
@@ -168,7 +171,7 @@ def _cubic_row(
         _cubic_weights(y - np.float32(row), one_by_one, down)
         inside = column >= 1 and row >= 1 and column + 2 < width and row + 2 < height
         at = base + (row - 1) * line + (column - 1) * 3
-        if channels == 3 and inside and not one_by_one and at + 3 * line + 12 < source.shape[0]:
+        if _VECTORS and channels == 3 and inside and not one_by_one and at + 3 * line + 12 < source.shape[0]:
             if to + 3 < target.shape[0]:
                 cubic_pixel(
                     begin + at * size, line * size, across.ctypes.data, down.ctypes.data, goal + to * size, item

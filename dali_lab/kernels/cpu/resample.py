@@ -8,8 +8,8 @@ import numpy as np
 
 from dali_lab.kernels.cpu import background, resample_plain
 from dali_lab.kernels.cpu.convert import saturate
+from dali_lab.kernels.cpu.machine.pixel_vectors import finish_bytes
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, rows
-from dali_lab.kernels.cpu.pixel_vectors import finish_bytes
 from dali_lab.kernels.cpu.resample_filters import CUBIC, GAUSSIAN, LANCZOS3, LINEAR, NN, TRIANGULAR
 from dali_lab.kernels.cpu.resample_pixels import pixel_row, plan_pixels, start_picture, takes
 from dali_lab.kernels.cpu.resample_rows import ROWS, finish, plan_rows, resample_four_rows, start_frame

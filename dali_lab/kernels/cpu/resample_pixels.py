@@ -1,7 +1,7 @@
 """Separable resampling of uint8 pictures with three channels: the same sums as the general rows, four rows at a time.
 
 What :mod:`~dali_lab.kernels.cpu.resample_rows` says of order and rounding holds here to the bit; only the layout of the
-intermediate values differs (:mod:`~dali_lab.kernels.cpu.pixel_vectors`).
+intermediate values differs (:mod:`~dali_lab.kernels.cpu.machine.pixel_vectors`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.pixel_vectors import STEP, across, sum_bytes, widen_bytes
 from dali_lab.kernels.cpu.memory import part
-from dali_lab.kernels.cpu.pixel_vectors import STEP, across, sum_bytes, widen_bytes
 from dali_lab.kernels.cpu.resample_rows import ROWS, plan_taps
 
 Array = np.ndarray[Any, Any]
@@ -19,7 +20,9 @@ Array = np.ndarray[Any, Any]
 
 def takes(channels: Array, widths: Array, out_widths: Array) -> bool:
     """Whether pictures with these channels and widths, of the source and of what is computed, can be resampled here."""
-    return bool(len(channels) and (channels == 3).all() and min(widths.min(), out_widths.min()) >= STEP)
+    return bool(
+        uses("vectors") and len(channels) and (channels == 3).all() and min(widths.min(), out_widths.min()) >= STEP
+    )
 
 
 @part

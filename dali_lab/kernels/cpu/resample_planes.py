@@ -1,7 +1,7 @@
 """Separable resampling of uint8 pictures with three channels into normalised planes: the same sums as the general rows.
 
 What :mod:`~dali_lab.kernels.cpu.resample_rows` says of order and rounding holds here to the bit; what differs is that
-channels are taken apart first (:mod:`~dali_lab.kernels.cpu.plane_vectors`).
+channels are taken apart first (:mod:`~dali_lab.kernels.cpu.machine.plane_vectors`).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.memory import kernel, part
-from dali_lab.kernels.cpu.plane_vectors import (
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.plane_vectors import (
     LANES,
     NEAR,
     REACH,
@@ -25,12 +25,13 @@ from dali_lab.kernels.cpu.plane_vectors import (
     split_bytes,
     sum_planes,
 )
+from dali_lab.kernels.cpu.memory import kernel, part
 from dali_lab.kernels.cpu.resample_pixels import halves_away
 from dali_lab.kernels.cpu.resample_rows import plan_taps
 
 Array = np.ndarray[Any, Any]
 
-AVAILABLE = available()
+AVAILABLE = uses("vectors") and available()
 
 
 def candidates(widths: Array, out_widths: Array) -> Array:

@@ -20,12 +20,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types as nb_types
-from numba.core import cgutils
-from numba.extending import intrinsic
 
 from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu.machine.row_vectors import dot4
 from dali_lab.kernels.cpu.memory import part, variants
 from dali_lab.kernels.cpu.resample_filters import (
     NN,
@@ -40,69 +38,9 @@ from dali_lab.kernels.cpu.resample_filters import (
 Array = np.ndarray[Any, Any]
 
 
-def _dot4(rows: int) -> Any:
-    """Make ``out[r, 0:4] = sum_k weights[k] * lines[r, k * stride + (0..3)]`` for `rows` rows at once.
-
-    The compiler does not find these vectors by itself: neither three interleaved channels nor a sum that may not
-    be reordered vectorise. Four lanes are read and written whatever the number of channels, so buffers have
-    four floats to spare and pixels are written in ascending order. Addresses are those of float32 values,
-    `line_pitch` and `out_pitch` the bytes between rows, `stride` the floats between taps.
-    """
-
-    @intrinsic
-    def dot4(
-        typingctx: Any,
-        lines: Any,
-        line_pitch: Any,
-        weights: Any,
-        stride: Any,
-        count: Any,
-        out: Any,
-        out_pitch: Any,
-    ) -> Any:
-        signature = nb_types.void(*[nb_types.int64] * 7)
-
-        def codegen(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-            lines, line_pitch, weights, stride, count, out, out_pitch = args
-            vector = ir.VectorType(ir.FloatType(), 4)
-            i32 = ir.IntType(32)
-
-            def splat(value: Any) -> Any:
-                one = builder.insert_element(ir.Constant(vector, ir.Undefined), value, i32(0))
-                lanes = ir.Constant(ir.VectorType(i32, 4), [0, 0, 0, 0])
-                return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), lanes)
-
-            def at(address: Any, kind: Any) -> Any:
-                return builder.inttoptr(address, kind.as_pointer())
-
-            variable: Any = cgutils.alloca_once_value
-            totals = [variable(builder, ir.Constant(vector, [0.0] * 4)) for _ in range(rows)]
-            step = builder.shl(stride, stride.type(2))
-            source = variable(builder, lines)
-            with cgutils.for_range(builder, count) as loop:
-                row = builder.load(source)
-                builder.store(builder.add(row, step), source)
-                offset = builder.shl(loop.index, loop.index.type(2))
-                weight = splat(builder.load(at(builder.add(weights, offset), ir.FloatType()), align=4))
-                for total in totals:
-                    pixel = builder.load(at(row, vector), align=4)
-                    builder.store(builder.fadd(builder.load(total), builder.fmul(weight, pixel)), total)
-                    row = builder.add(row, line_pitch)
-            for total in totals:
-                builder.store(builder.load(total), at(out, vector), align=4)
-                out = builder.add(out, out_pitch)
-            return context.get_dummy_value()
-
-        return signature, codegen
-
-    return dot4
-
-
-_dot4_of_1 = _dot4(1)
-_dot4_of_4 = _dot4(4)
-
 ROWS = 4
 """How many rows are resampled together: their taps and weights are the same, so are read once."""
+_dot4_of_1, _dot4_of_4 = dot4(1), dot4(ROWS)
 
 
 @part

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.convert import widen
+from dali_lab.kernels.cpu.machine.instructions import estimated_root
 from dali_lab.kernels.cpu.memory import array_at, kernel, part
-from dali_lab.kernels.cpu.reciprocal_root import reciprocal_root, roughly
+from dali_lab.kernels.cpu.reciprocal_root import reciprocal_root
 from dali_lab.kernels.cpu.totals import (
     FEW,
     LANES,
@@ -45,7 +46,7 @@ def _invert(sums: Array, count: int, ddof: int, epsilon: Any, scale: Any) -> Non
             sums[k] = 0
             continue
         if k < fours:
-            y = roughly(variance)
+            y = estimated_root(variance)
             sums[k] = (y * (np.float32(3) - variance * (y * y))) * half
         else:
             sums[k] = reciprocal_root(variance) * factor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.kernels.cpu.foreign import call0, call1, call4, call7, whole
+from dali_lab.kernels.cpu.machine.foreign import call0, call1, call4, call7, whole
 from dali_lab.kernels.cpu.memory import array_at, kernel, like, part
 
 Array = np.ndarray[Any, Any]

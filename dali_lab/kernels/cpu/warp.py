@@ -16,8 +16,9 @@ import numpy as np
 
 from dali_lab.kernels.cpu import background, warp_plain
 from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu.machine import uses
+from dali_lab.kernels.cpu.machine.pixel_vectors import blend_pixel
 from dali_lab.kernels.cpu.memory import array_at, borrowed, inner_part, kernel, like, rows
-from dali_lab.kernels.cpu.pixel_vectors import blend_pixel
 
 Array = np.ndarray[Any, Any]
 
@@ -262,7 +263,7 @@ def warp_affine(
     """
     table = np.asarray(matrices, np.float32).reshape(len(src), -1)
     values = np.zeros((1, 1), np.float32) if fill is None else np.atleast_2d(np.asarray(fill, np.float32))
-    plain = np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and table.shape[1] == 6
+    plain = uses("vectors") and np.dtype(src_dtype) == np.dtype(dst_dtype) == np.uint8 and table.shape[1] == 6
     if plain and len(src) and (np.asarray(src_shapes)[:, 3] == 3).all() and np.asarray(linear).all():
         background.call(
             _warp_pixels, rows(src), rows(dst), rows(src_shapes), rows(dst_shapes), rows(table, np.float32),

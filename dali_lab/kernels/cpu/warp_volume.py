@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dali_lab.kernels.cpu.convert import saturate, widen
+from dali_lab.kernels.cpu.machine.instructions import fused_multiply_add
 from dali_lab.kernels.cpu.memory import array_at, inner_part, kernel, like, rows
-from dali_lab.kernels.cpu.philox import fused_multiply_add
 from dali_lab.kernels.cpu.warp import agreed_sizes, cosines_and_sines, radians_of, whole
 
 Array = np.ndarray[Any, Any]

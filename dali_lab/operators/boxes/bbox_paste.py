@@ -17,7 +17,8 @@ from dali_lab.operators.boxes.coordinates import (
     sample_boxes_by_size,
     store,
 )
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.schema.cases import PerSample
 
 
 @register
@@ -29,6 +30,7 @@ class BBoxPaste(Operator):
 
     name = "bbox_paste"
     schema_name = "BBoxPaste"
+    family = "boxes"
     title = "Paste boxes"
     inputs = (BOXES,)
     outputs = (

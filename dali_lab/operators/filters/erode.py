@@ -14,4 +14,7 @@ class Erode(Morphing):
     """
 
     name = "experimental.erode"
-    example = ">>> fn.experimental.erode(masks, mask_size=(5, 5))"
+    title = "Erode"
+    example = """
+    >>> fn.experimental.erode(masks, mask_size=(5, 5))
+    """

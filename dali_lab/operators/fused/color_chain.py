@@ -34,6 +34,7 @@ class ColorChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_color_chain.py"
     family = "color"
+    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
     inputs = (Input("data"),)

@@ -12,7 +12,8 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.cases import PerSample
 
 Array = npt.NDArray[np.float32]
 
@@ -27,6 +28,7 @@ class CoordTransform(Operator):
     """
 
     name = "coord_transform"
+    family = "geometry"
     title = "Transform points"
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
     outputs = (
@@ -36,6 +38,7 @@ class CoordTransform(Operator):
             doc="The points, of `dtype`; the last axis has as many coordinates as the matrix has rows.",
         ),
     )
+    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("M", "float", None, "The matrix, row by row; a single number stands for a multiple of the identity.",

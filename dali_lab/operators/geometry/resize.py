@@ -27,7 +27,8 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
     verify_resize,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema.cases import PerSample
 
 
 @register
@@ -38,6 +39,7 @@ class Resize(Resizing):
     """
 
     name = "resize"
+    title = "Resize"
     arguments = (
         *SIZES,
         *FILTERS,

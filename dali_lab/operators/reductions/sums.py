@@ -88,7 +88,10 @@ class Sum(_Sums):
     """Adds up elements along axes. By default integers give 64-bit integers, floats FLOAT."""
 
     name = "reductions.sum"
-    example = '>>> covered = fn.reductions.sum(masks, axis_names="HW", dtype=types.INT64)'
+    title = "Sum"
+    example = """
+    >>> covered = fn.reductions.sum(masks, axis_names="HW", dtype=types.INT64)
+    """
 
     def dtype_of(self, data: Batch) -> DALIDataType:
         dtype: DALIDataType | None = self.value("dtype")
@@ -122,7 +125,10 @@ class Mean(_Sums):
     """Gives the mean of elements along axes."""
 
     name = "reductions.mean"
-    example = '>>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)'
+    title = "Mean"
+    example = """
+    >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
+    """
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         divided(out, total, count)
@@ -164,7 +170,10 @@ class MeanSquare(_Squares):
     """Gives the mean of the squares of elements along axes."""
 
     name = "reductions.mean_square"
-    example = ">>> power = fn.reductions.mean_square(waves, axes=0)"
+    title = "Mean square"
+    example = """
+    >>> power = fn.reductions.mean_square(waves, axes=0)
+    """
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         divided(out, total, count)
@@ -192,7 +201,9 @@ class RMS(_Squares):
     name = "reductions.rms"
     schema_name = "reductions__RMS"
     title = "Root mean square"
-    example = ">>> loudness = fn.reductions.rms(waves, axes=0)"
+    example = """
+    >>> loudness = fn.reductions.rms(waves, axes=0)
+    """
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         np.copyto(out, np.sqrt(over_count(total, count, out.dtype)), casting="unsafe")

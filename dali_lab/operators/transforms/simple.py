@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, register
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
+from dali_lab.schema.cases import PerSample
 
 MATRIX = [
     np.array([[1, 2, 3], [4, 5, 6]], np.float32),
@@ -26,6 +27,7 @@ class Translation(Transforming):
     """Makes transforms that move points."""
 
     name = "transforms.translation"
+    title = "Translation"
     arguments = (
         Arg(
             "offset",
@@ -40,7 +42,9 @@ class Translation(Transforming):
         REVERSE,
     )
     sized_by = ("offset",)
-    example = ">>> fn.warp_affine(images, matrix=fn.transforms.translation(offset=[20, -10]))"
+    example = """
+    >>> fn.warp_affine(images, matrix=fn.transforms.translation(offset=[20, -10]))
+    """
 
     def dimensions(self, call: Call, given: int | None) -> int:
         return self.length(call, "offset")
@@ -78,6 +82,7 @@ class Scale(Transforming):
     """Makes transforms that stretch along the axes."""
 
     name = "transforms.scale"
+    title = "Scale"
     arguments = (
         Arg(
             "scale",
@@ -108,7 +113,9 @@ class Scale(Transforming):
         REVERSE,
     )
     sized_by = ("scale",)
-    example = ">>> fn.transforms.scale(scale=[1.5, 0.5], center=[112, 112])"
+    example = """
+    >>> fn.transforms.scale(scale=[1.5, 0.5], center=[112, 112])
+    """
 
     def dimensions(self, call: Call, given: int | None) -> int:
         found = super().dimensions(call, given)

@@ -26,6 +26,7 @@ REVERSE = Arg(
 class Transforming(Operator):
     """Base of the operators that make one affine transform for each sample, or for each frame."""
 
+    family = "transforms"
     inputs: ClassVar[tuple[Input, ...]] = (INPUT,)
     outputs = (
         Output(

@@ -127,7 +127,7 @@ def test_what_is_below_a_window_is_not_read() -> None:
 
 
 def test_another_binary_interface_is_refused() -> None:
-    from dali_lab.kernels.cpu import jpeg
+    from dali_lab.kernels.cpu.machine import jpeg
 
     found = libjpeg._load()
     assert found is not None

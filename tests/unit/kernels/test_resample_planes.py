@@ -1,4 +1,4 @@
-"""Pictures resampled plane by plane equal those resampled pixel by pixel, bit for bit."""
+"""Pictures resampled plane by plane, or where the processor cannot by pixels, equal the general rows bit for bit."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dali_lab.kernels.cpu import normalize, resample_planes
-from dali_lab.kernels.cpu.memory import rows
-from dali_lab.kernels.cpu.plane_vectors import REACH, STEP
+from dali_lab.kernels.cpu.machine.plane_vectors import REACH, STEP
+from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.resample import LANCZOS3, LINEAR, NN
 
 Array = np.ndarray[Any, Any]
-
-on_this_processor = pytest.mark.skipif(not resample_planes.AVAILABLE, reason="this processor has no AVX-512 with VBMI")
 
 
 def resampled(function: Any, source: Array, window: list[int], *more: Any) -> Array:
@@ -33,20 +31,25 @@ def both(
     source: Array, size: tuple[int, int], window: list[int], region: list[float], filters: tuple[int, int],
     *, antialias: bool = True, mirrored: bool = False,
 ) -> tuple[Array, Array, bool]:  # fmt: skip
-    """By pixels, by planes, and whether the second was possible."""
+    """By the general rows, by vectors, and whether the second was possible: by planes where this processor can."""
     rng = np.random.default_rng(5)
     mean, inverse = (normalize._lanes(rng.uniform(0.1, 100, (1, 3)).astype(np.float32)) for _ in range(2))
-    more = (
+    tables = (
         rows([size]), rows([window]), rows([region], np.float32), rows(filters[:1]), rows(filters[1:]), antialias,
-        rows([mirrored]), mean, inverse,
     )  # fmt: skip
     done = np.ones(1, np.int64)
-    pixels = resampled(normalize._resize_crop_mirror_normalize_pixels, source, window, *more)
-    planes = resampled(resample_planes.resize_crop_mirror_normalize, source, window, *more, done)
-    return pixels, planes, bool(done[0])
+    general = resampled(
+        normalize._resize_crop_mirror_normalize, source, window, *tables, True, rows([mirrored]),
+        rows(mean[:, :3], np.float32), rows(inverse[:, :3], np.float32), 3, True, like(np.uint8), like(np.float32),
+    )  # fmt: skip
+    more: Any = (*tables, rows([mirrored]), mean, inverse)
+    if resample_planes.AVAILABLE:
+        vectors = resampled(resample_planes.resize_crop_mirror_normalize, source, window, *more, done)
+    else:
+        vectors = resampled(normalize._resize_crop_mirror_normalize_pixels, source, window, *more)
+    return general, vectors, bool(done[0])
 
 
-@on_this_processor
 @pytest.mark.parametrize("seed", range(6))
 def test_shapes_windows_regions_and_filters(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -70,39 +73,39 @@ def test_shapes_windows_regions_and_filters(seed: int) -> None:
             if case % 3 == 0:
                 region = region[2:] + region[:2]
         filters = tuple(rng.integers(NN, 6, 2).tolist())
-        pixels, planes, done = both(
+        general, vectors, done = both(
             source, size, window, region, filters, antialias=case % 4 > 0, mirrored=case % 5 < 2
         )  # fmt: skip
         if done:
             possible += 1
-            assert pixels.tobytes() == planes.tobytes(), (source.shape, size, window, region, filters)
+            assert general.tobytes() == vectors.tobytes(), (source.shape, size, window, region, filters)
         else:
-            assert (planes == -7).all()
+            assert (vectors == -7).all()
     assert possible > 20
 
 
-@on_this_processor
 @pytest.mark.parametrize(("height", "width"), [(400, 60), (60, 400), (400, 120), (120, 400), (100, 33), (33, 100)])
 def test_levels_at_both_ends(height: int, width: int) -> None:
     """Black, white, and filters that go beyond both."""
     rng = np.random.default_rng(2)
     source = (rng.integers(0, 2, (1, height, width, 3)) * 255).astype(np.uint8)
-    pixels, planes, done = both(source, (90, 64), [0, 0, 90, 64], [0, 0, height, width], (LANCZOS3, LANCZOS3))
-    assert done is (width < 400)
+    general, vectors, done = both(source, (90, 64), [0, 0, 90, 64], [0, 0, height, width], (LANCZOS3, LANCZOS3))
+    assert done is (width < 400 or not resample_planes.AVAILABLE)
     if done:
-        assert pixels.tobytes() == planes.tobytes()
+        assert general.tobytes() == vectors.tobytes()
 
 
-@on_this_processor
-def test_taps_too_far_apart_are_left_to_pixels() -> None:
+def test_taps_too_far_apart_for_planes() -> None:
     rng = np.random.default_rng(4)
     source = rng.integers(0, 256, (1, 40, 16 * REACH, 3)).astype(np.uint8)
     *_, done = both(source, (40, 64), [0, 0, 40, 64], [0, 0, 40, 16 * REACH], (LINEAR, LINEAR))
-    assert not done
+    assert done is not resample_planes.AVAILABLE
 
 
-def test_a_chunk_of_both_kinds() -> None:
-    """What planes leave goes through pixels, sample by sample, with its own mean."""
+@pytest.mark.parametrize("planes", [True, False])
+def test_a_chunk_of_both_kinds(planes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Samples that are not for planes, or all without AVX-512, go through pixels, each with its own mean."""
+    monkeypatch.setattr(resample_planes, "AVAILABLE", planes and resample_planes.AVAILABLE)
     rng = np.random.default_rng(6)
     shapes = [(50, 40), (20, 20), (40, 1200), (70, 90), (33, 31)]
     sources = [rng.integers(0, 256, (*shape, 3)).astype(np.uint8) for shape in shapes]

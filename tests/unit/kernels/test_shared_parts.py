@@ -14,12 +14,13 @@ _COMPILED = {"kernel", "fast_kernel", "part", "inner_part", "variants", "emitted
 
 
 def _compiled_in(path: Path) -> Iterator[str]:
-    """The other files whose names stand in what is compiled of a file."""
+    """The other files, or the folder of machine code, whose names stand in what is compiled of a file."""
     tree = ast.parse(path.read_text("utf-8"))
     files = {
-        name.asname or name.name: f"{statement.module.removeprefix(f'{_PACKAGE}.')}.py"
+        name.asname or name.name: "machine" if module.startswith("machine") else f"{module}.py"
         for statement in tree.body
         if isinstance(statement, ast.ImportFrom) and statement.module and statement.module.startswith(f"{_PACKAGE}.")
+        for module in [statement.module.removeprefix(f"{_PACKAGE}.")]
         for name in statement.names
     }
     for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):

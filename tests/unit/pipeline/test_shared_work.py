@@ -10,7 +10,7 @@ import pytest
 
 from dali_lab.executor.pace import Effort, Pace
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.kernels.cpu.foreign import take
+from dali_lab.kernels.cpu.machine.instructions import take
 from dali_lab.kernels.cpu.memory import kernel
 
 

@@ -31,6 +31,7 @@ class VideoReaderResize(VideoReader, Resizing):
 
     name = "readers.video_resize"
     schema_name = "readers__VideoResize"
+    family = "readers"
     title = "Video reader with resize"
     devices = ("cpu", "gpu")
     on_gpu = False

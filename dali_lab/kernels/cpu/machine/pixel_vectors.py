@@ -1,0 +1,433 @@
+"""Loops over three-channel pixels in vector registers, written as LLVM code: what the compiler does not find by itself.
+
+Three interleaved channels, and sums that may not be reordered, do not vectorise. So a pixel takes four lanes here (the
+fourth is not used), and a vector holds four rows of one column, or eight columns of one row. Products are rounded
+before they are added, in the order of the taps, as everywhere in resampling.
+
+Addresses are integers, lengths are in pixels. Rows are worked on eight pixels at a time, the last eight once more where
+their number is no multiple of it: a row has at least :data:`STEP` pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import types as nb_types
+
+from dali_lab.kernels.cpu.machine.emission import add, applied, emitted, load, loop, shuffle, splat, steps, store, void
+
+STEP = 8
+"""Pixels that are worked on together."""
+
+_i64 = ir.IntType(64)
+_byte = ir.IntType(8)
+_float = ir.FloatType()
+
+
+def _vector(value: float, lanes: int = STEP) -> Any:
+    return ir.Constant(ir.VectorType(_float, lanes), [value] * lanes)
+
+
+def _weighted(
+    builder: Any, rows: Any, weights: Any, count: Any, vectors: int, read: Callable[[Any], list[Any]], lanes: int = STEP
+) -> list[Any]:
+    """Emit ``sum_k weights[k] * read(rows[k])``, where `read` loads some vectors at a row's address."""
+
+    def turn(index: Any, totals: list[Any]) -> list[Any]:
+        row = load(builder, builder.add(rows, builder.shl(index, _i64(3))), _i64, 8)
+        weight = load(builder, builder.add(weights, builder.shl(index, _i64(2))), _float, 4)
+        factor = splat(builder, weight, lanes)
+        return [builder.fadd(t, builder.fmul(factor, v)) for t, v in zip(totals, read(row), strict=True)]
+
+    return loop(builder, count, [_vector(0.0, lanes)] * vectors, turn)
+
+
+_PAIRS = (
+    (0, [0, 1, 2, 2, 3, 4, 5, 5]),
+    (0, [6, 7, 8, 8, 9, 10, 11, 11]),
+    (1, [4, 5, 6, 6, 7, 8, 9, 9]),
+    (1, [10, 11, 12, 12, 13, 14, 15, 15]),
+)
+"""Where two pixels of four lanes are among the 24 values of three vectors: the left one of two, and the lanes."""
+
+
+def _read_bytes(builder: Any, address: Any) -> list[Any]:
+    """Eight uint8 pixels of three channels as three float32 vectors."""
+    wide = ir.VectorType(ir.IntType(32), STEP)
+    small = [load(builder, add(builder, address, STEP * i), ir.VectorType(_byte, STEP)) for i in range(3)]
+    return [builder.sitofp(builder.zext(value, wide), ir.VectorType(_float, STEP)) for value in small]
+
+
+def _columns(builder: Any, rows: list[list[Any]], goal: Any) -> None:
+    """Store eight pixels of four rows, each three vectors of 24 values, as eight columns of 64 bytes."""
+    for pair, (left, lanes) in enumerate(_PAIRS):
+        p, q, r, s = (shuffle(builder, values[left], values[left + 1], lanes) for values in rows)
+        for half in range(2):
+            picked = [4 * half + lane for lane in range(4)]
+            picked += [STEP + lane for lane in picked]
+            column = shuffle(builder, shuffle(builder, p, q, picked), shuffle(builder, r, s, picked), list(range(16)))
+            store(builder, column, add(builder, goal, 64 * (2 * pair + half)), 64)
+
+
+def _byte_columns(builder: Any, rows: list[Any], goal: Any) -> None:
+    """Store eight uint8 pixels at each of four addresses as eight float32 columns of 64 bytes."""
+    small, wide = ir.VectorType(_byte, 16), ir.VectorType(ir.IntType(32), 16)
+    for half in range(2):
+        # The second four pixels are read from eight bytes on, so that nothing after the eighth pixel is.
+        lanes = [4 * half + 3 * pixel + min(lane, 2) for pixel in range(4) for lane in range(4)]
+        values = [load(builder, add(builder, row, STEP * half), small) for row in rows]
+        words = [
+            builder.bitcast(shuffle(builder, value, value, lanes), ir.VectorType(ir.IntType(32), 4)) for value in values
+        ]
+        for pair in range(2):
+            order = [2 * pair, 2 * pair + 4, 2 * pair + 1, 2 * pair + 5]
+            upper = shuffle(builder, words[0], words[1], order)
+            lower = shuffle(builder, words[2], words[3], order)
+            for pixel in range(2):
+                column = shuffle(builder, upper, lower, [2 * pixel, 2 * pixel + 1, 2 * pixel + 4, 2 * pixel + 5])
+                column = builder.zext(builder.bitcast(column, small), wide)
+                place = 64 * (4 * half + 2 * pair + pixel)
+                store(builder, builder.sitofp(column, ir.VectorType(_float, 16)), add(builder, goal, place), 64)
+
+
+@emitted
+def sum_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any) -> Any:
+    """Four weighted sums of rows of uint8 pixels, written side by side as :func:`across` takes them.
+
+    Parameters
+    ----------
+    rows, weights
+        Addresses of ``int64[4, count]`` addresses of rows, and of ``float32[4, count]``.
+    out
+        Columns of 64 bytes: a float32 pixel of four lanes of each of the four sums.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, out, pixels = arguments
+
+        def body(place: Any) -> None:
+            offset = builder.mul(place, _i64(3))
+
+            def read(row: Any) -> list[Any]:
+                return _read_bytes(builder, builder.add(row, offset))
+
+            sums = []
+            for index in range(4):
+                first = builder.mul(count, _i64(index))
+                sums.append(
+                    _weighted(
+                        builder,
+                        builder.add(rows, builder.shl(first, _i64(3))),
+                        builder.add(weights, builder.shl(first, _i64(2))),
+                        count,
+                        3,
+                        read,
+                    )
+                )
+            _columns(builder, sums, builder.add(out, builder.mul(place, _i64(64))))
+
+        steps(builder, pixels, STEP, body)
+        return context.get_dummy_value()
+
+    return void(5), codegen
+
+
+@emitted
+def widen_bytes(typingctx: Any, rows: Any, out: Any, pixels: Any) -> Any:
+    """Four rows of uint8 pixels side by side, as :func:`sum_bytes` writes their sums.
+
+    Parameters
+    ----------
+    rows
+        Address of ``int64[4]`` addresses of rows.
+    out
+        As for :func:`sum_bytes`.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, out, pixels = arguments
+        starts = [load(builder, add(builder, rows, 8 * index), _i64, 8) for index in range(4)]
+
+        def body(place: Any) -> None:
+            offset = builder.mul(place, _i64(3))
+            rows_here = [builder.add(start, offset) for start in starts]
+            _byte_columns(builder, rows_here, builder.add(out, builder.mul(place, _i64(64))))
+
+        steps(builder, pixels, STEP, body)
+        return context.get_dummy_value()
+
+    return void(3), codegen
+
+
+@emitted
+def across(
+    typingctx: Any, lines: Any, offsets: Any, weights: Any, count: Any, out: Any, pitch: Any, pixels: Any
+) -> Any:
+    """Resample four rows side by side along x.
+
+    Parameters
+    ----------
+    lines
+        Columns of 64 bytes: a float32 pixel of each of four rows.
+    offsets, weights
+        Addresses of ``int64[pixels]``, where the taps of each output begin in bytes, and ``float32[pixels, count]``.
+    out, pitch
+        Four rows of float32 pixels of four lanes, `pitch` bytes apart.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lines, offsets, weights, count, out, pitch, pixels = arguments
+        lanes = ir.VectorType(_float, 16)
+        size = builder.shl(count, _i64(2))
+        last = builder.sub(pixels, _i64(2))
+
+        def pair(index: Any, totals: list[Any]) -> list[Any]:
+            place = builder.shl(index, _i64(1))
+            x = builder.select(builder.icmp_unsigned("<", place, last), place, last)
+            columns = builder.add(offsets, builder.shl(x, _i64(3)))
+            sources = [builder.add(lines, load(builder, add(builder, columns, 8 * i), _i64, 8)) for i in range(2)]
+            first = builder.add(weights, builder.mul(size, x))
+            taps = [first, builder.add(first, size)]
+
+            def tap(index: Any, totals: list[Any]) -> list[Any]:
+                results = []
+                for source, at, total in zip(sources, taps, totals, strict=True):
+                    weight = load(builder, builder.add(at, builder.shl(index, _i64(2))), _float, 4)
+                    value = load(builder, builder.add(source, builder.shl(index, _i64(6))), lanes, 64)
+                    results.append(builder.fadd(total, builder.fmul(splat(builder, weight, 16), value)))
+                return results
+
+            one, two = loop(builder, count, [ir.Constant(lanes, [0.0] * 16)] * 2, tap)
+            goal = builder.add(out, builder.shl(x, _i64(4)))
+            for row in range(4):
+                picked = [4 * row + lane for lane in range(4)]
+                store(builder, shuffle(builder, one, two, picked + [16 + lane for lane in picked]), goal, 16)
+                goal = builder.add(goal, pitch)
+            return totals
+
+        loop(builder, builder.lshr(add(builder, pixels, 1), _i64(1)), [], pair)
+        return context.get_dummy_value()
+
+    return void(7), codegen
+
+
+def rounded(
+    builder: Any, values: list[Any], place: Any, step: int, levels: Any, lanes_of: Callable[[int], Any]
+) -> list[Any]:
+    """Round and clamp float32 vectors to whole levels of 0 to 255.
+
+    Halves go to the even neighbour, and away from zero where `levels` says so: in few pixels of a row, so that has a
+    branch of its own.
+
+    Parameters
+    ----------
+    place, step
+        The first pixel that the vectors hold, and how many they do.
+    levels
+        Address of what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made.
+    lanes_of
+        The number of the first lane in there of each vector.
+    """
+    kind = values[0].type
+    low, high = _vector(0.0, kind.count), _vector(255.0, kind.count)
+    clamped, nearest = [], []
+    for value in values:
+        value = builder.select(builder.fcmp_ordered(">", value, low), value, low)
+        value = builder.select(builder.fcmp_ordered("<", value, high), value, high)
+        clamped.append(value)
+        nearest.append(applied(builder, "rint", value))
+    first, after = (load(builder, add(builder, levels, 8 * i), _i64, 8) for i in range(2))
+    inside = builder.and_(
+        builder.icmp_signed(">=", place, first), builder.icmp_signed("<=", add(builder, place, step), after)
+    )
+    before = builder.block
+    ends, done = builder.append_basic_block("ends"), builder.append_basic_block("done")
+    builder.cbranch(inside, done, ends)
+    builder.position_at_end(ends)
+    mended = []
+    for index, (value, level) in enumerate(zip(clamped, nearest, strict=True)):
+        lanes = builder.add(levels, builder.shl(lanes_of(index), _i64(2)))
+        rest = builder.fsub(value, level)
+        halves = builder.and_(
+            builder.fcmp_ordered("==", rest, _vector(0.5, kind.count)),
+            builder.fcmp_ordered("==", rest, load(builder, add(builder, lanes, 24), kind, 4)),
+        )
+        mended.append(builder.fadd(level, builder.select(halves, _vector(1.0, kind.count), low)))
+    builder.branch(done)
+    builder.position_at_end(done)
+    results = []
+    for level, other in zip(nearest, mended, strict=True):
+        results.append(builder.phi(kind))
+        results[-1].add_incoming(level, before)
+        results[-1].add_incoming(other, ends)
+    return results
+
+
+def _sum_pixels(builder: Any, rows: Any, weights: Any, count: Any, place: Any, levels: Any) -> list[Any]:
+    """The weighted sum of rows of float32 pixels as whole levels of 0 to 255: two vectors of four pixels."""
+    offset = builder.mul(place, _i64(16))
+    kind = ir.VectorType(_float, 16)
+
+    def read(row: Any) -> list[Any]:
+        start = builder.add(row, offset)
+        return [load(builder, add(builder, start, 64 * i), kind, 16) for i in range(2)]
+
+    sums = _weighted(builder, rows, weights, count, 2, read, 16)
+    lanes = builder.shl(place, _i64(2))
+    return rounded(builder, sums, place, STEP, levels, lambda index: add(builder, lanes, 16 * index))
+
+
+@emitted
+def finish_bytes(typingctx: Any, rows: Any, weights: Any, count: Any, out: Any, pixels: Any, levels: Any) -> Any:
+    """Add up `count` rows of float32 pixels of four lanes, and write a row of uint8 pixels of three channels.
+
+    `levels` is the address of what :func:`~dali_lab.kernels.cpu.resample_pixels.halves_away` made.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, out, pixels, levels = arguments
+
+        def body(place: Any) -> None:
+            values = _sum_pixels(builder, rows, weights, count, place, levels)
+            whole = [builder.fptosi(value, ir.VectorType(ir.IntType(32), 16)) for value in values]
+            left, right = (builder.trunc(value, ir.VectorType(_byte, 16)) for value in whole)
+            goal = builder.add(out, builder.mul(place, _i64(3)))
+            order = [4 * pixel + lane for pixel in range(STEP) for lane in range(3)]
+            store(builder, shuffle(builder, left, right, order[:16]), goal)
+            store(builder, shuffle(builder, right, right, [lane - 16 for lane in order[16:]]), add(builder, goal, 16))
+
+        steps(builder, pixels, STEP, body)
+        return context.get_dummy_value()
+
+    return void(6), codegen
+
+
+@emitted
+def finish_normalized(
+    typingctx: Any, rows: Any, weights: Any, count: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any,
+    levels: Any,
+) -> Any:  # fmt: skip
+    """Add up rows as :func:`finish_bytes`, then write ``(value - mean) * inverse`` in float32, each channel by itself.
+
+    Parameters
+    ----------
+    mean, inverse
+        Addresses of ``float32[8]``: the values of two pixels of four lanes.
+    out, pitch
+        Where the row of the first channel is, and the bytes from one channel to the next.
+    levels
+        As for :func:`finish_bytes`.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        rows, weights, count, mean, inverse, out, pitch, pixels, levels = arguments
+        kind = ir.VectorType(_float, STEP)
+        twice = [lane % STEP for lane in range(16)]
+        centre, factor = (
+            shuffle(builder, value, value, twice)
+            for value in (load(builder, mean, kind, 4), load(builder, inverse, kind, 4))
+        )
+
+        def body(place: Any) -> None:
+            values = _sum_pixels(builder, rows, weights, count, place, levels)
+            left, right = (builder.fmul(builder.fsub(value, centre), factor) for value in values)
+            goal = builder.add(out, builder.mul(place, _i64(4)))
+            for channel in range(3):
+                store(builder, shuffle(builder, left, right, [channel + 4 * x for x in range(STEP)]), goal)
+                goal = builder.add(goal, pitch)
+
+        steps(builder, pixels, STEP, body)
+        return context.get_dummy_value()
+
+    return void(9), codegen
+
+
+def _planes(builder: Any, pairs: list[Any], goal: Any, pitch: Any, backwards: bool) -> None:
+    """Store eight pixels, given as vectors of two pixels of four lanes, into a row of each of three planes."""
+    a, b, c, d = pairs
+    for channel in range(3):
+        lanes = [channel + 4 * i for i in range(4)]
+        order = list(range(STEP))
+        left, right = shuffle(builder, a, b, lanes), shuffle(builder, c, d, lanes)
+        store(builder, shuffle(builder, left, right, order[::-1] if backwards else order), goal)
+        goal = builder.add(goal, pitch)
+
+
+def _normalize_row(backwards: bool) -> Any:
+    @emitted
+    def normalize_row(typingctx: Any, row: Any, mean: Any, inverse: Any, out: Any, pitch: Any, pixels: Any) -> Any:
+        """Write ``(value - mean) * inverse`` of a row of uint8 pixels in float32, each channel by itself.
+
+        Parameters
+        ----------
+        mean, inverse, out, pitch
+            As for :func:`finish_normalized`.
+        """
+
+        def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            row, mean, inverse, out, pitch, pixels = arguments
+            kind = ir.VectorType(_float, STEP)
+            centre, factor = load(builder, mean, kind, 4), load(builder, inverse, kind, 4)
+
+            def body(place: Any) -> None:
+                a, b, c = _read_bytes(builder, builder.add(row, builder.mul(place, _i64(3))))
+                pairs = [shuffle(builder, *((a, b), (b, c))[left], lanes) for left, lanes in _PAIRS]
+                pairs = [builder.fmul(builder.fsub(pair, centre), factor) for pair in pairs]
+                first = builder.sub(builder.sub(pixels, place), _i64(STEP)) if backwards else place
+                _planes(builder, pairs, builder.add(out, builder.mul(first, _i64(4))), pitch, backwards)
+
+            steps(builder, pixels, STEP, body)
+            return context.get_dummy_value()
+
+        return void(6), codegen
+
+    return normalize_row
+
+
+normalize_row = _normalize_row(False)
+normalize_mirrored_row = _normalize_row(True)
+
+
+@emitted
+def blend_pixel(typingctx: Any, upper: Any, lower: Any, qx: Any, qy: Any, out: Any) -> Any:
+    """Blend two neighbours of a row with those of the row below, and write a uint8 pixel.
+
+    Along x first, as ``a * (1 - qx) + b * qx``, then along y as ``upper + (lower - upper) * qy``; the sum is rounded
+    half away from zero. Eight bytes are read of each row and four are written: there must be something after the six
+    and the three that count, and pixels are written in ascending order.
+
+    Parameters
+    ----------
+    upper, lower
+        Addresses of the left one of each two pixels.
+    qx, qy
+        ``float32`` distances from it, 0 to 1.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        upper, lower, qx, qy, out = arguments
+        four = ir.VectorType(_float, 4)
+        right = splat(builder, qx, 4)
+        left = builder.fsub(ir.Constant(four, [1.0] * 4), right)
+
+        def across(address: Any) -> Any:
+            small = load(builder, address, ir.VectorType(_byte, STEP))
+            small = shuffle(builder, small, small, [0, 1, 2, 2, 3, 4, 5, 5])
+            wide = builder.zext(small, ir.VectorType(ir.IntType(32), STEP))
+            values = builder.sitofp(wide, ir.VectorType(_float, STEP))
+            a, b = (shuffle(builder, values, values, [4 * half + i for i in range(4)]) for half in range(2))
+            return builder.fadd(builder.fmul(a, left), builder.fmul(b, right))
+
+        top, bottom = across(upper), across(lower)
+        value = builder.fadd(top, builder.fmul(builder.fsub(bottom, top), splat(builder, qy, 4)))
+        floor = applied(builder, "trunc", value)
+        rest = builder.fsub(value, floor)
+        value = builder.fadd(floor, applied(builder, "trunc", builder.fadd(rest, rest)))
+        # A blend of bytes is never negative, and rounds to 255 at most.
+        pixel = builder.trunc(builder.fptosi(value, ir.VectorType(ir.IntType(32), 4)), ir.VectorType(_byte, 4))
+        store(builder, pixel, out)
+        return context.get_dummy_value()
+
+    return nb_types.void(nb_types.int64, nb_types.int64, nb_types.float32, nb_types.float32, nb_types.int64), codegen

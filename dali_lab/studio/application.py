@@ -1,0 +1,92 @@
+"""What the app opens with: a graph file, a folder of pictures, unsaved work, or the sample photographs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dali_lab.gallery.samples import photographs
+from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.document_files import Recovery, title_of
+from dali_lab.studio.session import Session
+from dali_lab.studio.starts import first_pipeline
+from dali_lab.studio.store import Sample
+
+Json = dict[str, Any]
+
+
+def start_session(graph: str | None = None, data: str | None = None, recovery: Recovery | None = None) -> Session:
+    """A session for the app.
+
+    Parameters
+    ----------
+    graph
+        A graph file to open, or a program.
+    data
+        A folder of pictures, with labels from its sub-folders.
+    recovery
+        Where unsaved work is kept; by default in the user's cache folder.
+
+    Raises
+    ------
+    DaliLabError
+        If the file or the folder is not there, or is not what it should be.
+    """
+    kept = recovery or Recovery()
+    folder = data_folder(data) if data is not None else None
+    session = Session(samples=sample_starts(folder), recovery=kept, root=Path.cwd())
+    try:
+        _open_first(session, kept, graph, folder)
+    except BaseException:
+        session.close()
+        raise
+    return session
+
+
+def sample_starts(folder: Path | None) -> list[Sample]:
+    """Graphs to begin with: over the person's folder, if there is one, and over the sample photographs."""
+    samples = [
+        Sample(
+            "photographs",
+            "Photographs",
+            "Reader, decoder, resize, rotation, brightness and contrast, normalisation, over thirteen photographs.",
+            lambda: first_pipeline(photographs()),
+        )
+    ]
+    if folder is not None:
+        title = folder.name or str(folder)
+        samples.insert(0, Sample("folder", title, f"The same steps over {folder}.", lambda: first_pipeline(folder)))
+    return samples
+
+
+def _open_first(session: Session, recovery: Recovery, graph: str | None, folder: Path | None) -> None:
+    store = session.store
+    if graph is not None:
+        store.open_path(graph)
+        return
+    if folder is not None:
+        store.replace(first_pipeline(folder), title=folder.name or str(folder))
+        return
+    found = recovery.take()
+    if found is not None:
+        document, file, title = found
+        store.replace(document, title=title or (title_of(file.name) if file else ""), file=file, dirty=True)
+        session.notices.append({"level": "info", "message": "Here is what was not saved the last time."})
+        return
+    store.replace(first_pipeline(photographs()), title="Photographs")
+
+
+def data_folder(text: str) -> Path:
+    """A folder that a person named.
+
+    Raises
+    ------
+    DaliLabError
+        If it is not there or no folder.
+    """
+    path = Path(text).expanduser().absolute()
+    if not path.exists():
+        raise DaliLabError(f"there is no folder {path}")
+    if not path.is_dir():
+        raise DaliLabError(f"{path} is no folder")
+    return path

@@ -1,0 +1,226 @@
+"""Runs nodes of a graph on one batch with the engine of pipelines: on a GPU or without one, and so that times count."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from dali_lab.device.transfer import download
+from dali_lab.executor.engine import BatchRun, Engine
+from dali_lab.executor.placement import device_for_preview
+from dali_lab.executor.plan import Plan, make_plan
+from dali_lab.executor.pool import ThreadPool
+from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError
+from dali_lab.schema.operator import Draw, Operator
+from dali_lab.studio.compilations import compilations
+from dali_lab.studio.operator_times import OperatorTimes
+from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
+
+_POLL = 0.05
+_SHORT = 1.0
+
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass
+class Means:
+    """What computing is done with, shared by all that is computed one after the other."""
+
+    threads: int
+    pool: ThreadPool
+    operator_times: OperatorTimes = field(default_factory=OperatorTimes)
+
+
+class Computing:
+    """Computes nodes of one batch, what they need having been computed before.
+
+    Parameters
+    ----------
+    graph, seeds, iteration
+        What is computed, and which batch of it.
+    evaluation
+        What is there so far; what cannot be computed is noted in it.
+    token
+        Stops it.
+    progress
+        Called as ``progress(done, total, node)`` from worker threads.
+
+    Attributes
+    ----------
+    operators
+        Those of the nodes, made by whoever asks for them.
+    borrowed
+        The nodes whose operators are somebody else's to close.
+    steps
+        How many samples of nodes there are to compute, as far as is known.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        seeds: Mapping[str, int],
+        iteration: int,
+        evaluation: Evaluation,
+        means: Means,
+        token: Token,
+        progress: Progress | None,
+    ) -> None:
+        self._graph = graph
+        self._seeds = seeds
+        self._iteration = iteration
+        self._evaluation = evaluation
+        self._means = means
+        self._token = token
+        self._progress = progress
+        self._device = device_for_preview(graph)
+        self._steps_done = 0
+        self._abandoned: BatchRun | None = None
+        self.steps = 0
+        self.operators: dict[str, Operator] = {}
+        self.borrowed: set[str] = set()
+
+    def close(self) -> None:
+        """Close the operators, or have them closed when nothing runs them any more."""
+        if self._abandoned is None or self._abandoned.finished.is_set():
+            self._close_operators()
+
+    def _run_ended(self, run: BatchRun) -> None:
+        if run is self._abandoned:
+            self._close_operators()
+
+    def _close_operators(self) -> None:
+        for name, operator in self.operators.items():
+            if name not in self.borrowed:
+                operator.close()
+
+    def compute(
+        self, keys: Mapping[str, str], size: int, drawn: Mapping[str, int], draws: Mapping[str, Draw]
+    ) -> dict[str, NodeResult]:
+        """What nodes give for the first samples of the batch.
+
+        Parameters
+        ----------
+        keys
+            The nodes, with the keys of their results.
+        size
+            How many samples.
+        drawn
+            For each node of the graph, the samples that it has drawn numbers for before.
+        draws
+            What sources decided.
+
+        Raises
+        ------
+        Cancelled
+            If the token was used.
+        """
+        names, plan, device_plan = self._plans(keys)
+        if plan is None:
+            return {}
+        known, missing = self._evaluation.known(), self._evaluation.missing()
+        self._token.check()
+        following = dict(zip(names, [*names[1:], names[-1]], strict=True))
+
+        def report(_: BatchRun, node: str, count: int) -> None:
+            if self._progress is not None:
+                self._steps_done += count
+                self._progress(self._steps_done, self.steps, following.get(node, node))
+
+        def attempt(plan: Plan, chunk: int, *, told: bool = True) -> BatchRun:
+            engine = Engine(
+                plan,
+                self._means.threads,
+                self._seeds,
+                chunk=chunk,
+                keep_going=True,
+                pool=self._means.pool,
+                progress=report if told else None,
+            )
+            engine.drawn.update(drawn)
+            run = engine.submit(self._iteration, size, draws, known, self._run_ended, missing)
+            self._token.watch(run)
+            while not run.wait(_POLL):
+                if self._token.reason is not None:
+                    # A kernel that is being compiled cannot be stopped; whoever asks next does not wait for it.
+                    self._abandoned = run
+                    self._token.check()
+            self._token.check()
+            return run
+
+        if self._progress is not None:
+            self._progress(self._steps_done, self.steps, names[0])
+        times = self._means.operator_times
+        ops = {self._graph.nodes[name].op for name in names}
+        compiled, began = compilations(), time.monotonic()
+        once = any(self.operators[name].in_order for name in names)
+        chunk = 1 if once else times.chunk(ops, size, self._means.threads)
+        run = attempt(device_plan or plan, chunk)
+        if run.failures and device_plan is not None and not once:
+            # On a GPU a batch fails as a whole.
+            device_plan, run = None, attempt(plan, chunk)
+        if chunk > 1 and run.failures:
+            # One sample in a chunk: what fails takes no other sample along.
+            run = attempt(plan, 1)
+        short = not times.knows(ops) and time.monotonic() - began < _SHORT
+        if (short or compilations() != compiled) and not once:
+            # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
+            run = attempt(device_plan or plan, 1, told=False)
+        run.values = {edge: download(batch) for edge, batch in run.values.items()}
+        run.engine.collect_device_times()
+        for name in names:
+            # What failed is likely to fail again, and then it is told apart by sample at once.
+            times.note(self._graph.nodes[name].op, None if run.failures else _seconds(run, name) / size)
+        return {name: self._result(name, keys[name], size, run) for name in names}
+
+    def _plans(self, keys: Mapping[str, str]) -> tuple[list[str], Plan | None, Plan | None]:
+        """The nodes that can be planned, and the plans without and with a GPU.
+
+        The other nodes fail, and those behind them wait.
+        """
+        names, known = list(keys), self._evaluation.known()
+        while names:
+            wanted = [Edge(name, index) for name in names for index in range(self._outputs(name))]
+            try:
+                return names, make_plan(self._graph, wanted, known, self.operators), self._device_plan(wanted, known)
+            except DaliLabError as error:
+                culprit = error.node if error.node in names else names[0]
+                self._evaluation.results[culprit] = NodeResult(keys[culprit], failures=[Failure(error)])
+                behind = self._graph.descendants(culprit)
+                for name in names:
+                    if name in behind:
+                        self._evaluation.waiting[name] = culprit
+                names = [name for name in names if name != culprit and name not in behind]
+        return [], None, None
+
+    def _outputs(self, name: str) -> int:
+        operator = self.operators[name]
+        return operator.output_count(operator.values)
+
+    def _device_plan(self, wanted: list[Edge], known: Mapping[Edge, Batch]) -> Plan | None:
+        """The plan with a GPU, if there is one and something runs on it; samples that failed before are for the CPU."""
+        if self._device is None or any(self._evaluation.missing().values()):
+            return None
+        plan = make_plan(self._graph, wanted, known, self.operators, device=self._device)
+        return plan if any(stage.gpu for stage in plan.stages) else None
+
+    def _result(self, name: str, key: str, size: int, run: BatchRun) -> NodeResult:
+        result = NodeResult(key, count=size, seconds=_seconds(run, name) if name in run.seconds else None)
+        for index in range(self._outputs(name)):
+            edge = Edge(name, index)
+            batch = run.values.get(edge)
+            result.outputs.append(batch)
+            result.missing.append(frozenset(range(size)) if batch is None else frozenset(run.missing.get(edge, ())))
+        for node, start, samples, error in run.failures:
+            if node == name:
+                whole = samples != 1 or (size > 1 and self.operators[name].whole_batch)
+                result.failures.append(Failure(error, None if whole else start))
+        result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
+        return result
+
+
+def _seconds(run: BatchRun, name: str) -> float:
+    """Time that a node took: on a GPU between its events, else on the CPU."""
+    return run.engine.device_seconds.get(name, run.seconds.get(name, 0.0))

@@ -1,1 +1,0 @@
-"""The document behind an editor: its content, changes, problems, files and exports."""

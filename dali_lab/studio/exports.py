@@ -1,0 +1,152 @@
+"""A document in the forms that people take away: Python, the project's file, Graphviz and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dali_lab.formats import FORMATS, Format, dumps
+from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.documents import DocumentError, draft, sentence, written
+from dali_lab.studio.validation import check
+
+Json = dict[str, Any]
+
+# How each form is called on a page, what it is, and the language that its text is coloured as.
+_SHOWN = {
+    "python": ("Python", "A program that runs by itself, with pipeline_def and named variables.", "python"),
+    "pytorch": ("PyTorch", "The same, with a loop over tensors of PyTorch.", "python"),
+    "nvidia-python": ("NVIDIA DALI", "A program for NVIDIA DALI itself.", "python"),
+    "torchvision": ("torchvision", "The same steps as torchvision transforms, as far as there are any.", "python"),
+    "json": ("Graph file", "What Save writes: everything, positions included.", "json"),
+    "dot": ("Graphviz", "The graph in the DOT language.", "dot"),
+}
+_MIME = {"python": "text/x-python", "json": "application/json", "dot": "text/vnd.graphviz"}
+_FILES = {
+    "dali-serialized": ("NVIDIA DALI, serialized", "What NVIDIA DALI's Pipeline.deserialize reads.", ""),
+    "svg": ("Picture (SVG)", "The graph as a drawing.", ""),
+    "png": ("Picture (PNG)", "The graph as a picture, with the graph inside. Needs Graphviz.", ""),
+    "pdf": ("Picture (PDF)", "The graph as a picture. Needs Graphviz.", ""),
+}
+_FILE_MIME = {
+    "dali-serialized": "application/octet-stream",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+}
+
+
+def is_file(to: str) -> bool:
+    """Whether a form is a file and no text."""
+    form = FORMATS.get(to)
+    return form is not None and form.binary
+
+
+def available(*, files: bool = False) -> list[Json]:
+    """The forms that are text, or those that are files, as capabilities list them."""
+    if files:
+        shown = [(name, _FILES.get(name) or (name, sentence(form.title), "")) for name, form in FORMATS.items()]
+        return [
+            {"to": name, "title": title, "summary": summary} for name, (title, summary, _) in shown if is_file(name)
+        ]
+    entries = []
+    for name, form in FORMATS.items():
+        if not form.binary:
+            title, summary, language = _shown(form)
+            entries.append({"to": name, "title": title, "language": language, "summary": summary})
+    return sorted(entries, key=lambda entry: list(_SHOWN).index(entry["to"]) if entry["to"] in _SHOWN else len(_SHOWN))
+
+
+def _shown(form: Format) -> tuple[str, str, str]:
+    return _SHOWN.get(form.name) or (form.name, sentence(form.title), "text")
+
+
+def export_document(document: Json, to: str, title: str) -> Json:
+    """The text of a document in one form, with a name for its file and what had to be left out.
+
+    Raises
+    ------
+    DocumentError
+        If there is no such form, or the graph cannot be written in it.
+    """
+    form = FORMATS.get(to)
+    if form is None or form.binary:
+        offered = ", ".join(entry["to"] for entry in available())
+        raise DocumentError(f"There is no export to '{to}'; there are {offered}.", "not_found")
+    warnings: list[str] = []
+    if to == "json":
+        text = written(document)
+    else:
+        graph, warnings = exportable(document)
+        try:
+            text = dumps(graph, to).decode("utf-8")
+        except DaliLabError as error:
+            raise DocumentError(sentence(str(error))) from error
+    language = _shown(form)[2]
+    result = {
+        "text": text,
+        "filename": file_name(title) + form.endings[0],
+        "mime": _MIME.get(language, "text/plain"),
+        "language": language,
+    }
+    return {**result, "warnings": warnings} if warnings else result
+
+
+def export_file(document: Json, to: str, title: str) -> tuple[Json, bytes]:
+    """A document as a file of one form: what the protocol says of it, and its content.
+
+    Raises
+    ------
+    DocumentError
+        If the graph cannot be written in this form.
+    """
+    graph, warnings = exportable(document)
+    try:
+        content = dumps(graph, to)
+    except DaliLabError as error:
+        raise DocumentError(sentence(str(error))) from error
+    result: Json = {
+        "buffer": 0,
+        "size": len(content),
+        "filename": file_name(title) + FORMATS[to].endings[0],
+        "mime": _FILE_MIME.get(to, "application/octet-stream"),
+    }
+    return ({**result, "warnings": warnings} if warnings else result), content
+
+
+def exportable(document: Json) -> tuple[Graph, list[str]]:
+    """The part of a document that can be written down as a program, and what is left out.
+
+    Raises
+    ------
+    DocumentError
+        If nothing is left.
+    """
+    found = draft(document)
+    checked = check(document)
+    left_out = [name for name in (*found.graph.nodes, *found.unfinished) if name not in checked.runnable.nodes]
+    warnings = [sentence(problem.message) for problem in checked.missing]
+    warnings += [_left_out(name, checked.blocked.get(name), checked.waiting.get(name)) for name in left_out]
+    graph = checked.runnable
+    if not graph.nodes:
+        raise DocumentError(warnings[0] if warnings else "There is nothing to export yet.")
+    if not graph.outputs and checked.missing:
+        raise DocumentError("No output is left. " + " ".join(warnings))
+    if not graph.outputs:
+        used = {edge.node for node in graph.nodes.values() for edge in node.edges()}
+        ends = tuple(name for name in graph.nodes if name not in used)
+        graph = graph.replaced(outputs=tuple(Edge(name) for name in ends))
+        warnings.append(f"No outputs are marked, so the last nodes are returned: {', '.join(ends)}.")
+    return graph, warnings
+
+
+def _left_out(name: str, problem: Any, cause: str | None) -> str:
+    if problem is not None:
+        return f"'{name}' is left out: {sentence(problem.message)}"
+    return f"'{name}' is left out since it needs '{cause}'."
+
+
+def file_name(title: str) -> str:
+    """A title as a file's name."""
+    kept = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in title.strip())
+    return kept.strip("._") or "pipeline"

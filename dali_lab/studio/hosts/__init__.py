@@ -1,1 +1,0 @@
-"""Hosts that show the editor: the Panel app, the notebook widget, JupyterLab; and batches shown in a cell."""

@@ -1,0 +1,130 @@
+"""The kernel's side of the JupyterLab document: each comm that an editor opens is a connection to a session of its own.
+
+Importing this module in a kernel is what makes the target known; the extension does that before it opens a comm.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from dali_lab.studio.application import sample_starts
+from dali_lab.studio.documents import DocumentError, checked
+from dali_lab.studio.session import Session
+
+Json = dict[str, Any]
+TARGET = "dali_lab.session"
+_open: weakref.WeakSet[Connection] = weakref.WeakSet()
+_kept: set[Connection] = set()
+
+
+class Connection:
+    """A comm and the session behind it.
+
+    Parameters
+    ----------
+    comm
+        What carries the messages; `send`, `on_msg` and `on_close` are asked of it.
+    data
+        What the editor opened it with: ``document``, and perhaps ``title`` and ``read_only``.
+    """
+
+    def __init__(self, comm: Any, data: Json) -> None:
+        self.comm = comm
+        notice = None
+        try:
+            document = checked(data["document"]) if data.get("document") is not None else None
+        except DocumentError as error:
+            # The editor keeps its own document; it says what is wrong with it, and nothing is lost.
+            document, notice = None, {"level": "error", "message": error.message}
+        self.session = Session(
+            document,
+            title=str(data.get("title") or ""),
+            samples=sample_starts(None),
+            read_only=data.get("read_only") is True,
+        )
+        if notice is not None:
+            self.session.notices.append(notice)
+        self._port = self.session.attach(lambda message, buffers: comm.send(data=message, buffers=buffers))
+        comm.on_msg(self._take)
+        comm.on_close(self._closed)
+        _open.add(self)
+        _kept.add(self)
+
+    def interrupt(self) -> None:
+        """Cancel what is at work for this editor."""
+        self._port.cancel()
+
+    def close(self) -> None:
+        """End the session."""
+        _kept.discard(self)
+        self.session.close()
+
+    def _take(self, message: Json) -> None:
+        self.session.receive(self._port, message["content"]["data"])
+
+    def _closed(self, _: Any) -> None:
+        # Previews that are at work end on their own time: the kernel does not wait for them.
+        threading.Thread(target=self.close, name="dali-lab-closing", daemon=True).start()
+
+
+def interrupt_all() -> None:
+    """Cancel the previews and sweeps of all editors on this kernel."""
+    for connection in list(_open):
+        connection.interrupt()
+
+
+def connect(comm: Any, message: Json) -> None:
+    """Answer an editor that opens a comm."""
+    Connection(comm, message["content"].get("data") or {})
+
+
+def register() -> bool:
+    """Make the target known to this process's kernel; whether there is one."""
+    import comm
+
+    try:
+        comm.get_comm_manager().register_target(TARGET, connect)
+    except NotImplementedError:
+        return False
+    _watch_interrupts()
+    return True
+
+
+def _watch_interrupts() -> None:
+    """Let an interrupt of an idle kernel cancel previews; a kernel that runs a cell is interrupted as ever.
+
+    A kernel ignores the signal while it is idle, and puts back what it found when a cell has ended.
+    """
+    module = sys.modules.get("ipykernel.kernelbase")
+    if module is None or not module.Kernel.initialized():
+        return
+    kernel = module.Kernel.instance()
+    before = getattr(kernel, "saved_sigint_handler", None)
+    if getattr(before, "cancels_previews", False):
+        return
+    handler = _handler(before if callable(before) else None)
+    kernel.saved_sigint_handler = handler
+    with contextlib.suppress(ValueError):
+        # Outside a cell nothing is put back, so it is set at once; only the main thread may.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            signal.signal(signal.SIGINT, handler)
+
+
+def _handler(before: Callable[..., Any] | None) -> Callable[[int, Any], None]:
+    def handle(number: int, frame: Any) -> None:
+        # A lock may be held where the signal came: another thread takes it.
+        threading.Thread(target=interrupt_all, name="dali-lab-interrupt", daemon=True).start()
+        if before is not None:
+            before(number, frame)
+
+    handle.cancels_previews = True  # type: ignore[attr-defined]
+    return handle
+
+
+register()

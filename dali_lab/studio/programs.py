@@ -1,0 +1,163 @@
+"""Python programs in the editor: their pipelines listed without running anything, and one traced after consent."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dali_lab.formats.disk import read_bytes
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.pictures.folding import with_groups
+from dali_lab.formats.python import reader as python_static
+from dali_lab.formats.python import tracing as python_import
+from dali_lab.model.errors import DaliLabError, FormatError
+from dali_lab.studio.documents import DocumentError, checked, sentence
+from dali_lab.studio.results import Token
+
+Json = dict[str, Any]
+
+MOST_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """The text of a program, and the file that it came from, if any."""
+
+    text: str
+    name: str = ""
+    path: Path | None = None
+
+    @classmethod
+    def of_file(cls, path: Path) -> Program:
+        """A program in a file.
+
+        Raises
+        ------
+        DocumentError
+            With the code ``not_found`` or ``unreadable``.
+        """
+        if not path.exists():
+            raise DocumentError(f"There is no file {path}.", "not_found")
+        try:
+            return cls(python_static.decoded(read_bytes(path)), path.name, path)
+        except FormatError as error:
+            raise DocumentError(sentence(f"{path.name}: {error.message}"), "unreadable") from error
+
+
+class Cancellation(Token):
+    """Stops a process that traces a program."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.event = threading.Event()
+
+    def cancel(self, reason: str = "cancelled") -> None:
+        """End the process."""
+        super().cancel(reason)
+        self.event.set()
+
+
+def listed(program: Program) -> Json:
+    """The pipelines in a program, as the protocol writes them; nothing is run.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable``.
+    """
+    try:
+        found = python_import.pipelines(program.text)
+    except FormatError as error:
+        raise DocumentError(sentence(error.message), "unreadable") from error
+    return {
+        "name": program.name,
+        "path": None if program.path is None else str(program.path),
+        "pipelines": [_entry(program.text, entry) for entry in found],
+    }
+
+
+def _entry(text: str, found: python_import.Found) -> Json:
+    arguments: list[Json] = [{"name": name, "required": True} for name in found.arguments]
+    for name, default in found.optional:
+        arguments.append({"name": name, "required": False, **({} if default is None else {"default": default})})
+    entry: Json = {
+        "name": found.name,
+        "style": found.style,
+        "line": found.line,
+        "summary": found.summary,
+        "arguments": arguments,
+    }
+    try:
+        python_static.read(text, found.name)
+    except DaliLabError as error:
+        return {**entry, "runs": True, "reason": error.message}
+    return {**entry, "runs": False}
+
+
+def opened(program: Program, pipeline: str | None) -> Json:
+    """The document of a pipeline that can be read without running the program.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``choose`` or ``needs_running``, and the list of pipelines beside it; or ``unreadable``.
+    """
+    pipelines = listed(program)["pipelines"]
+    if not pipelines:
+        raise DocumentError("There is no pipeline in this program.", "unreadable")
+    if pipeline is None and len(pipelines) > 1:
+        names = ", ".join(entry["name"] for entry in pipelines)
+        raise DocumentError(f"There are several pipelines in this program: {names}.", "choose", pipelines=pipelines)
+    name = pipelines[0]["name"] if pipeline is None else pipeline
+    entry = next((entry for entry in pipelines if entry["name"] == name), None)
+    if entry is None:
+        raise DocumentError(f"There is no pipeline '{name}' in this program.", "not_found", pipelines=pipelines)
+    if entry["runs"]:
+        raise DocumentError(
+            f"This program must be run to know its graph ({entry['reason']}).", "needs_running", pipelines=pipelines
+        )
+    return checked(json_file.to_document(with_groups(python_static.read(program.text, name))))
+
+
+def traced(program: Program, params: Json, token: Cancellation) -> Json:
+    """The document of a pipeline that was traced in a process of its own; only for a person who agreed to run it.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``consent``, ``cancelled`` or ``failed``.
+    """
+    if params.get("consent") is not True:
+        raise DocumentError("Nothing was run: the program is run only after somebody agrees to that.", "consent")
+    arguments = params.get("arguments") or {}
+    if not isinstance(arguments, dict):
+        raise DocumentError("The arguments of a pipeline are an object.")
+    name = params.get("pipeline")
+    options: Json = {
+        "arguments": arguments,
+        "timeout": _seconds(params.get("timeout")),
+        "cancel": token.event,
+    }
+    try:
+        if program.path is not None:
+            graph = python_import.trace(program.path, name, **options)
+        else:
+            graph = python_import.trace_text(program.text, name, **options)
+    except FormatError as error:
+        if token.reason is not None:
+            raise DocumentError("Stopped.", "cancelled") from error
+        message, _, detail = error.message.partition("\n")
+        line, found = python_import.line_of(message)
+        extra: Json = {"detail": detail} if detail else {}
+        raise DocumentError(sentence(found), **({**extra, "line": line} if line else extra)) from error
+    return checked(json_file.to_document(with_groups(graph)))
+
+
+def _seconds(value: Any) -> float:
+    if value is None:
+        return python_import.DEFAULT_TIMEOUT
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MOST_SECONDS:
+        raise DocumentError(f"The time limit is a number of seconds up to {MOST_SECONDS:g}.")
+    return float(value)

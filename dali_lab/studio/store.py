@@ -1,0 +1,250 @@
+"""The document of a session with what belongs to it: its file, whether it is saved, its revision and its seed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dali_lab.graph.switches import Switch, switches
+from dali_lab.studio.changes import applied, changes_meaning
+from dali_lab.studio.document_files import (
+    SUFFIX,
+    Recovery,
+    Stamp,
+    document_of,
+    read_document,
+    read_entry,
+    save_document,
+    title_of,
+)
+from dali_lab.studio.documents import DocumentError, checked, empty_document
+from dali_lab.studio.validation import Checked, check
+
+Json = dict[str, Any]
+UNTITLED = "Untitled"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A graph to begin with, made when it is asked for."""
+
+    name: str
+    title: str
+    summary: str
+    make: Callable[[], Json]
+
+    def entry(self) -> Json:
+        """The sample as capabilities list it."""
+        return {"name": self.name, "title": self.title, "summary": self.summary}
+
+
+class Store:
+    """One document at a time; not safe to use from several threads at once.
+
+    Parameters
+    ----------
+    document
+        The document to begin with; by default an empty one.
+    title, file
+        What it is called, and where it came from.
+    root
+        The folder that relative paths start from.
+    recovery
+        Keeps unsaved work; `None` keeps none.
+    objects
+        Python objects that the document names.
+    """
+
+    def __init__(
+        self,
+        document: Json | None = None,
+        *,
+        title: str = "",
+        file: Path | None = None,
+        root: Path | None = None,
+        recovery: Recovery | None = None,
+        read_only: bool = False,
+        objects: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.objects = dict(objects or {})
+        self.root = (root or Path.cwd()).absolute()
+        self.recovery = recovery
+        self.read_only = read_only
+        self.document = checked(document) if document is not None else empty_document()
+        self.file = file
+        self.title = title or (title_of(file.name) if file is not None else UNTITLED)
+        self.dirty = False
+        self.revision = 1
+        self._stamp = Stamp.of(file) if file is not None else None
+        self._drawn_seed = secrets.randbits(31)
+        self._checked: tuple[Json, dict[str, Switch], Checked] | None = None
+
+    @property
+    def seed(self) -> int:
+        """The seed in use: the document's, or one drawn for this document."""
+        return self.seed_of(self.document)
+
+    def seed_of(self, document: Json) -> int:
+        """The seed that a document is run with."""
+        seed = document["pipeline"].get("seed")
+        return seed if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 else self._drawn_seed
+
+    def file_entry(self) -> Json | None:
+        """The file as the protocol writes it."""
+        return None if self.file is None else {"path": str(self.file), "name": self.file.name}
+
+    def opened(self, warnings: list[str] | None = None) -> Json:
+        """The document and what belongs to it, as the protocol writes it."""
+        entry: Json = {
+            "document": self.document,
+            "revision": self.revision,
+            "title": self.title,
+            "file": self.file_entry(),
+            "dirty": self.dirty,
+            "seed": self.seed,
+        }
+        return {**entry, "warnings": warnings} if warnings else entry
+
+    def checked(self) -> Checked:
+        """What is wrong with the document, and what can run; remembered until the meaning changes."""
+        document = self.document
+        switched = switches(document["view"])
+        if self._checked is not None:
+            before, then, found = self._checked
+            if switched == then and all(before[part] is document[part] for part in ("nodes", "outputs", "pipeline")):
+                return found
+        found = check(document, self.objects)
+        self._checked = document, switched, found
+        return found
+
+    def forget_checks(self) -> None:
+        """The operators have changed: look again."""
+        self._checked = None
+
+    def edit(self, changes: Any) -> bool:
+        """Apply changes; whether results may differ.
+
+        Raises
+        ------
+        DocumentError
+            If the document is read-only, or the changes cannot be understood.
+        """
+        if self.read_only:
+            raise DocumentError("This graph is read-only. Save it under another name to change it.", "read_only")
+        before = self.document
+        self.document = applied(before, changes)
+        meaning = changes_meaning(changes, before)
+        self.revision += 1
+        self.dirty = True
+        return meaning
+
+    def replace(self, document: Json, *, title: str = UNTITLED, file: Path | None = None, dirty: bool = False) -> None:
+        """Take another document in place of this one."""
+        self.document = checked(document)
+        self.title = title
+        self.file = file
+        self.dirty = dirty
+        self.revision += 1
+        self._stamp = Stamp.of(file) if file is not None else None
+        self._drawn_seed = secrets.randbits(31)
+        self.keep()
+
+    def open_path(self, path: str, pipeline: str | None = None) -> list[str]:
+        """Open a file, or the entry in a folder of a gallery; what people should know about it.
+
+        Parameters
+        ----------
+        pipeline
+            Which one, for a program with several.
+
+        Raises
+        ------
+        DocumentError
+            If it cannot be opened; the document stays as it was.
+        """
+        place = self.resolve(path)
+        if (place / "entry.json").is_file():
+            title, document = read_entry(place)
+            self.replace(document, title=title, dirty=True)
+            return []
+        document, stamp = read_document(place, pipeline)
+        if not place.name.endswith(".json"):
+            # Saving writes graph files only, so it must not be offered to write over a program or a picture.
+            self.replace(document, title=title_of(place.name), dirty=True)
+            return []
+        self.replace(document, title=title_of(place.name), file=place)
+        self._stamp = stamp
+        return []
+
+    def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> list[str]:
+        """Open what somebody dropped or pasted: a graph file's text, or a program.
+
+        Parameters
+        ----------
+        pipeline
+            Which one, for a program with several.
+
+        Raises
+        ------
+        DocumentError
+            If it is neither; the document stays as it was.
+        """
+        document = document_of(text.encode("utf-8", "replace"), pipeline)
+        self.replace(document, title=title_of(name) or UNTITLED, dirty=True)
+        return []
+
+    def save(self, path: str | None, overwrite: bool) -> None:
+        """Write the document to a file.
+
+        Raises
+        ------
+        DocumentError
+            With a code that says whether to ask for another name or for leave to overwrite.
+        """
+        if path is None:
+            if self.file is None:
+                raise DocumentError("This graph has no file yet: give it a name.", "not_found")
+            place = self.file
+        else:
+            place = self.resolve(path)
+            if not place.name.endswith(".json"):
+                place = place.with_name(place.name + SUFFIX)
+        known = self.file is not None and _same_file(place, self.file)
+        self._stamp = save_document(self.document, place, self._stamp, known=known, overwrite=overwrite)
+        self.file = place
+        self.title = title_of(place.name)
+        self.dirty = False
+        self.read_only = False
+        self.keep()
+
+    def keep(self) -> None:
+        """Write unsaved work to its recovery file, or remove that file when there is none."""
+        if self.recovery is None:
+            return
+        if self.dirty:
+            self.recovery.keep(self.document, self.file, self.title)
+        else:
+            self.recovery.forget()
+
+    def resolve(self, path: str) -> Path:
+        """A path as people write it, made absolute.
+
+        Raises
+        ------
+        DocumentError
+            If it is no path.
+        """
+        if not isinstance(path, str) or not path.strip() or "\0" in path:
+            raise DocumentError("That is no path.", "not_found")
+        return Path(os.path.normpath(self.root / Path(path).expanduser()))
+
+
+def _same_file(left: Path, right: Path) -> bool:
+    try:
+        return left == right or os.path.samefile(left, right)
+    except OSError:
+        return False

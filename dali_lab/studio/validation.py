@@ -1,0 +1,145 @@
+"""What is wrong with a document, in the protocol's form, and which of its nodes can be computed all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from dali_lab.formats.values import PythonReference
+from dali_lab.graph.graph import Graph
+from dali_lab.graph.verification import Problem, problems
+from dali_lab.model.errors import GraphError
+from dali_lab.studio.documents import Draft, draft, edge_of, sentence
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Checked:
+    """A document looked at.
+
+    Attributes
+    ----------
+    draft
+        The graph in it.
+    runnable
+        The nodes that can be computed, as a graph; its outputs are those that can.
+    blocked
+        Nodes that cannot, with what is wrong with them.
+    waiting
+        Nodes that cannot since another one cannot, with that one.
+    problems
+        Everything that is wrong.
+    missing
+        Of these, the outputs of the pipeline that are off since a node is switched off.
+    """
+
+    draft: Draft
+    runnable: Graph
+    blocked: dict[str, Problem] = field(default_factory=dict)
+    waiting: dict[str, str] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    missing: list[Problem] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the graph can run as it is."""
+        return bool(self.runnable.outputs) and not any(problem.severity == "error" for problem in self.problems)
+
+
+def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
+    """Look at a document; never fails on what a person can draw. `objects` are Python objects that it names."""
+    found = draft(document, objects)
+    graph = found.graph
+    blocked: dict[str, Problem] = {}
+    listed: list[Problem] = []
+    off = found.switched.off
+    absent = {**found.unfinished, **off}
+    for name, (message, index) in found.unfinished.items():
+        problem = Problem(message, "unconnected", name, None, index, "warning")
+        listed.append(problem)
+        blocked[name] = problem
+    for problem in problems(graph):
+        if problem.absent in absent:
+            continue  # it only says that an edge leads to a node that is unfinished or off
+        listed.append(problem)
+        if problem.node is not None and problem.severity == "error":
+            blocked.setdefault(problem.node, problem)
+    listed += _nameless(graph)
+    missing = _missing_outputs(document, found)
+    listed += missing
+    waiting = {name: cause for name, cause in off.items() if name != cause}
+    for name in _in_circles(graph, listed):
+        blocked.setdefault(name, Problem("This node is part of a circle.", "circle", name))
+    good = _runnable(graph, blocked, waiting)
+    outputs = tuple(edge for edge in graph.outputs if edge.node in good)
+    if not graph.outputs and not missing and graph.nodes:
+        listed.append(Problem("Nothing is marked as an output of the pipeline.", "no_outputs", severity="info"))
+    return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing)
+
+
+def _missing_outputs(document: Json, found: Draft) -> list[Problem]:
+    """The outputs that are off, with the node that is the cause; numbers count from 1, as on the canvas."""
+    missing = []
+    for number, reference in enumerate(document["outputs"], 1):
+        cause = found.switched.cause(edge_of(reference))
+        if cause is not None:
+            message = f"Output {number} ({reference}) is left out: {found.switched.reason(cause)}"
+            missing.append(Problem(message, "output_off", cause, severity="warning"))
+    return missing
+
+
+def _nameless(graph: Graph) -> list[Problem]:
+    """Arguments that stand for Python objects which no name leads to; exports leave functions to write for them."""
+    message = "this Python object has no name that it can be imported by: write 'module:name'"
+    return [
+        Problem(message, "object_unnamed", name, key, severity="warning")
+        for name, node in graph.nodes.items()
+        for key, value in node.arguments.items()
+        if isinstance(value, PythonReference) and value.name is None
+    ]
+
+
+def _in_circles(graph: Graph, listed: list[Problem]) -> set[str]:
+    """Nodes that feed themselves."""
+    try:
+        graph.order()
+        return set()
+    except GraphError:
+        pass
+    left = dict(graph.nodes)
+    while True:
+        free = [name for name, node in left.items() if not any(edge.node in left for edge in node.edges())]
+        used = {edge.node for node in left.values() for edge in node.edges()}
+        free += [name for name in left if name not in used and name not in free]
+        if not free:
+            return set(left)
+        for name in free:
+            left.pop(name, None)
+
+
+def _runnable(graph: Graph, blocked: dict[str, Problem], waiting: dict[str, str]) -> dict[str, Any]:
+    good: dict[str, Any] = {}
+    left = {name: node for name, node in graph.nodes.items() if name not in blocked and name not in waiting}
+    grew = True
+    while grew:
+        grew = False
+        for name, node in list(left.items()):
+            if all(edge.node in good for edge in node.edges()):
+                good[name] = left.pop(name)
+                grew = True
+    for name, node in left.items():
+        waiting[name] = next(edge.node for edge in node.edges() if edge.node not in good)
+    # Nodes keep the order of the document: seeds depend on it.
+    return {name: node for name, node in graph.nodes.items() if name in good}
+
+
+def problem_entry(problem: Problem) -> Json:
+    """A problem as the protocol writes it."""
+    entry: Json = {"severity": problem.severity, "message": sentence(problem.message)}
+    for name in ("node", "argument", "input"):
+        value = getattr(problem, name)
+        if value is not None:
+            entry[name] = value
+    return entry

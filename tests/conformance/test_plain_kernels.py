@@ -1,0 +1,85 @@
+"""With all machine-dependent parts of the kernels switched off, results are the same bits, and NVIDIA DALI's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dali_lab
+from dali_lab.kernels.cpu.machine import OFF, PARTS
+from dali_lab.schema import Case, all_operators, samples
+from tests.conformance.harness import compare, run
+
+dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
+import nvidia.dali.fn  # noqa: E402
+import nvidia.dali.types  # noqa: E402, F401
+
+OPERATORS = {
+    "audio_resample": 1,
+    "crop_mirror_normalize": 1,
+    "decoders.image": 2,
+    "decoders.inflate": 1,
+    "experimental.remap": 2,
+    "jpeg_compression_distortion": 1,
+    "random.normal": 1,
+    "resize": 2,
+    "to_decibels": 1,
+    "warp_affine": 1,
+}
+"""Operators whose kernels have such parts, and how many of their cases are taken."""
+_CHILD = """
+import sys
+import numpy as np
+import dali_lab
+from dali_lab.kernels.cpu.machine import OFF, PARTS
+from tests.conformance import test_plain_kernels as cases
+
+assert OFF == set(PARTS)
+results = {}
+for name, case in cases.chosen():
+    for sample in cases.samples_of(dali_lab, name, case):
+        results[f"{len(results):05}"] = sample
+np.savez(sys.argv[1], **results)
+"""
+
+
+def chosen() -> list[tuple[str, Case]]:
+    """Operators and cases; of those for pictures also one of the size at which vectors are used."""
+    cases = [(name, case) for name, count in OPERATORS.items() for case in list(all_operators()[name].cases())[:count]]
+    wide = ([samples.picture(60, 90), samples.picture(45, 70)], "HWC")
+    cases.append(("resize", Case((wide,), {"size": (40, 50), "antialias": True})))
+    cases.append(("crop_mirror_normalize", Case((wide,), {"crop": (40, 50), "mirror": 1, "mean": [9.0], "std": [3.0]})))
+    cases.append(("rotate", Case((wide,), {"angle": 20.0, "fill_value": 7})))
+    return cases
+
+
+def samples_of(engine: Any, name: str, case: Case) -> list[np.ndarray]:
+    """Samples of all outputs in order."""
+    return [sample for row in run(engine, name, case) for output in row for sample in output["samples"]]
+
+
+@pytest.mark.skipif(bool(OFF), reason="DALI_LAB_PLAIN switches parts off")
+def test_same_bits_with_all_parts_off(tmp_path: Path) -> None:
+    path = tmp_path / "plain.npz"
+    environment = {**os.environ, "DALI_LAB_PLAIN": "all", "DALI_LAB_COMPILE": "at-once"}
+    subprocess.run([sys.executable, "-c", _CHILD, str(path)], env=environment, check=True)
+    assert set(PARTS)
+    with np.load(path) as plain:
+        arrays = [plain[name] for name in sorted(plain.files)]
+    fast = [(name, case, sample) for name, case in chosen() for sample in samples_of(dali_lab, name, case)]
+    assert len(arrays) == len(fast) > 30
+    for array, (name, case, sample) in zip(arrays, fast, strict=True):
+        np.testing.assert_array_equal(array, sample, err_msg=f"{name} {dict(case.arguments)}")
+
+
+@pytest.mark.parametrize("name", ["resize", "crop_mirror_normalize", "rotate"])
+def test_cases_of_this_module_are_those_of_dali(name: str) -> None:
+    """The other cases are compared with NVIDIA DALI by :mod:`tests.conformance.test_operators`."""
+    for case in [case for other, case in chosen()[-3:] if other == name]:
+        compare(run(dali_lab, name, case), run(dali, name, case), case)
