@@ -31,11 +31,11 @@ _HOMES = {
     "OperatorConcurrency": "pipeline",
     "Pipeline": "pipeline",
     "StreamPolicy": "pipeline",
-    "edit": "studio.widget",
+    "edit": "studio.hosts.widget",
     "newaxis": "data_node",
     "pipeline_def": "pipeline",
-    "preview": "studio.stepping",
-    "show": "studio.showing",
+    "preview": "studio.hosts.stepping",
+    "show": "studio.hosts.showing",
 }
 
 

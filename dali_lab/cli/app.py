@@ -37,7 +37,7 @@ def _app(options: argparse.Namespace) -> int:
     import signal
     import threading
 
-    from dali_lab.studio.application import start_session
+    from dali_lab.studio.hosts.application import start_session
     from dali_lab.studio.warming import compile_in_background
 
     session = start_session(graph=options.graph, data=options.data)
@@ -50,7 +50,7 @@ def _app(options: argparse.Namespace) -> int:
         # The first preview is computed while the server is imported and the browser opens.
         session.warm()
         compiler = compile_in_background()
-        from dali_lab.studio.panel_app import AppServer, open_browser
+        from dali_lab.studio.hosts.panel_app import AppServer, open_browser
 
         server = AppServer(session, options.host, options.port or 0)
         try:

@@ -26,9 +26,9 @@ def add(commands: Commands) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     from dali_lab.formats import FORMATS, dump
-    from dali_lab.studio.document_files import title_of
-    from dali_lab.studio.exports import export_document
-    from dali_lab.studio.store import Store
+    from dali_lab.studio.document.exports import export_document
+    from dali_lab.studio.document.graph_files import title_of
+    from dali_lab.studio.document.store import Store
 
     form = FORMATS.get(options.to)
     if form is not None and form.binary:

@@ -53,7 +53,7 @@ def print_rate(result: dict[str, Any]) -> None:
 def summary_line(output: Any) -> str:
     """A batch in a line: samples, shape, type, layout and range."""
     batch = output._batch
-    from dali_lab.studio.summaries import value_range
+    from dali_lab.studio.preview.summaries import value_range
 
     shapes = [tuple(row) for row in batch.shapes.tolist()]
     if not shapes:

@@ -17,6 +17,7 @@ from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 
 Results = Batch | tuple[Batch, ...]
+_BUILT_IN = "dali_lab.operators."
 
 
 class Operator:
@@ -32,13 +33,14 @@ class Operator:
     schema_name
         NVIDIA DALI's name for it in serialized pipelines, such as ``"decoders__Image"``.
     family
-        Folder of the palette: one of the families in :mod:`dali_lab.schema.families`.
+        Folder of the palette: one of the families in :mod:`dali_lab.schema.families`. By default the folder below
+        ``dali_lab/operators`` that the operator stands in.
     title
-        The name that people read.
+        The name that people read; by default the last part of `name` in words.
     inputs, outputs, arguments
         The declaration; ``name``, ``preserve`` and, where `random` is set, ``seed`` are added to the arguments.
     devices
-        Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``.
+        Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``. By default the CPU, and the GPU where `on_gpu` says so.
     on_gpu
         `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
         from :meth:`Call.allocate` and :meth:`Call.scratch`. :meth:`on_cpu_only` may take it back for some arguments.
@@ -104,9 +106,15 @@ class Operator:
     differs: ClassVar[str] = ""
     example: ClassVar[str] = ""
     argument_table: ClassVar[dict[str, Arg]]
+    _declared: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        cls._declared = cls._declared.union({"family", "devices"}.intersection(vars(cls)))
+        if "family" not in cls._declared and cls.__module__.startswith(_BUILT_IN):
+            cls.family = cls.__module__.removeprefix(_BUILT_IN).partition(".")[0]
+        if "devices" not in cls._declared:
+            cls.devices = ("cpu", "gpu") if cls.on_gpu else ("cpu",)
         table = {arg.name: arg for arg in cls.arguments}
         if cls.random and "seed" not in table:
             table["seed"] = SEED

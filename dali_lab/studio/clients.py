@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.studio.preview import Delivered
-from dali_lab.studio.results import Token
+from dali_lab.studio.preview.delivery import Delivered
+from dali_lab.studio.preview.results import Token
 
 Json = dict[str, Any]
 Send = Callable[[Json, list[bytes]], None]

@@ -8,14 +8,14 @@ from typing import Any
 
 from dali_lab.executor.engine import Cancelled
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.documents import DocumentError, sentence
-from dali_lab.studio.entries import error_entry, picture_entries
-from dali_lab.studio.evaluation import Evaluator
+from dali_lab.studio.document.graph_document import DocumentError, sentence
+from dali_lab.studio.document.store import Store
+from dali_lab.studio.document.validation import Checked, check
 from dali_lab.studio.measuring import measure
-from dali_lab.studio.rendering import Renderer, label_roots, output_kinds
-from dali_lab.studio.results import Token
-from dali_lab.studio.store import Store
-from dali_lab.studio.validation import Checked, check
+from dali_lab.studio.preview.entries import error_entry, picture_entries
+from dali_lab.studio.preview.evaluation import Evaluator
+from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds
+from dali_lab.studio.preview.results import Token
 
 Json = dict[str, Any]
 Tell = Callable[[str, Json], None]

@@ -20,15 +20,15 @@ from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register
 from dali_lab.studio.clients import Port, Send
-from dali_lab.studio.document_files import Recovery
-from dali_lab.studio.evaluation import Evaluator
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.store import Sample, Store
+from dali_lab.studio.document.validation import problem_entry
 from dali_lab.studio.gallery import Gallery
 from dali_lab.studio.jobs import Jobs, attempt
-from dali_lab.studio.rendering import Renderer
+from dali_lab.studio.preview.evaluation import Evaluator
+from dali_lab.studio.preview.rendering import Renderer
+from dali_lab.studio.preview.results import Token
 from dali_lab.studio.requests import Request, handler_of
-from dali_lab.studio.results import Token
-from dali_lab.studio.store import Sample, Store
-from dali_lab.studio.validation import problem_entry
 
 Json = dict[str, Any]
 AUTOSAVE_SECONDS = 1.0

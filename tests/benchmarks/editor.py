@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.gallery.samples import photographs
+from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.session import Session
-from dali_lab.studio.starts import first_pipeline
 
 Json = dict[str, Any]
 STEPS = 200
@@ -71,7 +71,7 @@ def in_the_browser() -> None:
     """From the pointer's move on a slider to the new picture at the last node, as the page has it."""
     from playwright.sync_api import sync_playwright
 
-    from dali_lab.studio.panel_app import AppServer
+    from dali_lab.studio.hosts.panel_app import AppServer
 
     session = Session(first_pipeline(photographs()))
     session.warm()
@@ -174,7 +174,7 @@ def figures() -> None:
     """The four figures, on the Panel app in Chromium."""
     from playwright.sync_api import sync_playwright
 
-    from dali_lab.studio.panel_app import AppServer
+    from dali_lab.studio.hosts.panel_app import AppServer
 
     session = Session(ten_nodes())
     server = AppServer(session, port=0)

@@ -12,8 +12,8 @@ from urllib.parse import urlparse
 
 import pytest
 
-from dali_lab.studio.application import start_session
-from dali_lab.studio.document_files import Recovery
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.hosts.application import start_session
 from dali_lab.studio.session import Session
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need Playwright")
@@ -70,7 +70,7 @@ class App:
 @pytest.fixture
 def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[App]:
     """The app on the sample photographs, as the first run shows it."""
-    from dali_lab.studio.panel_app import AppServer
+    from dali_lab.studio.hosts.panel_app import AppServer
 
     monkeypatch.chdir(tmp_path)
     session = start_session(recovery=Recovery(tmp_path / "recovery"))

@@ -12,8 +12,8 @@ import pytest
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.schema.catalogue import catalogue
+from dali_lab.studio.document.store import UNTITLED
 from dali_lab.studio.session import Session
-from dali_lab.studio.store import UNTITLED
 from tests.browser.conftest import PATIENCE, App, Tab
 from tests.browser.test_panel_app import close_up
 

@@ -10,10 +10,10 @@ import pytest
 
 from dali_lab.gallery import Gallery, load_gallery
 from dali_lab.gallery.samples import photographs
-from dali_lab.studio.documents import written
+from dali_lab.studio.document.graph_document import written
+from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.gallery.site import build_site
 from dali_lab.studio.session import Session
-from dali_lab.studio.starts import first_pipeline
 from tests.browser.conftest import PATIENCE, App, Tab
 from tests.browser.lab import is_ours, serving
 
@@ -21,7 +21,7 @@ from tests.browser.lab import is_ours, serving
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     """One server for all of them; each test finds the first pipeline in it."""
-    from dali_lab.studio.panel_app import AppServer
+    from dali_lab.studio.hosts.panel_app import AppServer
 
     place = tmp_path_factory.mktemp("app")
     session = Session(first_pipeline(photographs()), root=place)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dali_lab.studio.widget import BUNDLE
+from dali_lab.studio.bundle import BUNDLE
 from tests.browser.conftest import PATIENCE, Tab
 from tests.browser.lab import Lab, is_ours, serving
 from tests.browser.notebooks import ASK, DEFINE, duplicate_the_resize, run_cell, wait_for_kernel, write_notebook

@@ -78,7 +78,7 @@ import sys
 import panel as pn
 import dali_lab
 from dali_lab.gallery.samples import photographs
-from dali_lab.studio.starts import first_pipeline
+from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.formats.json import graph_file as json_file
 
 editor = dali_lab.edit(json_file.from_document(first_pipeline(photographs())), height=420)

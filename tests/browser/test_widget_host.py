@@ -9,7 +9,7 @@ from typing import Any
 import dali_lab
 from dali_lab import fn
 from dali_lab.gallery.samples import photographs
-from dali_lab.studio.widget import BUNDLE
+from dali_lab.studio.bundle import BUNDLE
 from tests.browser.conftest import Tab
 
 HOST = """async (state) => {

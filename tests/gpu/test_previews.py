@@ -13,7 +13,7 @@ from dali_lab.device.emulated import EmulatedDevice
 from dali_lab.executor import placement
 from dali_lab.gallery.samples import photographs
 from dali_lab.graph.graph import Graph
-from dali_lab.studio.evaluation import Evaluator
+from dali_lab.studio.preview.evaluation import Evaluator
 
 
 @pytest.fixture

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
 _WAYS = ("scale", "out_length", "in_rate", "out_rate")
@@ -27,7 +26,6 @@ class AudioResample(Operator):
     """
 
     name = "audio_resample"
-    family = "audio"
     title = "Resample sound"
     inputs = (Input("sound", kind="audio", doc="``(n,)`` or ``(n, channels)``, FLOAT or integers of 8 to 32 bits."),)
     outputs = (
@@ -37,7 +35,6 @@ class AudioResample(Operator):
             doc="The resampled sound, of `dtype`; the axis of time is longer or shorter by the factor.",
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("scale", "float", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
@@ -54,9 +51,7 @@ class AudioResample(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given."),
     )
-    example = """
-    >>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)
-    """
+    example = ">>> fn.audio_resample(sound, in_rate=44100, out_rate=16000)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -33,11 +33,8 @@ class MelFilterBank(Operator):
     """
 
     name = "mel_filter_bank"
-    family = "audio"
-    title = "Mel filter bank"
     inputs = (Input("spectrogram", doc="FLOAT with an axis of frequencies."),)
     outputs = (Output("mels", doc="The mel spectrogram, FLOAT, with the layout of the input.", dtype=FLOAT),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (1e-6, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
@@ -65,9 +62,7 @@ class MelFilterBank(Operator):
         ),
         Arg("normalize", "bool", True, "Give triangles an area of 1, rather than a height of 1."),
     )
-    example = """
-    >>> fn.mel_filter_bank(fn.spectrogram(sound, nfft=512), sample_rate=16000, nfilter=80)
-    """
+    example = ">>> fn.mel_filter_bank(fn.spectrogram(sound, nfft=512), sample_rate=16000, nfilter=80)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

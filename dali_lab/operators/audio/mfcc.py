@@ -24,7 +24,6 @@ class MFCC(Operator):
 
     name = "mfcc"
     schema_name = "MFCC"
-    family = "audio"
     title = "MFCC"
     differs = "Values agree to within 3e-5, as sums of float32 are formed in another order."
     inputs = (Input("mels", doc="A mel spectrogram, FLOAT of 2 to 5 axes."),)
@@ -33,7 +32,6 @@ class MFCC(Operator):
             "coefficients", dtype=FLOAT, doc="The coefficients: `n_mfcc` along `axis`, the other axes as in the input."
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (1e-5, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
@@ -43,9 +41,7 @@ class MFCC(Operator):
         Arg("axis", "int", 0, "The axis to transform.", minimum=0),
         Arg("lifter", "float", 0.0, "Strength of the lifter.", soft_minimum=0.0, soft_maximum=100.0),
     )
-    example = """
-    >>> fn.mfcc(fn.to_decibels(mels), n_mfcc=40, dct_type=2)
-    """
+    example = ">>> fn.mfcc(fn.to_decibels(mels), n_mfcc=40, dct_type=2)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

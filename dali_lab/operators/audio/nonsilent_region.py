@@ -25,14 +25,12 @@ class NonsilentRegion(Operator):
     """
 
     name = "nonsilent_region"
-    family = "audio"
     title = "Non-silent region"
     inputs = (Input("sound", kind="audio", doc="One-dimensional sound, FLOAT or integers."),)
     outputs = (
         Output("begin", kind="tensor", doc="Index of the first element.", dtype=INT32),
         Output("length", kind="tensor", doc="Number of elements, 0 if all is silent.", dtype=INT32),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(

@@ -18,8 +18,6 @@ class PowerSpectrum(Operator):
     """Gives the spectrum along one axis, which becomes ``nfft // 2 + 1`` frequencies long."""
 
     name = "power_spectrum"
-    family = "audio"
-    title = "Power spectrum"
     differs = "Values agree to within 1e-6 of the largest, as sums of float32 are formed in another order."
     inputs = (Input("data", kind="tensor", doc="FLOAT of one or more axes."),)
     outputs = (
@@ -42,9 +40,7 @@ class PowerSpectrum(Operator):
         ),
         POWER,
     )
-    example = """
-    >>> fn.power_spectrum(signal, nfft=256)
-    """
+    example = ">>> fn.power_spectrum(signal, nfft=256)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu import spectra

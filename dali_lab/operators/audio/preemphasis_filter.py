@@ -10,8 +10,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.operators.tensor.cast import cast
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 BORDERS = ("zero", "clamp", "reflect")
 
@@ -24,12 +23,10 @@ class PreemphasisFilter(Operator):
     """
 
     name = "preemphasis_filter"
-    family = "audio"
     title = "Pre-emphasis"
     differs = "Values agree to one rounding: the product and the difference are rounded one by one or together."
     inputs = (Input("data", kind="audio", doc="Sound of any type but FLOAT16 and BOOL."),)
     outputs = (Output("data", kind="audio", doc="The filtered sound, with the shape of the input, of `dtype`."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (2e-7, "the product and the difference are rounded one by one or together")
     arguments = (
@@ -53,9 +50,7 @@ class PreemphasisFilter(Operator):
         ),
         Arg("dtype", "dtype", FLOAT, "Type of the result."),
     )
-    example = """
-    >>> fn.preemphasis_filter(sound, preemph_coeff=0.97)
-    """
+    example = ">>> fn.preemphasis_filter(sound, preemph_coeff=0.97)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like

@@ -29,12 +29,9 @@ class Spectrogram(Operator):
     """
 
     name = "spectrogram"
-    family = "audio"
-    title = "Spectrogram"
     differs = "Values agree to within 1e-5 of the largest, as sums of float32 are formed in another order."
     inputs = (Input("sound", kind="audio", doc="FLOAT of one channel: ``(n,)``, ``(n, 1)`` or ``(1, n)``."),)
     outputs = (Output("spectrogram", doc='FLOAT, layout "ft" or "tf".', dtype=FLOAT),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (4e-3, "float64 on the GPU, float32 on the CPU, whose step at powers of 14,000 is 0.001")
     arguments = (
@@ -55,9 +52,7 @@ class Spectrogram(Operator):
         Arg("reflect_padding", "bool", True, "Beyond the ends the sound is reflected, rather than silent."),
         Arg("layout", "layout", "ft", 'Frequency first ("ft") or time first ("tf").', choices=("ft", "tf")),
     )
-    example = """
-    >>> fn.spectrogram(sound, nfft=512, window_length=400, window_step=160)
-    """
+    example = ">>> fn.spectrogram(sound, nfft=512, window_length=400, window_step=160)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -17,11 +17,8 @@ class ToDecibels(Operator):
     """Gives ``multiplier · log10(max(x / reference, 10^(cutoff_db / multiplier)))`` of each element."""
 
     name = "to_decibels"
-    family = "audio"
-    title = "To decibels"
     inputs = (Input("data", kind="tensor", doc="FLOAT of any shape."),)
     outputs = (Output("decibels", kind="tensor", dtype=FLOAT, doc="Decibels, with the shape and layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (4e-5, "logarithms differ by a step of float32, times the multiplier")
     arguments = (
@@ -39,9 +36,7 @@ class ToDecibels(Operator):
         ),
         Arg("cutoff_db", "float", -200.0, "Smallest result.", unit="dB", soft_minimum=-200.0, soft_maximum=0.0),
     )
-    example = """
-    >>> fn.to_decibels(mels, multiplier=10.0, cutoff_db=-80.0)
-    """
+    example = ">>> fn.to_decibels(mels, multiplier=10.0, cutoff_db=-80.0)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         from dali_lab.kernels.cpu.memory import like

@@ -9,8 +9,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -18,7 +17,6 @@ class BbFlip(Operator):
     """Mirrors bounding boxes within a picture, whose sides are at 0 and 1."""
 
     name = "bb_flip"
-    family = "boxes"
     title = "Flip boxes"
     inputs = (
         Input(
@@ -29,7 +27,6 @@ class BbFlip(Operator):
         ),
     )
     outputs = (Output("boxes", kind="boxes", doc="The flipped boxes, ``(N, 4)`` or flat as they came."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),

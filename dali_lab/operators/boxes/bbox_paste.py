@@ -17,8 +17,7 @@ from dali_lab.operators.boxes.coordinates import (
     sample_boxes_by_size,
     store,
 )
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, register
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register
 
 
 @register
@@ -30,7 +29,6 @@ class BBoxPaste(Operator):
 
     name = "bbox_paste"
     schema_name = "BBoxPaste"
-    family = "boxes"
     title = "Paste boxes"
     inputs = (BOXES,)
     outputs = (

@@ -20,9 +20,8 @@ from dali_lab.operators.boxes.coordinates import (
     store,
 )
 from dali_lab.operators.geometry.warping import SIZE_TYPES
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.cases import PerSample
 
 Coordinates = npt.NDArray[np.float32]
 MODES = ("expand", "halfway", "fixed")
@@ -38,7 +37,6 @@ class BBoxRotate(Operator):
 
     name = "bbox_rotate"
     schema_name = "BBoxRotate"
-    family = "boxes"
     title = "Rotate boxes"
     differs = (
         "Values agree to within 1e-6 of the picture's size: products of coordinates, sines and cosines are formed "

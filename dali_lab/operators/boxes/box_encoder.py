@@ -25,8 +25,6 @@ class BoxEncoder(Operator):
     """
 
     name = "box_encoder"
-    family = "boxes"
-    title = "Box encoder"
     differs = "Offsets agree to within 2e-6: divisions and logarithms of float32 round in another place."
     inputs = (
         Input("boxes", kind="boxes", doc="Boxes as left, top, right, bottom, FLOAT ``(n, 4)``."),
@@ -36,7 +34,6 @@ class BoxEncoder(Operator):
         Output("boxes", kind="boxes", doc="A box for each anchor, FLOAT ``(m, 4)``.", dtype=FLOAT),
         Output("labels", kind="tensor", doc="Its label, INT32 ``(m,)``.", dtype=INT32),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("anchors", "float", REQUIRED, "Left, top, right, bottom of each anchor.", vector=True),
@@ -54,9 +51,7 @@ class BoxEncoder(Operator):
         Arg("means", "float", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets.", vector=True),
         Arg("stds", "float", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets.", vector=True),
     )
-    example = """
-    >>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)
-    """
+    example = ">>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 _AXES = "xyz"
 
@@ -20,7 +19,6 @@ class CoordFlip(Operator):
     """Mirrors points about a centre: a coordinate c becomes ``2 center - c``."""
 
     name = "coord_flip"
-    family = "boxes"
     title = "Flip points"
     inputs = (
         Input(
@@ -33,7 +31,6 @@ class CoordFlip(Operator):
     outputs = (
         Output("points", kind="tensor", doc="The flipped points, with the shape, type and layout of the input."),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -50,9 +47,7 @@ class CoordFlip(Operator):
         Arg("center_y", "float", 0.5, "The y coordinate that stays.", tensor=True),
         Arg("center_z", "float", 0.5, "The z coordinate that stays.", tensor=True),
     )
-    example = """
-    >>> fn.coord_flip(landmarks, layout="xy", flip_x=fn.random.coin_flip())
-    """
+    example = '>>> fn.coord_flip(landmarks, layout="xy", flip_x=fn.random.coin_flip())'
 
     def run(self, call: Call, points: Batch) -> Batch:
         if points.dtype != dtypes.FLOAT:

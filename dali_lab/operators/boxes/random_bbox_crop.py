@@ -38,7 +38,6 @@ class RandomBBoxCrop(Operator):
 
     name = "random_bbox_crop"
     schema_name = "RandomBBoxCrop"
-    family = "boxes"
     title = "Random crop with boxes"
     inputs = (
         Input("boxes", kind="boxes", doc="Boxes of FLOAT from 0 to 1, ``(n, 4)``, or ``(n, 6)`` in volumes."),

@@ -25,8 +25,6 @@ class RandomMaskPixel(Operator):
     """
 
     name = "segmentation.random_mask_pixel"
-    family = "boxes"
-    title = "Random mask pixel"
     inputs = (Input("mask", kind="mask", doc="A mask of any number of axes; integers, BOOL or FLOAT."),)
     outputs = (Output("position", kind="tensor", doc="Index along each axis, INT64.", dtype=INT64),)
     random = True
@@ -42,9 +40,7 @@ class RandomMaskPixel(Operator):
         Arg("threshold", "float", 0.0, "Pixels above it are foreground.", tensor=True),
         Arg("value", "int", None, "Pixels equal to it are foreground; excludes `threshold`.", tensor=True),
     )
-    example = """
-    >>> centre = fn.segmentation.random_mask_pixel(masks, foreground=fn.random.coin_flip(probability=0.7))
-    """
+    example = ">>> centre = fn.segmentation.random_mask_pixel(masks, foreground=fn.random.coin_flip(probability=0.7))"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

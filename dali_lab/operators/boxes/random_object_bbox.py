@@ -32,7 +32,6 @@ class RandomObjectBBox(Operator):
 
     name = "segmentation.random_object_bbox"
     schema_name = "segmentation__RandomObjectBBox"
-    family = "boxes"
     title = "Random object box"
     inputs = (Input("mask", kind="mask", doc="Labels of any number of axes, BOOL or integers of up to 32 bits."),)
     outputs = (
@@ -85,9 +84,7 @@ class RandomObjectBBox(Operator):
             "cache_objects", "bool", False, "Kept for programs that set it; objects are looked for anew.", advanced=True
         ),
     )
-    example = """
-    >>> anchor, shape = fn.segmentation.random_object_bbox(masks, foreground_prob=0.8, k_largest=2)
-    """
+    example = ">>> anchor, shape = fn.segmentation.random_object_bbox(masks, foreground_prob=0.8, k_largest=2)"
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

@@ -23,8 +23,6 @@ class SelectMasks(Operator):
     """
 
     name = "segmentation.select_masks"
-    family = "boxes"
-    title = "Select masks"
     inputs = (
         Input("mask_ids", kind="tensor", doc="Ids of the wanted masks, INT32 ``(n,)``, each but once."),
         Input("polygons", kind="tensor", doc="Id, first vertex and end of the vertices of each, INT32 ``(m, 3)``."),
@@ -35,9 +33,7 @@ class SelectMasks(Operator):
         Output("vertices", kind="tensor", doc="Their vertices, one polygon after the other."),
     )
     arguments = (Arg("reindex_masks", "bool", False, "Replace ids by their places in `mask_ids`.", important=True),)
-    example = """
-    >>> polygons, vertices = fn.segmentation.select_masks(mask_ids, polygons, vertices, reindex_masks=True)
-    """
+    example = ">>> polygons, vertices = fn.segmentation.select_masks(mask_ids, polygons, vertices, reindex_masks=True)"
 
     def run(self, call: Call, mask_ids: Batch, polygons: Batch, vertices: Batch) -> tuple[Batch, Batch]:
         for name, batch, ndim in (("mask_ids", mask_ids, 1), ("polygons", polygons, 2)):

@@ -28,7 +28,6 @@ class SSDRandomCrop(Operator):
 
     name = "ssd_random_crop"
     schema_name = "SSDRandomCrop"
-    family = "boxes"
     title = "SSD random crop"
     inputs = (
         Input("images", layouts=("HWC",), doc="Pictures of UINT8."),
@@ -45,9 +44,7 @@ class SSDRandomCrop(Operator):
         Arg("num_attempts", "int", 1, "Windows that are drawn for one overlap.", minimum=1, maximum=1_000_000),
     )
     deprecated = "Use ``fn.random_bbox_crop``, which gives the window for ``fn.slice``."
-    example = """
-    >>> images, boxes, labels = fn.ssd_random_crop(images, boxes, labels)
-    """
+    example = ">>> images, boxes, labels = fn.ssd_random_crop(images, boxes, labels)"
 
     def run(self, call: Call, images: Batch, boxes: Batch, labels: Batch) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import boxes_ssd, copy

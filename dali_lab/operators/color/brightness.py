@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.color.scaling import BRIGHTNESS, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -16,11 +15,8 @@ class Brightness(Scaling):
     """Changes the brightness of images: ``out = brightness_shift · range + brightness · in``."""
 
     name = "brightness"
-    title = "Brightness"
     arguments = (*BRIGHTNESS, DTYPE)
-    example = """
-    >>> fn.brightness(images, brightness=fn.random.uniform(range=[0.7, 1.3]))
-    """
+    example = ">>> fn.brightness(images, brightness=fn.random.uniform(range=[0.7, 1.3]))"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 SUMS = "float32 products and sums are formed in another order"
 
@@ -25,9 +24,7 @@ class BrightnessContrast(Scaling):
     title = "Brightness and contrast"
     differs = "Results of FLOAT agree to within 1e-6 of their size, as products and sums are formed in another order."
     arguments = (*BRIGHTNESS, *CONTRAST, DTYPE)
-    example = """
-    >>> fn.brightness_contrast(images, brightness=fn.random.uniform(range=(0.8, 1.2)), contrast=1.1)
-    """
+    example = ">>> fn.brightness_contrast(images, brightness=fn.random.uniform(range=(0.8, 1.2)), contrast=1.1)"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

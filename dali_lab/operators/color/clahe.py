@@ -34,11 +34,9 @@ class Clahe(Operator):
     """
 
     name = "clahe"
-    family = "color"
     title = "CLAHE"
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel, or three: red, green, blue."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -57,9 +55,7 @@ class Clahe(Operator):
         Arg("bins", "int", 256, "Kept for programs that set it: there are 256 levels.", minimum=1, advanced=True),
         Arg("luma_only", "bool", True, "Equalise the lightness of RGB images rather than their channels."),
     )
-    example = """
-    >>> fn.clahe(images, tiles_x=8, tiles_y=8, clip_limit=2.0)
-    """
+    example = ">>> fn.clahe(images, tiles_x=8, tiles_y=8, clip_limit=2.0)"
     differs = "Sequences are taken as well."
 
     def run(self, call: Call, data: Batch) -> Batch:

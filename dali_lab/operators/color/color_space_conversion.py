@@ -37,7 +37,6 @@ class ColorSpaceConversion(Operator):
     """
 
     name = "color_space_conversion"
-    family = "color"
     title = "Colour space"
     inputs = (
         Input("data", layouts=("HWC", "DHWC"), assumed=("HWC", "FHWC", "FDHWC"), doc="UINT8 images or sequences."),
@@ -45,7 +44,6 @@ class ColorSpaceConversion(Operator):
     outputs = (
         Output("data", doc="Images of UINT8 with the channels of `output_type`, of the input's size and layout."),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
     arguments = (
@@ -56,9 +54,7 @@ class ColorSpaceConversion(Operator):
         "A conversion to the same space returns the input; NVIDIA DALI refuses it. To and from YCbCr, one colour in"
         " 70,000 is one level off, where a sum lies within a rounding of the middle between two levels."
     )
-    example = """
-    >>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)
-    """
+    example = ">>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)"
 
     def setup(self) -> None:
         for name in ("image_type", "output_type"):

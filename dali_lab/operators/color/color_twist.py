@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, RGB, UINT8
 from dali_lab.operators.color.twisting import BRIGHTNESS, CONTRAST, HUE, LEVEL, SATURATION, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
 
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 
@@ -28,9 +27,7 @@ class ColorTwist(Twisting):
         Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
     )
-    example = """
-    >>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)
-    """
+    example = ">>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.color.scaling import CONTRAST, DTYPE, Scaling
-from dali_lab.schema import Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -16,11 +15,8 @@ class Contrast(Scaling):
     """Changes the contrast of images: ``out = contrast_center + contrast · (in − contrast_center)``."""
 
     name = "contrast"
-    title = "Contrast"
     arguments = (*CONTRAST, DTYPE)
-    example = """
-    >>> fn.contrast(images, contrast=fn.random.uniform(range=[0.6, 1.4]), contrast_center=128)
-    """
+    example = ">>> fn.contrast(images, contrast=fn.random.uniform(range=[0.6, 1.4]), contrast_center=128)"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

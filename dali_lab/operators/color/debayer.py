@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, UINT16, numpy_dtype
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 _TILES = ("BG", "GB", "GR", "RG")
 _KERNELS = {
@@ -31,8 +30,6 @@ class Debayer(Operator):
     """
 
     name = "debayer"
-    family = "color"
-    title = "Debayer"
     inputs = (
         Input(
             "data",
@@ -41,7 +38,6 @@ class Debayer(Operator):
         ),
     )
     outputs = (Output("data", doc="RGB images, HWC, of the input's type and size; gray ones have one channel."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -68,9 +64,7 @@ class Debayer(Operator):
             important=True,
         ),
     )
-    example = """
-    >>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")
-    """
+    example = '>>> fn.debayer(raw, blue_position=[0, 0], algorithm="edgeaware_ocv")'
     differs = (
         "``default_npp`` runs on the CPU as well, the others but ``vng_ocv`` on the GPU. It follows the documentation"
         " of NPP; how that rounds could not be compared."

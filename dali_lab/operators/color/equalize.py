@@ -16,16 +16,11 @@ class Equalize(Operator):
     """Spreads the levels of each channel of an image, so that they are about equally frequent."""
 
     name = "equalize"
-    family = "color"
-    title = "Equalize"
     inputs = (Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
-    example = """
-    >>> fn.equalize(images)
-    """
+    example = ">>> fn.equalize(images)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:

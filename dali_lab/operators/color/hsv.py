@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, NO_TYPE, UINT8
 from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, VALUE, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
 
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 
@@ -26,9 +25,7 @@ class Hsv(Twisting):
         VALUE,
         Arg("dtype", "dtype", UINT8, "Type of the result; NO_TYPE asks for that of the input.", or_no_type=True),
     )
-    example = """
-    >>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)
-    """
+    example = ">>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

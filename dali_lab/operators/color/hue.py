@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8
 from dali_lab.operators.color.twisting import HUE, LEVEL, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
 
 SUMS = "a sine may differ in its last bit, and the matrix with it"
 
@@ -19,15 +18,12 @@ class Hue(Twisting):
     """Turns the hue of RGB images."""
 
     name = "hue"
-    title = "Hue"
     arguments = (
         HUE,
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
         Arg("image_type", "image_type", None, "", removed=True),
     )
-    example = """
-    >>> fn.hue(images, hue=fn.random.uniform(range=[-30.0, 30.0]))
-    """
+    example = ">>> fn.hue(images, hue=fn.random.uniform(range=[-30.0, 30.0]))"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -21,11 +20,9 @@ class JpegCompressionDistortion(Operator):
     """
 
     name = "jpeg_compression_distortion"
-    family = "color"
     title = "JPEG compression"
     inputs = (Input("data", layouts=("HWC",), doc="RGB images or sequences of UINT8."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -40,9 +37,7 @@ class JpegCompressionDistortion(Operator):
             important=True,
         ),
     )
-    example = """
-    >>> fn.jpeg_compression_distortion(images, quality=fn.random.uniform(range=(5, 80), dtype=types.INT32))
-    """
+    example = ">>> fn.jpeg_compression_distortion(images, quality=fn.random.uniform(range=(5, 80), dtype=types.INT32))"
 
     def run(self, call: Call, data: Batch) -> Batch:
         if data.dtype != UINT8:

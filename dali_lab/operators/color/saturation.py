@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8
 from dali_lab.operators.color.twisting import SATURATION, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -17,15 +16,12 @@ class Saturation(Twisting):
     """Scales the saturation of RGB images."""
 
     name = "saturation"
-    title = "Saturation"
     arguments = (
         SATURATION,
         Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
         Arg("image_type", "image_type", None, "", removed=True),
     )
-    example = """
-    >>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))
-    """
+    example = ">>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))"
 
     @classmethod
     def cases(cls) -> Iterable[Case]:

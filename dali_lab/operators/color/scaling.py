@@ -70,7 +70,6 @@ _HALF = {UINT8: 128.0, INT16: 16384.0, INT32: 1073741824.0, FLOAT: 0.5}
 class Scaling(Operator):
     """``out = shift · range + brightness · (center + contrast · (in − center))``."""
 
-    family = "color"
     inputs = (
         Input(
             "data",
@@ -80,7 +79,6 @@ class Scaling(Operator):
         ),
     )
     outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
 

@@ -68,7 +68,6 @@ BRIGHTNESS = _factor("brightness", "Factor of the brightness.")
 class Twisting(Operator):
     """Operators that turn colours of pixels with three channels."""
 
-    family = "color"
     differs = (
         "Images of another number of channels than three are refused; NVIDIA DALI takes every three numbers of them for"
         " a pixel."
@@ -82,7 +81,6 @@ class Twisting(Operator):
         ),
     )
     outputs = (Output("data", doc="RGB images or sequences with the shape and layout of the input, of `dtype`."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
 

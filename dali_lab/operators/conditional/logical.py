@@ -55,7 +55,6 @@ class Not(Operator):
     name = "_conditional.not_"
     schema_name = "_conditional__Not_"
     family = "tensor"
-    title = "Not"
     inputs = (Input("input", kind="any"),)
     hidden = True
 

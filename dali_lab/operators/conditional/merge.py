@@ -17,10 +17,8 @@ class Merge(Operator):
     name = "_conditional.merge"
     schema_name = "_conditional__Merge"
     family = "tensor"
-    title = "Merge"
     inputs = (Input("true", kind="any", doc="Samples for which the condition holds."), Input("false", kind="any"))
     arguments = (PREDICATE,)
-    devices = ("cpu", "gpu")
     on_gpu = True
     whole_batch = True
     joins_scopes = True

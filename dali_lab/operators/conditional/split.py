@@ -45,7 +45,6 @@ class Split(Operator):
     inputs = (Input("input", kind="any", doc="Any batch."),)
     outputs = (Output("true", kind="any"), Output("false", kind="any"))
     arguments = (PREDICATE, Arg("_if_stmt", "bool", False, "Part of an 'if' statement.", advanced=True))
-    devices = ("cpu", "gpu")
     on_gpu = True
     whole_batch = True
     hidden = True

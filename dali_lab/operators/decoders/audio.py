@@ -12,8 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import OperatorError
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -24,7 +23,6 @@ class Audio(Operator):
     """
 
     name = "decoders.audio"
-    family = "decoders"
     title = "Audio decoder"
     inputs = (ENCODED,)
     outputs = (

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop, within
-from dali_lab.schema import Call, Case, ErrorCase, register
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Call, Case, ErrorCase, PerSample, register
 from dali_lab.schema.operator import Extent
 
 _FLAT = {
@@ -31,9 +30,7 @@ class ImageCrop(ImageDecoder):
     title = "Decode and crop"
     arguments = (*(replace(arg, doc=_FLAT.get(arg.name, arg.doc)) for arg in CROP), ROUNDING, *DECODING)
     needs_sizes = True
-    example = """
-    >>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)
-    """
+    example = ">>> fn.decoders.image_crop(encoded, crop=[224, 224], crop_pos_x=0.5, crop_pos_y=0.5)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -32,9 +32,7 @@ class ImageSlice(ImageDecoder):
     )
     arguments = (*SLICE, *DECODING)
     needs_sizes = True
-    example = """
-    >>> fn.decoders.image_slice(encoded, rel_start=[0.25, 0.25], rel_end=[0.75, 0.75], axis_names="HW")
-    """
+    example = '>>> fn.decoders.image_slice(encoded, rel_start=[0.25, 0.25], rel_end=[0.75, 0.75], axis_names="HW")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -29,11 +29,8 @@ class Inflate(Operator):
     """
 
     name = "decoders.inflate"
-    family = "decoders"
-    title = "Inflate"
     inputs = (Input("data", kind="encoded", doc="Compressed bytes, one-dimensional UINT8."),)
     outputs = (Output("data", kind="any", doc="The unpacked data."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     differs = (
         "It runs on the CPU too, and unpacks deflate (raw, zlib and gzip) besides LZ4, which alone runs on the GPU."
@@ -56,9 +53,7 @@ class Inflate(Operator):
             advanced=True,
         ),
     )
-    example = """
-    >>> frames = fn.decoders.inflate(packed, shape=(480, 640, 3), chunk_sizes=sizes, layout="HWC")
-    """
+    example = '>>> frames = fn.decoders.inflate(packed, shape=(480, 640, 3), chunk_sizes=sizes, layout="HWC")'
 
     @classmethod
     def on_cpu_only(cls, values: Mapping[str, Any]) -> str:

@@ -27,7 +27,6 @@ class Numpy(Operator):
     """
 
     name = "decoders.numpy"
-    family = "decoders"
     title = "NumPy decoder"
     inputs = (ENCODED,)
     outputs = (Output("array", kind="any", doc="The arrays, in C order, without a layout."),)

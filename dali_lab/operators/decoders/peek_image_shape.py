@@ -35,7 +35,6 @@ class PeekImageShape(Operator):
     """
 
     name = "peek_image_shape"
-    family = "decoders"
     title = "Shape of pictures"
     inputs = (ENCODED,)
     outputs = (Output("shape", kind="tensor", doc="Height, width and number of channels."),)
@@ -45,9 +44,7 @@ class PeekImageShape(Operator):
         Arg("adjust_orientation", "bool", True, "Take height and width after the EXIF orientation is applied."),
         Arg("image_type", "image_type", RGB, "Colours that the picture will have; they decide the channels."),
     )
-    example = """
-    >>> shapes = fn.peek_image_shape(encoded)
-    """
+    example = ">>> shapes = fn.peek_image_shape(encoded)"
 
     def setup(self) -> None:
         if self.value("dtype") not in DTYPES:

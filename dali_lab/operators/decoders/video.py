@@ -23,8 +23,7 @@ from dali_lab.operators.decoders.frame_numbers import (
     padded,
 )
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register, samples
 from dali_lab.schema.operator import Extent
 
 COLORS = (
@@ -44,7 +43,6 @@ class Video(Operator):
     """
 
     name = "decoders.video"
-    family = "decoders"
     title = "Video decoder"
     inputs = (ENCODED,)
     outputs = (Output("frames", kind="image", doc="Sequences of frames, UINT8, FHWC.", dtype=UINT8),)
@@ -78,9 +76,7 @@ class Video(Operator):
         ),
         Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
     )
-    example = """
-    >>> frames = fn.decoders.video(encoded, start_frame=0, sequence_length=16, stride=2)
-    """
+    example = ">>> frames = fn.decoders.video(encoded, start_frame=0, sequence_length=16, stride=2)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -27,7 +27,6 @@ class VideoInput(Operator):
     """
 
     name = "experimental.inputs.video"
-    family = "decoders"
     title = "Video input"
     outputs = (Output("frames", kind="image", doc="Sequences of frames, UINT8, FHWC.", dtype=UINT8),)
     devices = ("cpu", "mixed")
@@ -55,9 +54,7 @@ class VideoInput(Operator):
         ),
         Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
     )
-    example = """
-    >>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)
-    """
+    example = '>>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)'
 
     def setup(self) -> None:
         self._fed: deque[Batch] = deque()

@@ -14,8 +14,5 @@ class Dilate(Morphing):
     """
 
     name = "experimental.dilate"
-    title = "Dilate"
     greatest = True
-    example = """
-    >>> fn.experimental.dilate(masks, mask_size=(5, 5))
-    """
+    example = ">>> fn.experimental.dilate(masks, mask_size=(5, 5))"

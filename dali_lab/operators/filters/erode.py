@@ -14,7 +14,4 @@ class Erode(Morphing):
     """
 
     name = "experimental.erode"
-    title = "Erode"
-    example = """
-    >>> fn.experimental.erode(masks, mask_size=(5, 5))
-    """
+    example = ">>> fn.experimental.erode(masks, mask_size=(5, 5))"

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 from dali_lab.operators.filters.convolving import spatial_axes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
@@ -36,8 +35,6 @@ class Filter(Operator):
     """
 
     name = "filter"
-    family = "filters"
-    title = "Filter"
     inputs = (
         Input("data", doc="Images, volumes or sequences of whole numbers of 8 or 16 bits, FLOAT16 or FLOAT."),
         Input("filter", kind="tensor", doc="The window of each sample: FLOAT, with two axes, for volumes three."),
@@ -53,7 +50,6 @@ class Filter(Operator):
             "data", doc='Of `dtype`, with the layout of the input and its shape; ``mode="valid"`` leaves the edge out.'
         ),
     )
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     cpu_inputs = (2,)

@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -25,13 +24,10 @@ class GaussianBlur(Operator):
     """
 
     name = "gaussian_blur"
-    family = "filters"
-    title = "Gaussian blur"
     inputs = (
         Input("data", doc="Images, volumes or sequences of one to three axes besides F and C, of numbers of any type."),
     )
     outputs = (Output("data", doc="The blurred input, with its shape and layout, of `dtype`."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -66,9 +62,7 @@ class GaussianBlur(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
-    example = """
-    >>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))
-    """
+    example = ">>> fn.gaussian_blur(images, sigma=fn.random.uniform(range=(0.1, 2.0)))"
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = self.value("dtype")

@@ -12,8 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 LARGEST = 31
 
@@ -28,8 +27,6 @@ class Laplacian(Operator):
     """
 
     name = "laplacian"
-    family = "filters"
-    title = "Laplacian"
     inputs = (
         Input(
             "data",
@@ -39,7 +36,6 @@ class Laplacian(Operator):
     outputs = (
         Output("data", doc="The sum of second derivatives, with the shape and layout of the input, of `dtype`."),
     )
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -92,9 +88,7 @@ class Laplacian(Operator):
         ),
         Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )
-    example = """
-    >>> fn.laplacian(images, window_size=5, normalized_kernel=True, dtype=types.FLOAT)
-    """
+    example = ">>> fn.laplacian(images, window_size=5, normalized_kernel=True, dtype=types.FLOAT)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

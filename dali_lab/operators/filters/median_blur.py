@@ -19,11 +19,8 @@ class MedianBlur(Operator):
     """Replaces each element by the median of a window around it, in each channel; the edge is repeated outside."""
 
     name = "experimental.median_blur"
-    family = "filters"
-    title = "Median blur"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images or sequences of UINT8, UINT16, INT16, INT32 or FLOAT."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -43,9 +40,7 @@ class MedianBlur(Operator):
             important=True,
         ),
     )
-    example = """
-    >>> fn.experimental.median_blur(images, window_size=(5, 5))
-    """
+    example = ">>> fn.experimental.median_blur(images, window_size=(5, 5))"
     differs = (
         "It runs on the CPU too; INT16 and any number of channels are taken. Where a NaN is in the window, the CPU and"
         " a GPU may take different ones of its elements."

@@ -58,10 +58,8 @@ MORPHING = (
 class Morphing(Operator):
     """Dilation and erosion."""
 
-    family = "filters"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = MORPHING

@@ -44,9 +44,7 @@ class GaussianNoise(Noising):
             important=True,
         ),
     )
-    example = """
-    >>> fn.noise.gaussian(images, stddev=fn.random.uniform(range=[1.0, 20.0]))
-    """
+    example = ">>> fn.noise.gaussian(images, stddev=fn.random.uniform(range=[1.0, 20.0]))"
 
     def run(self, call: Call, data: Batch) -> Batch:
         stream = self.stream(call, data)

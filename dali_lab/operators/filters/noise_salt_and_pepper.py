@@ -23,7 +23,6 @@ class SaltAndPepperNoise(Noising):
 
     name = "noise.salt_and_pepper"
     schema_name = "noise__SaltAndPepper"
-    title = "Salt and pepper"
     arguments = (
         _share("prob", 0.05, "Share of the pixels that are replaced."),
         _share("salt_vs_pepper", 0.5, "Share of salt among them."),
@@ -43,9 +42,7 @@ class SaltAndPepperNoise(Noising):
         ),
         Arg("per_channel", "bool", False, "Decide for each channel by itself."),
     )
-    example = """
-    >>> fn.noise.salt_and_pepper(images, prob=0.05, salt_vs_pepper=0.3)
-    """
+    example = ">>> fn.noise.salt_and_pepper(images, prob=0.05, salt_vs_pepper=0.3)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         stream = self.stream(call, data)

@@ -32,9 +32,7 @@ class ShotNoise(Noising):
             important=True,
         ),
     )
-    example = """
-    >>> fn.noise.shot(images, factor=20.0)
-    """
+    example = ">>> fn.noise.shot(images, factor=20.0)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         stream = self.stream(call, data)

@@ -15,10 +15,8 @@ DTYPES = (UINT8, INT8, UINT16, INT16, UINT32, INT32, UINT64, INT64, FLOAT)
 class Noising(Operator):
     """Operators that change each element by a random number of its own."""
 
-    family = "filters"
     inputs = (Input("data", doc="Samples of whole numbers or FLOAT, of any layout."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     random = True
     on_gpu = True
 

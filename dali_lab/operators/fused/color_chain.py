@@ -34,7 +34,6 @@ class ColorChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_color_chain.py"
     family = "color"
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
     inputs = (Input("data"),)

@@ -95,7 +95,6 @@ class ExpressionChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_expression_chain.py"
     family = "arithmetic"
-    devices = ("cpu", "gpu")
     on_gpu = True
     inputs = (Input("operands", kind="tensor", variadic=True),)
     outputs = (Output("result", kind="tensor"),)

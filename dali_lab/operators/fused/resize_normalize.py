@@ -23,7 +23,6 @@ class ResizeNormalize(Operator):
     name = "_resize_normalize"
     schema_name = "_ResizeNormalize"
     hidden = True
-    devices = ("cpu", "gpu")
     on_gpu = True
     takes_undecoded = True
     tested_elsewhere = "tests/unit/graph/test_passes.py"

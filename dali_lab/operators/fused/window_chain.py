@@ -24,7 +24,6 @@ class WindowChain(Operator):
     hidden = True
     tested_elsewhere = "tests/unit/graph/test_window_chain.py"
     family = "geometry"
-    devices = ("cpu", "gpu")
     on_gpu = True
     inputs = (Input("data", kind="any"),)
     outputs = (Output("data", kind="any"),)

@@ -12,8 +12,7 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 Array = npt.NDArray[np.float32]
 
@@ -28,7 +27,6 @@ class CoordTransform(Operator):
     """
 
     name = "coord_transform"
-    family = "geometry"
     title = "Transform points"
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
     outputs = (
@@ -38,7 +36,6 @@ class CoordTransform(Operator):
             doc="The points, of `dtype`; the last axis has as many coordinates as the matrix has rows.",
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("M", "float", None, "The matrix, row by row; a single number stands for a multiple of the identity.",

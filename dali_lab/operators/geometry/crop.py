@@ -23,8 +23,7 @@ from dali_lab.operators.geometry.windows import (
     verify_crop,
     within,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 DTYPE = Arg("dtype", "dtype", None, "Type of the result: that of the input, UINT8, FLOAT16 or FLOAT.", or_no_type=True)
 OLD = (
@@ -88,16 +87,11 @@ class Crop(Windowed):
     differs = DIFFERS
 
     name = "crop"
-    family = "geometry"
-    title = "Crop"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of any type."),)
     outputs = (Output("data", doc="The window, of `dtype`, with the layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (*CROP, ROUNDING, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)
-    example = """
-    >>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))
-    """
+    example = ">>> fn.crop(images, crop=(224, 224), crop_pos_x=fn.random.uniform(range=(0, 1)))"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -23,8 +23,7 @@ from dali_lab.operators.geometry.windows import (
     verify_crop,
     within,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 NORMALIZATION = (
     Arg(
@@ -67,11 +66,9 @@ class CropMirrorNormalize(Windowed):
     """
 
     name = "crop_mirror_normalize"
-    family = "geometry"
     title = "Crop, mirror and normalise"
     inputs = (Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences."),)
     outputs = (Output("data", doc="The window, of `dtype`, in `output_layout`."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         *CROP,

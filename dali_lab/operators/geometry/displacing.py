@@ -20,7 +20,6 @@ DISPLACING = (
 class Displacing(Operator):
     """Operators that displace single pixels."""
 
-    family = "geometry"
     inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8, INT16, INT32 or FLOAT."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     devices = ("cpu", "gpu")

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -21,11 +20,8 @@ class Erase(Operator):
     """
 
     name = "erase"
-    family = "geometry"
-    title = "Erase"
     inputs = (Input("data", doc="Samples of any type and layout."),)
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -70,9 +66,7 @@ class Erase(Operator):
         Arg("normalized_anchor", "bool", False, "The anchor is a share of the extent."),
         Arg("normalized_shape", "bool", False, "The shape is a share of the extent."),
     )
-    example = """
-    >>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)
-    """
+    example = ">>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)"
     differs = "Data without a layout is taken as H and W where no axes are given."
 
     def run(self, call: Call, data: Batch) -> Batch:

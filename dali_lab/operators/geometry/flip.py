@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 @register
@@ -17,8 +16,6 @@ class Flip(Operator):
     """Mirrors images, volumes or sequences along the chosen axes."""
 
     name = "flip"
-    family = "geometry"
-    title = "Flip"
     inputs = (
         Input(
             "data",
@@ -28,7 +25,6 @@ class Flip(Operator):
         ),
     )
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
     arguments = (
@@ -47,9 +43,7 @@ class Flip(Operator):
         ),
         Arg("depthwise", "int", 0, "Mirror front and back of a volume.", tensor=True, per_frame=True, widget="switch"),
     )
-    example = """
-    >>> fn.flip(images, horizontal=fn.random.coin_flip())
-    """
+    example = ">>> fn.flip(images, horizontal=fn.random.coin_flip())"
 
     def run(self, call: Call, data: Batch) -> Batch:
         out = call.allocate(data.shapes, data.dtype, data.layout)

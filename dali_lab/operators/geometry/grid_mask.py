@@ -8,8 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 
@@ -30,15 +29,12 @@ class GridMask(Operator):
     """
 
     name = "grid_mask"
-    family = "geometry"
-    title = "Grid mask"
     inputs = (
         Input(
             "data", doc="Images, planes, volumes or sequences of UINT8, INT16, INT32 or FLOAT; HWC without a layout."
         ),
     )
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -76,9 +72,7 @@ class GridMask(Operator):
         _shift("shift_x", "x"),
         _shift("shift_y", "y"),
     )
-    example = """
-    >>> fn.grid_mask(images, tile=60, ratio=0.4, angle=fn.random.uniform(range=(-0.3, 0.3)))
-    """
+    example = ">>> fn.grid_mask(images, tile=60, ratio=0.4, angle=fn.random.uniform(range=(-0.3, 0.3)))"
     differs = (
         "Sequences, volumes and planes are taken; NVIDIA DALI takes the first three axes for height, width, channels,"
         " whatever the layout says."

@@ -23,7 +23,6 @@ class Jitter(Displacing):
     """
 
     name = "jitter"
-    title = "Jitter"
     random = True
     on_gpu = True
     arguments = (
@@ -38,9 +37,7 @@ class Jitter(Displacing):
         ),
         *DISPLACING,
     )
-    example = """
-    >>> fn.jitter(images, nDegree=5)
-    """
+    example = ">>> fn.jitter(images, nDegree=5)"
     differs = "It runs on the CPU too, and draws the same places there as NVIDIA DALI does on a GPU."
     tested_elsewhere = "tests/unit/operators/test_jitter.py"
 

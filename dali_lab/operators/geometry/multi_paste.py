@@ -11,8 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 Table = npt.NDArray[np.int64]
@@ -39,7 +38,6 @@ class MultiPaste(Operator):
     """
 
     name = "multi_paste"
-    family = "geometry"
     title = "Multi-paste"
     inputs = (
         Input(
@@ -50,7 +48,6 @@ class MultiPaste(Operator):
         ),
     )
     outputs = (Output("data", doc="Images of `output_size`, of `dtype`, with the channels and layout of the inputs."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
     whole_batch = True

@@ -9,8 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 def _place(name: str, doc: str) -> Arg:
@@ -25,11 +24,8 @@ class Paste(Operator):
     """
 
     name = "paste"
-    family = "geometry"
-    title = "Paste"
     inputs = (Input("data", layouts=("HWC",), doc="Images or sequences of UINT8."),)
     outputs = (Output("data", doc="The larger images, with the type, channels and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     arguments = (
@@ -68,9 +64,7 @@ class Paste(Operator):
         _place("paste_x", "Place of the image: 0 at the left, 1 at the right."),
         _place("paste_y", "Place of the image: 0 at the top, 1 at the bottom."),
     )
-    example = """
-    >>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))
-    """
+    example = ">>> fn.paste(images, ratio=fn.random.uniform(range=(1, 3)), fill_value=(124, 116, 104))"
     differs = "Sequences are taken as well; the number of channels is that of the images, whatever `n_channels` says."
 
     def run(self, call: Call, data: Batch) -> Batch:

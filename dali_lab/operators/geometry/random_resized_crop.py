@@ -19,7 +19,6 @@ class RandomResizedCrop(Resizing):
     """Cuts a random window out of each image and resizes it to one size."""
 
     name = "random_resized_crop"
-    title = "Random resized crop"
     inputs = (
         Input(
             "data",
@@ -44,9 +43,7 @@ class RandomResizedCrop(Resizing):
         *RANDOM_WINDOW,
         *FILTERS,
     )
-    example = """
-    >>> fn.random_resized_crop(images, size=(224, 224), random_area=(0.1, 1.0))
-    """
+    example = ">>> fn.random_resized_crop(images, size=(224, 224), random_area=(0.1, 1.0))"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -33,15 +33,12 @@ class Remap(Operator):
     """
 
     name = "experimental.remap"
-    family = "geometry"
-    title = "Remap"
     inputs = (
         Input("data", layouts=("HWC",), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
         Input("mapx", kind="tensor", doc="Column of the source for each pixel of the result: FLOAT, two axes."),
         Input("mapy", kind="tensor", doc="Row of the source for each pixel of the result: FLOAT, two axes."),
     )
     outputs = (Output("data", doc="Images of the size of the maps, with the type, channels and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     gpu_tolerance = (
@@ -65,9 +62,7 @@ class Remap(Operator):
             choices=("corner", "center"),
         ),
     )
-    example = """
-    >>> fn.experimental.remap(images, mapx, mapy, pixel_origin="center")
-    """
+    example = '>>> fn.experimental.remap(images, mapx, mapy, pixel_origin="center")'
     differs = "It runs on the CPU too, as in OpenCV, with 8 × 8 neighbours rather than 6 × 6 for INTERP_LANCZOS3."
     tested_elsewhere = "tests/unit/operators/test_remap.py"
 

@@ -27,8 +27,7 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
     verify_resize,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -39,7 +38,6 @@ class Resize(Resizing):
     """
 
     name = "resize"
-    title = "Resize"
     arguments = (
         *SIZES,
         *FILTERS,

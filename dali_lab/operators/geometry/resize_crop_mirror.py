@@ -19,8 +19,7 @@ from dali_lab.operators.geometry.resizing import (
     verify_resize,
 )
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -50,9 +49,7 @@ class ResizeCropMirror(Resizing):
         ),
         *FILTERS,
     )
-    example = """
-    >>> fn.resize_crop_mirror(images, resize_shorter=256, crop=[224, 224], mirror=fn.random.coin_flip())
-    """
+    example = ">>> fn.resize_crop_mirror(images, resize_shorter=256, crop=[224, 224], mirror=fn.random.coin_flip())"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -242,7 +242,6 @@ def scaled_alike(low: Table, high: Table, size: Table, exact: Table, alignment: 
 class Resizing(Operator):
     """What resizing operators share: the filters and the kernel call."""
 
-    family = "geometry"
     differs = (
         "A region that leaves the image repeats its edge, where NVIDIA DALI reads other memory. Nearest neighbour along"
         " one axis with another filter along the other keeps to the region, which NVIDIA DALI shifts twice."
@@ -252,7 +251,6 @@ class Resizing(Operator):
         Input("data", layouts=LAYOUTS, doc="Images, volumes or sequences of UINT8, INT16, UINT16 or FLOAT."),
     )
     outputs: ClassVar[tuple[Output, ...]] = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
 
     def plan(self, call: Call, images: Batch) -> Resampling:

@@ -28,7 +28,6 @@ class RoiRandomCrop(Operator):
 
     name = "roi_random_crop"
     schema_name = "ROIRandomCrop"
-    family = "geometry"
     title = "Random crop around a region"
     inputs = (Input("data", kind="any", doc="What will be cropped; its first axes bound the window.", optional=True),)
     outputs = (Output("start", kind="tensor", doc="Start of the window, along each axis."),)

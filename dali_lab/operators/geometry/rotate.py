@@ -10,8 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -23,7 +22,6 @@ class Rotate(Warping):
     """
 
     name = "rotate"
-    title = "Rotate"
     inputs = (IMAGES,)
     arguments = (
         Arg(
@@ -53,9 +51,7 @@ class Rotate(Warping):
         SIZE,
         *WARPING,
     )
-    example = """
-    >>> fn.rotate(images, angle=fn.random.uniform(range=(-15, 15)), fill_value=0, keep_size=True)
-    """
+    example = ">>> fn.rotate(images, angle=fn.random.uniform(range=(-15, 15)), fill_value=0, keep_size=True)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         angles = call.numbers("angle")

@@ -19,8 +19,7 @@ from dali_lab.operators.geometry.windows import (
     slice_windows,
     within,
 )
-from dali_lab.schema import Call, Case, ErrorCase, Input, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Call, Case, ErrorCase, Input, Output, PerSample, register, samples
 
 
 def verify_slice(values: Any, connected: Any, inputs: int) -> None:
@@ -58,15 +57,12 @@ class Slice(Windowed):
     differs = DIFFERS
 
     name = "slice"
-    family = "geometry"
-    title = "Slice"
     inputs = (
         Input("data", kind="any", doc="Tensors of any type and layout."),
         Input("anchor", kind="tensor", doc="Start of the window in the order of the axes.", optional=True),
         Input("shape", kind="tensor", doc="Extent of the window.", optional=True),
     )
     outputs = (Output("data", kind="any", doc="The window, of `dtype`, with the layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     cpu_inputs = (1, 2)
     arguments = (*SLICE, OUT_OF_BOUNDS, FILL_VALUES, DTYPE, *OLD)

@@ -9,8 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Call, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Call, Case, ErrorCase, PerSample, register, samples
 
 
 @register
@@ -22,12 +21,9 @@ class Sphere(Displacing):
     """
 
     name = "sphere"
-    title = "Sphere"
     on_gpu = True
     arguments = DISPLACING
-    example = """
-    >>> fn.sphere(images, fill_value=0)
-    """
+    example = ">>> fn.sphere(images, fill_value=0)"
     differs = (
         "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
     )

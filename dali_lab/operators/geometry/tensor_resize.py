@@ -20,9 +20,8 @@ from dali_lab.operators.geometry.resizing import (
     resize_along,
     scaled_alike,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, PerSample, register, samples
 from dali_lab.schema.call import LARGEST_SAMPLE
-from dali_lab.schema.cases import PerSample
 
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
@@ -40,7 +39,6 @@ class TensorResize(Resizing):
     """
 
     name = "tensor_resize"
-    title = "Tensor resize"
     inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
     arguments = (
         Arg(
@@ -107,9 +105,7 @@ class TensorResize(Resizing):
         Arg("roi_relative", "bool", False, "The region is given in shares of the input's size."),
         *FILTERS,
     )
-    example = """
-    >>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")
-    """
+    example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'
     differs = (
         "Any number of axes can be resized, not only three that follow each other. Regions that leave the sample repeat"
         " its edge, and nearest neighbour along one axis with another filter along the other keeps to the region."

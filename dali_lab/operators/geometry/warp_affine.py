@@ -10,8 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, PerSample, register, samples
 
 
 @register
@@ -23,7 +22,6 @@ class WarpAffine(Warping):
     """
 
     name = "warp_affine"
-    title = "Warp affine"
     inputs = (
         IMAGES,
         Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
@@ -35,9 +33,7 @@ class WarpAffine(Warping):
         *WARPING,
     )
     cpu_inputs = (1,)
-    example = """
-    >>> fn.warp_affine(images, matrix=fn.transforms.rotation(angle=30, center=(112, 112)))
-    """
+    example = ">>> fn.warp_affine(images, matrix=fn.transforms.rotation(angle=30, center=(112, 112)))"
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         from dali_lab.kernels.cpu import warp, warp_volume

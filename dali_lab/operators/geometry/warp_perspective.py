@@ -21,8 +21,7 @@ from dali_lab.model.dtypes import (
     numpy_dtype,
 )
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
@@ -39,14 +38,11 @@ class WarpPerspective(Operator):
     """
 
     name = "experimental.warp_perspective"
-    family = "geometry"
-    title = "Warp perspective"
     inputs = (
         Input("data", layouts=("HW", "HWC", "CHW"), doc="Images or sequences of UINT8, UINT16, INT16 or FLOAT."),
         Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
     )
     outputs = (Output("data", doc="Images of `size`, with the type, channels and layout of the input."),)
-    devices = ("cpu", "gpu")
     frames = True
     on_gpu = True
     cpu_inputs = (1,)
@@ -103,9 +99,7 @@ class WarpPerspective(Operator):
             choices=("corner", "center"),
         ),
     )
-    example = """
-    >>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])
-    """
+    example = ">>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])"
     differs = "Any number of channels is taken, not only four. FLOAT of images from 0 to 255 agrees to within 1e-4."
 
     def setup(self) -> None:

@@ -62,9 +62,7 @@ SIZE = Arg(
 class Warping(Operator):
     """Operators that warp by a matrix."""
 
-    family = "geometry"
     outputs = (Output("data", doc="The warped input, of `dtype` and the size asked for, with its layout."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     frames = True
 

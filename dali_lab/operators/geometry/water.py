@@ -10,8 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
 
 
 def _wave(direction: str) -> tuple[Arg, ...]:
@@ -56,12 +55,9 @@ class Water(Displacing):
     """
 
     name = "water"
-    title = "Water"
     on_gpu = True
     arguments = (*_wave("x"), *_wave("y"), *DISPLACING)
-    example = """
-    >>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)
-    """
+    example = ">>> fn.water(images, ampl_x=4, ampl_y=4, freq_x=0.1, freq_y=0.1)"
     differs = (
         "Sequences, INT16 and INT32 are taken as well; a constant `mask=0` leaves images as they are, as a node does."
     )

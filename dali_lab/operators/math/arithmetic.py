@@ -201,7 +201,6 @@ class Arithmetic(Operator):
             "result", kind="tensor", doc="The result, element by element, in the shape that the inputs have together."
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     tested_elsewhere = "tests/conformance/test_expressions.py"
     expression: ClassVar[Expression]

@@ -33,9 +33,7 @@ class Cutmix(Mixing):
     inputs = (IMAGES, LABELS)
     outputs = MIXED
     arguments = (ALPHA,)
-    example = """
-    >>> images, labels = fn.mixing.cutmix(images, fn.one_hot(labels, num_classes=10), alpha=1.0)
-    """
+    example = ">>> images, labels = fn.mixing.cutmix(images, fn.one_hot(labels, num_classes=10), alpha=1.0)"
 
     def run(self, call: Call, images: Batch, labels: Batch | None = None) -> Batch | tuple[Batch, Batch]:
         from dali_lab.kernels.cpu import mixing

@@ -21,13 +21,10 @@ class Mixup(Mixing):
     """
 
     name = "mixing.mixup"
-    title = "Mixup"
     inputs = (IMAGES, LABELS)
     outputs = MIXED
     arguments = (ALPHA,)
-    example = """
-    >>> images, labels = fn.mixing.mixup(images, fn.one_hot(labels, num_classes=10), alpha=0.2)
-    """
+    example = ">>> images, labels = fn.mixing.mixup(images, fn.one_hot(labels, num_classes=10), alpha=0.2)"
 
     def run(self, call: Call, images: Batch, labels: Batch | None = None) -> Batch | tuple[Batch, Batch]:
         from dali_lab.kernels.cpu import mixing

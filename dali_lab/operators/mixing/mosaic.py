@@ -30,7 +30,6 @@ class Mosaic(Mixing):
     """
 
     name = "mixing.mosaic"
-    title = "Mosaic"
     inputs = (
         IMAGES,
         Input("boxes", kind="boxes", doc="Left, top, right, bottom from 0 to 1, FLOAT ``(n, 4)``.", optional=True),
@@ -73,9 +72,7 @@ class Mosaic(Mixing):
             maximum=1.0,
         ),
     )
-    example = """
-    >>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))
-    """
+    example = ">>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -43,7 +43,6 @@ def _apart(call: Call, modifier: int) -> GeneratorState:
 class Mixing(Operator):
     """Operators that make each sample of two or more samples of its batch."""
 
-    family = "mixing"
     random = True
     whole_batch = True
     beyond_dali = True

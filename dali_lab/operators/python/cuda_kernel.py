@@ -28,7 +28,6 @@ class CudaKernel(Operator):
     title = "CUDA kernel"
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True),)
     outputs = (Output("output", doc="What the kernel wrote, of `shape`, `dtype` and `output_layout`."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     whole_batch = True
     beyond_dali = True
@@ -47,9 +46,7 @@ class CudaKernel(Operator):
         Arg("output_layout", "layout", None, "Layout of the output; that of the first input if not given."),
         Arg("numbers", "float", (), "Up to 16 numbers for the kernel.", vector=True, tensor=True),
     )
-    example = """
-    >>> fn.experimental.cuda_kernel(images, kernel="invert")
-    """
+    example = '>>> fn.experimental.cuda_kernel(images, kernel="invert")'
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         from dali_lab.kernels.cuda.user import NUMBERS_MOST, UserSource, registered

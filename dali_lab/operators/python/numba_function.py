@@ -31,7 +31,6 @@ class NumbaFunction(Operator):
     name = "numba_function"
     schema_name = "NumbaFuncImpl"
     family = "tensor"
-    title = "Numba function"
     outputs = (Output("output", doc="What the function wrote."),)
     inputs = (Input("inputs", kind="any", doc="One to six batches.", variadic=True),)
     arguments = (

@@ -149,11 +149,8 @@ class PythonFunction(FunctionOperator):
     name = "python_function"
     schema_name = "PythonFunction"
     family = "tensor"
-    title = "Python function"
     outputs = (Output("output", doc="What the function gave."),)
-    example = """
-    >>> fn.python_function(images, function=lambda image: 255 - image, output_layouts="HWC")
-    """
+    example = '>>> fn.python_function(images, function=lambda image: 255 - image, output_layouts="HWC")'
 
 
 @register
@@ -166,9 +163,7 @@ class DLTensorPythonFunction(FunctionOperator):
     title = "Python function on DLPack"
     outputs = (Output("output", doc="What the function gave."),)
     batches_by_default = True
-    example = """
-    >>> fn.dl_tensor_python_function(images, function=halve, batch_processing=False)
-    """
+    example = ">>> fn.dl_tensor_python_function(images, function=halve, batch_processing=False)"
 
     def present(self, array: npt.NDArray[Any]) -> Any:
         return array.__dlpack__()
@@ -183,9 +178,7 @@ class TorchPythonFunction(FunctionOperator):
     family = "tensor"
     title = "Torch function"
     outputs = (Output("output", doc="What the function gave."),)
-    example = """
-    >>> fn.torch_python_function(images, function=lambda image: 255 - image)
-    """
+    example = ">>> fn.torch_python_function(images, function=lambda image: 255 - image)"
 
     def present(self, array: npt.NDArray[Any]) -> Any:
         import torch

@@ -20,7 +20,6 @@ class Beta(Drawing):
     """Draws numbers between 0 and 1 with a beta distribution."""
 
     name = "random.beta"
-    title = "Beta"
     differs = (
         "The same random stream; powers and logarithms come from another mathematical library, so numbers agree "
         "to within 1e-6."
@@ -36,9 +35,7 @@ class Beta(Drawing):
         SHAPE,
         dtype_argument("FLOAT"),
     )
-    example = """
-    >>> weight = fn.random.beta(alpha=0.4, beta=0.4)
-    """
+    example = ">>> weight = fn.random.beta(alpha=0.4, beta=0.4)"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws

@@ -20,7 +20,6 @@ class Choice(Drawing):
     """Chooses elements of a list, or rows of a tensor, or numbers from 0 to `a` − 1, with replacement."""
 
     name = "random.choice"
-    title = "Choice"
     devices = ("cpu",)
     inputs = (
         Input("a", kind="any", doc="A number of choices, or a tensor whose first axis is chosen from."),
@@ -38,9 +37,7 @@ class Choice(Drawing):
         ),
         SHAPE,
     )
-    example = """
-    >>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])
-    """
+    example = ">>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])"
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws

@@ -18,7 +18,6 @@ class CoinFlip(Drawing):
     """Draws 1 with a given probability, else 0."""
 
     name = "random.coin_flip"
-    title = "Coin flip"
     arguments = (
         Arg(
             "probability",
@@ -34,9 +33,7 @@ class CoinFlip(Drawing):
         SHAPE,
         dtype_argument("INT32"),
     )
-    example = """
-    >>> images = fn.flip(images, horizontal=fn.random.coin_flip(probability=0.5))
-    """
+    example = ">>> images = fn.flip(images, horizontal=fn.random.coin_flip(probability=0.5))"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws

@@ -24,7 +24,6 @@ SHAPE = Arg("shape", "int", None, "Shape of each sample; a single number if not 
 class Drawing(Operator):
     """Operators that make random numbers."""
 
-    family = "random"
     inputs: ClassVar[tuple[Input, ...]] = (SHAPE_LIKE,)
     outputs = (
         Output(

@@ -20,7 +20,6 @@ class Normal(Drawing):
     """Draws numbers with a normal distribution."""
 
     name = "random.normal"
-    title = "Normal"
     differs = (
         "The same random stream; logarithm and cosine come from another mathematical library, so numbers agree to "
         "within 2e-6 of `stddev`."
@@ -31,9 +30,7 @@ class Normal(Drawing):
         SHAPE,
         dtype_argument("FLOAT"),
     )
-    example = """
-    >>> fn.random.normal(images, stddev=12.0)
-    """
+    example = ">>> fn.random.normal(images, stddev=12.0)"
 
     def run(self, call: Call, *like: Batch) -> Batch:
         from dali_lab.kernels.cpu import draws

@@ -19,7 +19,6 @@ class RandomCropGenerator(Operator):
     """Draws a random window for each picture from its shape, as random crops do, without cutting it."""
 
     name = "random_crop_generator"
-    family = "random"
     title = "Random crop window"
     inputs = (
         Input("shape", kind="tensor", doc="Height and width of each picture first, such as from ``peek_image_shape``."),

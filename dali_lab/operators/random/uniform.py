@@ -20,7 +20,6 @@ class Uniform(Drawing):
     """Draws numbers spread evenly over a range, or picks from a list of values with equal chances."""
 
     name = "random.uniform"
-    title = "Uniform"
     arguments = (
         Arg(
             "range",

@@ -29,7 +29,6 @@ class DumpImage(Operator):
     title = "Dump images"
     inputs = (Input("data", layouts=("HWC",), doc="Images of UINT8 with one channel or three."),)
     outputs = (Output("data", doc="The images as they came."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     in_order = True
     tested_elsewhere = "tests/unit/operators/test_dump_image.py"
@@ -37,9 +36,7 @@ class DumpImage(Operator):
         Arg("suffix", "string", "", "Part of the names of the files, without a path."),
         Arg("input_layout", "layout", "HWC", "Layout of the images: HWC."),
     )
-    example = """
-    >>> images = fn.dump_image(images, suffix="resized")
-    """
+    example = '>>> images = fn.dump_image(images, suffix="resized")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

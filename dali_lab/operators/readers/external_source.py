@@ -35,8 +35,6 @@ class ExternalSource(Operator):
 
     name = "external_source"
     schema_name = "ExternalSource"
-    family = "readers"
-    title = "External source"
     outputs = (Output("output", kind="any", doc="What the source gave, one batch an iteration."),)
     devices = ("cpu", "gpu")
     source = True
@@ -85,9 +83,7 @@ class ExternalSource(Operator):
     )
 
     # -- definition ---------------------------------------------------------------------------------------------
-    example = """
-    >>> images, labels = fn.external_source(source=batches, num_outputs=2, layout=["HWC", ""])
-    """
+    example = '>>> images, labels = fn.external_source(source=batches, num_outputs=2, layout=["HWC", ""])'
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

@@ -23,7 +23,6 @@ class File(ListReader):
     """
 
     name = "readers.file"
-    family = "readers"
     title = "File reader"
     outputs = (
         Output("encoded", kind="encoded", doc="The bytes of each file, one-dimensional UINT8."),
@@ -54,9 +53,7 @@ class File(ListReader):
         *AFTER_EPOCH,
         *READER,
     )
-    example = """
-    >>> encoded, labels = fn.readers.file(file_root=root, random_shuffle=True, name="Reader")
-    """
+    example = '>>> encoded, labels = fn.readers.file(file_root=root, random_shuffle=True, name="Reader")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

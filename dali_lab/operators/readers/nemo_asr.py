@@ -41,7 +41,6 @@ class NemoAsr(ListReader):
     """
 
     name = "readers.nemo_asr"
-    family = "readers"
     title = "NeMo speech reader"
     outputs = (
         Output("sound", kind="audio", doc="``(n,)``, or ``(n, channels)`` without `downmix`."),

@@ -32,7 +32,6 @@ class Sequence(ListReader):
     """
 
     name = "readers.sequence"
-    family = "readers"
     title = "Sequence reader"
     outputs = (Output("frames", kind="image", doc="Frames, UINT8.", layout="FHWC", dtype=UINT8),)
     tested_elsewhere = "tests/unit/readers/test_sequence.py"
@@ -48,9 +47,7 @@ class Sequence(ListReader):
         Arg("image_type", "image_type", DALIImageType.RGB, "Colours: RGB, BGR, GRAY, or ANY_DATA, as they are stored."),
         *READER,
     )
-    example = """
-    >>> frames = fn.readers.sequence(file_root="streams", sequence_length=3, stride=2, name="Reader")
-    """
+    example = '>>> frames = fn.readers.sequence(file_root="streams", sequence_length=3, stride=2, name="Reader")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

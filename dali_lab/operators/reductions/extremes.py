@@ -96,9 +96,7 @@ class Max(_Extreme):
     title = "Maximum along axes"
     pick = np.fmax.reduce
     of_nothing_is_lowest = True
-    example = """
-    >>> brightest = fn.reductions.max(images, axis_names="HW")
-    """
+    example = '>>> brightest = fn.reductions.max(images, axis_names="HW")'
 
 
 @register
@@ -109,6 +107,4 @@ class Min(_Extreme):
     title = "Minimum along axes"
     pick = np.fmin.reduce
     of_nothing_is_lowest = False
-    example = """
-    >>> darkest = fn.reductions.min(images, axis_names="HW")
-    """
+    example = '>>> darkest = fn.reductions.min(images, axis_names="HW")'

@@ -61,7 +61,6 @@ AXES = (
 class Reduction(Operator):
     """Base of the reductions."""
 
-    family = "reductions"
     inputs: ClassVar[tuple[Input, ...]] = (DATA,)
     outputs = (
         Output(
@@ -70,7 +69,6 @@ class Reduction(Operator):
             doc="One number for each group of elements; the axes go, or stay with extent 1 where `keep_dims` says so.",
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (4e-3, "numbers add up in float64; a sum of 2**15 in float32, as on the CPU, has steps of 0.004")
 

@@ -103,7 +103,6 @@ class Variance(_Spread):
     """Gives the mean square distance of elements from a mean, along axes."""
 
     name = "reductions.variance"
-    title = "Variance"
     example = """
     >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
     >>> spread = fn.reductions.variance(images, mean, axis_names="HW", keep_dims=True)

@@ -88,10 +88,7 @@ class Sum(_Sums):
     """Adds up elements along axes. By default integers give 64-bit integers, floats FLOAT."""
 
     name = "reductions.sum"
-    title = "Sum"
-    example = """
-    >>> covered = fn.reductions.sum(masks, axis_names="HW", dtype=types.INT64)
-    """
+    example = '>>> covered = fn.reductions.sum(masks, axis_names="HW", dtype=types.INT64)'
 
     def dtype_of(self, data: Batch) -> DALIDataType:
         dtype: DALIDataType | None = self.value("dtype")
@@ -125,10 +122,7 @@ class Mean(_Sums):
     """Gives the mean of elements along axes."""
 
     name = "reductions.mean"
-    title = "Mean"
-    example = """
-    >>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)
-    """
+    example = '>>> mean = fn.reductions.mean(images, axis_names="HW", keep_dims=True)'
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         divided(out, total, count)
@@ -170,10 +164,7 @@ class MeanSquare(_Squares):
     """Gives the mean of the squares of elements along axes."""
 
     name = "reductions.mean_square"
-    title = "Mean square"
-    example = """
-    >>> power = fn.reductions.mean_square(waves, axes=0)
-    """
+    example = ">>> power = fn.reductions.mean_square(waves, axes=0)"
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         divided(out, total, count)
@@ -201,9 +192,7 @@ class RMS(_Squares):
     name = "reductions.rms"
     schema_name = "reductions__RMS"
     title = "Root mean square"
-    example = """
-    >>> loudness = fn.reductions.rms(waves, axes=0)
-    """
+    example = ">>> loudness = fn.reductions.rms(waves, axes=0)"
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
         np.copyto(out, np.sqrt(over_count(total, count, out.dtype)), casting="unsafe")

@@ -17,12 +17,9 @@ class PermuteBatch(Operator):
     """Puts the samples of a batch in another order: output sample i is input sample ``indices[i]``."""
 
     name = "permute_batch"
-    family = "tensor"
-    title = "Permute batch"
     outputs = (Output("output", doc="The samples in their new order."),)
     whole_batch = True
     inputs = (Input("data", kind="any", doc="Any batch."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -31,9 +28,7 @@ class PermuteBatch(Operator):
             vector=True, tensor=True, important=True,
         ),
     )  # fmt: skip
-    example = """
-    >>> fn.permute_batch(images, indices=fn.batch_permutation())
-    """
+    example = ">>> fn.permute_batch(images, indices=fn.batch_permutation())"
 
     def run(self, call: Call, data: Batch) -> Batch:
         batch = call.batches.get("indices")
@@ -74,7 +69,6 @@ class BatchPermutation(Operator):
 
     name = "batch_permutation"
     family = "random"
-    title = "Batch permutation"
     random = True
     whole_batch = True
     outputs = (

@@ -41,16 +41,11 @@ class Cast(Operator):
     """Converts elements to another type: numbers are rounded (halves away from zero) and kept within its range."""
 
     name = "cast"
-    family = "tensor"
-    title = "Cast"
     outputs = (Output("output", doc="The values in the new type, with the shape and layout of the input."),)
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
-    example = """
-    >>> fn.cast(images, dtype=types.FLOAT)
-    """
+    example = ">>> fn.cast(images, dtype=types.FLOAT)"
 
     def setup(self) -> None:
         if self.value("dtype") not in (*_NUMBERS, *_ENUMS):
@@ -97,8 +92,6 @@ class CastLike(Operator):
     """Converts elements of the first input to the type of the second."""
 
     name = "cast_like"
-    family = "tensor"
-    title = "Cast like"
     inputs = (
         Input("data", kind="tensor", doc="Tensors to convert."),
         Input("like", kind="tensor", doc="Tensors whose type is taken; nothing else of them matters."),
@@ -109,11 +102,8 @@ class CastLike(Operator):
             doc="The values of the first input in the type of the second, with the first one's shape and layout.",
         ),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
-    example = """
-    >>> fn.cast_like(masks, images)
-    """
+    example = ">>> fn.cast_like(masks, images)"
 
     def run(self, call: Call, data: Batch, like: Batch) -> Batch:
         return cast(call, data, like.dtype)

@@ -22,12 +22,9 @@ class Constant(Operator):
     """
 
     name = "constant"
-    family = "tensor"
-    title = "Constant"
     outputs = (
         Output("output", kind="tensor", doc="The same tensor in every sample, of `shape`, `dtype` and `layout`."),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -44,9 +41,7 @@ class Constant(Operator):
         Arg("layout", "layout", "", "Axis names of the output."),
     )
     differs = "FLOAT64 is allowed."
-    example = """
-    >>> fn.constant(fdata=[0.485, 0.456, 0.406], shape=[3])
-    """
+    example = ">>> fn.constant(fdata=[0.485, 0.456, 0.406], shape=[3])"
 
     def setup(self) -> None:
         real, whole = self.values["fdata"], self.values["idata"]

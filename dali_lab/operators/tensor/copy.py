@@ -17,15 +17,10 @@ class Copy(Operator):
     """Gives its input again. Batches never change once they are made, so no data is moved."""
 
     name = "copy"
-    family = "tensor"
-    title = "Copy"
     outputs = (Output("output", doc="The samples of the input."),)
     inputs = (Input("data", kind="any", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
-    example = """
-    >>> fn.copy(images)
-    """
+    example = ">>> fn.copy(images)"
 
     def run(self, call: Call, data: Batch) -> Batch:
         return data.replaced()
@@ -42,11 +37,9 @@ class GetProperty(Operator):
     """Gives a property of each sample as bytes: where it came from, or its layout."""
 
     name = "get_property"
-    family = "tensor"
     title = "Property"
     inputs = (Input("data", kind="any", doc="Any tensors."),)
     outputs = (Output("property", kind="tensor", doc="One-dimensional UINT8: the text's bytes."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -55,9 +48,7 @@ class GetProperty(Operator):
             choices=("source_info", "layout"), important=True,
         ),
     )  # fmt: skip
-    example = """
-    >>> fn.get_property(encoded, key="source_info")
-    """
+    example = '>>> fn.get_property(encoded, key="source_info")'
 
     def run(self, call: Call, data: Batch) -> Batch:
         if self.value("key") == "layout":

@@ -15,11 +15,9 @@ class ExpandDims(Operator):
     """Inserts axes of one element into the shape of each tensor; no data is moved."""
 
     name = "expand_dims"
-    family = "tensor"
     title = "Expand dimensions"
     outputs = (Output("output", doc="The same elements, with axes of extent 1 more."),)
     inputs = (Input("data", kind="tensor", doc="Tensors to expand."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("axes", "int", REQUIRED, "Places of the new axes in the output.", vector=True, minimum=0, important=True),
@@ -30,9 +28,7 @@ class ExpandDims(Operator):
             "Letters of the new axes, one for each; without them the output has no layout.",
         ),
     )
-    example = """
-    >>> fn.expand_dims(masks, axes=2, new_axis_names="C")
-    """
+    example = '>>> fn.expand_dims(masks, axes=2, new_axis_names="C")'
 
     def setup(self) -> None:
         axes, names = self.value("axes"), self.value("new_axis_names") or ""

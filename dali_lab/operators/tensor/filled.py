@@ -14,8 +14,7 @@ from dali_lab.model.promotion import widened
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 _SHAPE = Arg(
     "shape", "int", None, "Shape of the output; a scalar if not given.", vector=True, tensor=True, important=True
@@ -27,7 +26,6 @@ _LIKE = Input("data_like", kind="tensor", doc="Tensors whose shape, type and lay
 class _Filled(Operator):
     """Base: new tensors of one number."""
 
-    family = "tensor"
     outputs = (Output("output", kind="tensor", doc="Tensors of `shape`, `dtype` and `layout`."),)
     arguments = (_SHAPE, Arg("dtype", "dtype", dtypes.INT32, "Type of the output.", important=True), _LAYOUT)
     number: ClassVar[int]
@@ -62,11 +60,8 @@ class Zeros(_Filled):
     """Makes tensors of zeros."""
 
     name = "zeros"
-    title = "Zeros"
     number = 0
-    example = """
-    >>> fn.zeros(shape=[480, 640, 3], dtype=types.UINT8, layout="HWC")
-    """
+    example = '>>> fn.zeros(shape=[480, 640, 3], dtype=types.UINT8, layout="HWC")'
 
 
 @register
@@ -74,17 +69,13 @@ class Ones(_Filled):
     """Makes tensors of ones."""
 
     name = "ones"
-    title = "Ones"
     number = 1
-    example = """
-    >>> fn.ones(shape=[480, 640], dtype=types.UINT8, layout="HW")
-    """
+    example = '>>> fn.ones(shape=[480, 640], dtype=types.UINT8, layout="HW")'
 
 
 class _FilledLike(Operator):
     """Base: tensors of one number in the shapes of others."""
 
-    family = "tensor"
     inputs = (_LIKE,)
     outputs = (
         Output("output", kind="tensor", doc="Tensors of the input's shape and, unless `dtype` is given, its type."),
@@ -115,11 +106,8 @@ class ZerosLike(_FilledLike):
     """Makes tensors of zeros with the shape, type and layout of the input."""
 
     name = "zeros_like"
-    title = "Zeros like"
     number = 0
-    example = """
-    >>> fn.zeros_like(images)
-    """
+    example = ">>> fn.zeros_like(images)"
 
 
 @register
@@ -127,11 +115,8 @@ class OnesLike(_FilledLike):
     """Makes tensors of ones with the shape, type and layout of the input."""
 
     name = "ones_like"
-    title = "Ones like"
     number = 1
-    example = """
-    >>> fn.ones_like(images, dtype=types.FLOAT)
-    """
+    example = ">>> fn.ones_like(images, dtype=types.FLOAT)"
 
 
 def _spread(call: Call, value: Batch, out: Batch) -> Batch:
@@ -167,8 +152,6 @@ class Full(Operator):
     """
 
     name = "full"
-    family = "tensor"
-    title = "Full"
     inputs = (Input("fill_value", kind="tensor", doc="The value, of each sample."),)
     outputs = (
         Output(
@@ -193,9 +176,7 @@ class Full(Operator):
         "A row of several numbers is cut where the last axis of the shape has the extent 1; NVIDIA DALI lays it along"
         " the axis before."
     )
-    example = """
-    >>> fn.full(7.5, shape=[2, 3])
-    """
+    example = ">>> fn.full(7.5, shape=[2, 3])"
 
     def run(self, call: Call, fill_value: Batch) -> Batch:
         table = shape_table(call)
@@ -249,13 +230,9 @@ class FullLike(Operator):
     """
 
     name = "full_like"
-    family = "tensor"
-    title = "Full like"
     inputs = (_LIKE, Input("fill_value", kind="tensor", doc="The value, of each sample."))
     outputs = (Output("output", kind="tensor", doc="Tensors of the first input's shape, filled with the value."),)
-    example = """
-    >>> fn.full_like(masks, 255)
-    """
+    example = ">>> fn.full_like(masks, 255)"
 
     def run(self, call: Call, data_like: Batch, fill_value: Batch) -> Batch:
         inner = Call(self, call.start, call.count)

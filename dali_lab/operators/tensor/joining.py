@@ -13,9 +13,7 @@ _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True)
 
 
 class _Joining(Operator):
-    family = "tensor"
     inputs = _INPUTS
-    devices = ("cpu", "gpu")
     on_gpu = True
 
     def setup(self) -> None:
@@ -72,9 +70,7 @@ class Cat(_Joining):
         ),
         Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
     )
-    example = """
-    >>> fn.cat(left, right, axis_name="W")
-    """
+    example = '>>> fn.cat(left, right, axis_name="W")'
 
     def setup(self) -> None:
         super().setup()
@@ -175,15 +171,12 @@ class Stack(_Joining):
     """Joins tensors of equal shapes along a new axis."""
 
     name = "stack"
-    title = "Stack"
     outputs = (Output("output", doc="The inputs beside each other along a new axis."),)
     arguments = (
         Arg("axis", "int", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
         Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
     )
-    example = """
-    >>> fn.stack(before, after, axis_name="F")
-    """
+    example = '>>> fn.stack(before, after, axis_name="F")'
 
     def run(self, call: Call, *batches: Batch) -> Batch:
         self._check_kinds(call, batches)

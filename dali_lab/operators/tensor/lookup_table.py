@@ -24,10 +24,8 @@ class LookupTable(Operator):
 
     name = "lookup_table"
     family = "color"
-    title = "Lookup table"
     inputs = (Input("data", kind="tensor", doc="Integers."),)
     outputs = (Output("output", doc="The values for the keys, of `dtype`, with the shape and layout of the input."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -45,9 +43,7 @@ class LookupTable(Operator):
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
         Arg("output_dtype", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
     )
-    example = """
-    >>> fn.lookup_table(labels, keys=[0, 1, 2], values=[10, 20, 30], default_value=-1)
-    """
+    example = ">>> fn.lookup_table(labels, keys=[0, 1, 2], values=[10, 20, 30], default_value=-1)"
 
     def setup(self) -> None:
         from dali_lab.kernels.cpu.casting import saturated

@@ -36,12 +36,9 @@ class Normalize(Operator):
     """
 
     name = "normalize"
-    family = "tensor"
-    title = "Normalize"
     outputs = (Output("output", doc="With the shape and layout of the input, of `dtype`."),)
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     gpu_tolerance = (
         4e-6,
@@ -76,9 +73,7 @@ class Normalize(Operator):
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     differs = "bool, float16 and 64-bit types are taken too."
-    example = """
-    >>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)
-    """
+    example = '>>> fn.normalize(images, axis_names="HW", dtype=types.FLOAT)'
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):

@@ -24,14 +24,12 @@ class OneHot(Operator):
     """
 
     name = "one_hot"
-    family = "tensor"
     title = "One-hot"
     whole_batch = True
     inputs = (Input("labels", kind="tensor", doc="Class numbers; the fraction of floats is dropped."),)
     outputs = (
         Output("output", kind="tensor", doc="The input's shape with an axis of `num_classes` more, of `dtype`."),
     )
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg("num_classes", "int", 0, "Number of classes.", minimum=0, important=True),
@@ -41,9 +39,7 @@ class OneHot(Operator):
         Arg("axis", "int", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
         Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
     )
-    example = """
-    >>> fn.one_hot(labels, num_classes=1000, dtype=types.UINT8)
-    """
+    example = ">>> fn.one_hot(labels, num_classes=1000, dtype=types.UINT8)"
 
     def setup(self) -> None:
         name = self.value("axis_name")

@@ -12,8 +12,7 @@ from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
 """What says as much as no value at all."""
@@ -29,11 +28,9 @@ class Pad(Operator):
 
     name = "pad"
     family = "geometry"
-    title = "Pad"
     outputs = (Output("output", doc="The input with `fill_value` behind it, with its type and layout."),)
     whole_batch = True
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     differs = "FLOAT64 is allowed."
     arguments = (
@@ -47,9 +44,7 @@ class Pad(Operator):
             vector=True, tensor=True, important=True,
         ),
     )  # fmt: skip
-    example = """
-    >>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)
-    """
+    example = '>>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)'
 
     def setup(self) -> None:
         if self.has("axes") and self.has("axis_names"):

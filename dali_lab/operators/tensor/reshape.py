@@ -15,9 +15,8 @@ from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.cases import PerSample
 
 _INPUTS = (
     Input("data", kind="tensor", doc="Tensors to reshape."),
@@ -49,10 +48,8 @@ _ARGUMENTS = (
 
 
 class _Reshaping(Operator):
-    family = "tensor"
     differs = "Axes that a node gives as `src_dims` are heeded; NVIDIA DALI takes no notice of them."
     inputs = _INPUTS
-    devices = ("cpu", "gpu")
     on_gpu = True
     cpu_inputs = (1,)
 
@@ -176,12 +173,9 @@ class Reshape(_Reshaping):
     """Sees the elements of each tensor in another shape or layout; no data is moved."""
 
     name = "reshape"
-    title = "Reshape"
     outputs = (Output("output", doc="The same elements in the new shape."),)
     arguments = _ARGUMENTS
-    example = """
-    >>> fn.reshape(images, shape=[-1, 3], layout="")
-    """
+    example = '>>> fn.reshape(images, shape=[-1, 3], layout="")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
@@ -249,7 +243,6 @@ class Reinterpret(_Reshaping):
     """Sees the bytes of each tensor as elements of another type, shape or layout; no data is moved."""
 
     name = "reinterpret"
-    title = "Reinterpret"
     outputs = (Output("output", doc="The same bytes in the new type and shape."),)
     arguments = (
         Arg(
@@ -262,9 +255,7 @@ class Reinterpret(_Reshaping):
         ),
         *_ARGUMENTS,
     )
-    example = """
-    >>> words = fn.reinterpret(payload, dtype=types.INT16)
-    """
+    example = ">>> words = fn.reinterpret(payload, dtype=types.INT16)"
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 
 
 def _check_sequence(call: Call, data: Batch) -> None:
@@ -25,11 +24,9 @@ class ElementExtract(Operator):
     """Takes elements out of sequences: one output for each index along the first axis."""
 
     name = "element_extract"
-    family = "tensor"
     title = "Extract elements"
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -42,9 +39,7 @@ class ElementExtract(Operator):
             important=True,
         ),
     )
-    example = """
-    >>> first, last = fn.element_extract(sequences, element_map=[0, 7])
-    """
+    example = ">>> first, last = fn.element_extract(sequences, element_map=[0, 7])"
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
@@ -104,11 +99,9 @@ class SequenceRearrange(Operator):
     """Puts the elements of sequences in another order; they may be repeated or left out."""
 
     name = "sequence_rearrange"
-    family = "tensor"
     title = "Rearrange sequence"
     outputs = (Output("output", doc="The frames in their new order, with the type and layout of the input."),)
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -121,9 +114,7 @@ class SequenceRearrange(Operator):
             important=True,
         ),
     )
-    example = """
-    >>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])
-    """
+    example = ">>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])"
 
     def setup(self) -> None:
         if "new_order" not in self.connected and not self.values["new_order"]:
@@ -189,11 +180,8 @@ class PerFrame(Operator):
     """
 
     name = "per_frame"
-    family = "tensor"
-    title = "Per frame"
     outputs = (Output("output", doc="The same samples; their first axis is that of frames, F."),)
     inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),)
     example = """

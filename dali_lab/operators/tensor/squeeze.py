@@ -16,11 +16,8 @@ class Squeeze(Operator):
     """Removes axes of one element from the shape of each tensor; no data is moved."""
 
     name = "squeeze"
-    family = "tensor"
-    title = "Squeeze"
     outputs = (Output("output", doc="The same elements, without the axes."),)
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -30,9 +27,7 @@ class Squeeze(Operator):
         ),
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
     )  # fmt: skip
-    example = """
-    >>> fn.squeeze(gray, axis_names="C")
-    """
+    example = '>>> fn.squeeze(gray, axis_names="C")'
 
     def setup(self) -> None:
         if self.has("axes") == self.has("axis_names"):

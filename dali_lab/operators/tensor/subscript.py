@@ -13,9 +13,8 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.cases import PerSample
 
 
 def _arguments() -> tuple[Arg, ...]:
@@ -37,10 +36,8 @@ class TensorSubscript(Operator):
 
     name = "_tensor_subscript"
     schema_name = "_TensorSubscript"
-    family = "tensor"
     title = "Index"
     inputs = (Input("data", kind="tensor", doc="Tensors to index."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = _arguments()
     hidden = True
@@ -172,10 +169,8 @@ class SubscriptDimCheck(Operator):
 
     name = "_subscript_dim_check"
     schema_name = "_SubscriptDimCheck"
-    family = "tensor"
     title = "Check dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to check."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (Arg("num_subscripts", "int", REQUIRED, "Number of indices.", minimum=0),)
     hidden = True
@@ -200,9 +195,7 @@ _SHAPE_TYPES = (dtypes.INT32, dtypes.UINT32, dtypes.INT64, dtypes.UINT64, dtypes
 
 
 class _ShapeBase(Operator):
-    family = "tensor"
     inputs = (Input("data", kind="any", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     hidden = True
 
@@ -232,7 +225,6 @@ class Shape(_ShapeBase):
 
     name = "_shape"
     schema_name = "_Shape"
-    title = "Shape"
     arguments = (Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),)
 
 
@@ -241,7 +233,6 @@ class Shapes(_ShapeBase):
     """Gives the shape of each tensor."""
 
     name = "shapes"
-    title = "Shapes"
     outputs = (Output("shape", kind="tensor", doc="One-dimensional: the extent of each axis, of `dtype`."),)
     deprecated = "Use ``node.shape()``."
     arguments = (

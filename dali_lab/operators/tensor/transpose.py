@@ -15,11 +15,8 @@ class Transpose(Operator):
     """Reorders the axes of each tensor: output axis i is input axis ``perm[i]``."""
 
     name = "transpose"
-    family = "tensor"
-    title = "Transpose"
     outputs = (Output("output", doc="The axes in their new order, and the layout's letters with them."),)
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
-    devices = ("cpu", "gpu")
     on_gpu = True
     arguments = (
         Arg(
@@ -33,9 +30,7 @@ class Transpose(Operator):
         Arg("transpose_layout", "bool", True, "Reorder the layout too; otherwise it is kept."),
         Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
     )
-    example = """
-    >>> fn.transpose(images, perm=[2, 0, 1])
-    """
+    example = ">>> fn.transpose(images, perm=[2, 0, 1])"
 
     def setup(self) -> None:
         perm = self.value("perm")

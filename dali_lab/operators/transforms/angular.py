@@ -21,7 +21,6 @@ class Rotation(Transforming):
     """
 
     name = "transforms.rotation"
-    title = "Rotation"
     arguments = (
         Arg(
             "angle",
@@ -109,7 +108,6 @@ class Shear(Transforming):
     """
 
     name = "transforms.shear"
-    title = "Shear"
     arguments = (
         Arg(
             "shear", "float", None, "The factors; excludes `angles`.",
@@ -125,9 +123,7 @@ class Shear(Transforming):
         ),
         REVERSE,
     )  # fmt: skip
-    example = """
-    >>> fn.transforms.shear(angles=[10, 0], center=[112, 112])
-    """
+    example = ">>> fn.transforms.shear(angles=[10, 0], center=[112, 112])"
 
     def setup(self) -> None:
         if self.has("shear") == self.has("angles"):

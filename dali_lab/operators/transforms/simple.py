@@ -7,8 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
-from dali_lab.schema.cases import PerSample
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, register
 
 MATRIX = [
     np.array([[1, 2, 3], [4, 5, 6]], np.float32),
@@ -27,7 +26,6 @@ class Translation(Transforming):
     """Makes transforms that move points."""
 
     name = "transforms.translation"
-    title = "Translation"
     arguments = (
         Arg(
             "offset",
@@ -42,9 +40,7 @@ class Translation(Transforming):
         REVERSE,
     )
     sized_by = ("offset",)
-    example = """
-    >>> fn.warp_affine(images, matrix=fn.transforms.translation(offset=[20, -10]))
-    """
+    example = ">>> fn.warp_affine(images, matrix=fn.transforms.translation(offset=[20, -10]))"
 
     def dimensions(self, call: Call, given: int | None) -> int:
         return self.length(call, "offset")
@@ -82,7 +78,6 @@ class Scale(Transforming):
     """Makes transforms that stretch along the axes."""
 
     name = "transforms.scale"
-    title = "Scale"
     arguments = (
         Arg(
             "scale",
@@ -113,9 +108,7 @@ class Scale(Transforming):
         REVERSE,
     )
     sized_by = ("scale",)
-    example = """
-    >>> fn.transforms.scale(scale=[1.5, 0.5], center=[112, 112])
-    """
+    example = ">>> fn.transforms.scale(scale=[1.5, 0.5], center=[112, 112])"
 
     def dimensions(self, call: Call, given: int | None) -> int:
         found = super().dimensions(call, given)

@@ -26,7 +26,6 @@ REVERSE = Arg(
 class Transforming(Operator):
     """Base of the operators that make one affine transform for each sample, or for each frame."""
 
-    family = "transforms"
     inputs: ClassVar[tuple[Input, ...]] = (INPUT,)
     outputs = (
         Output(

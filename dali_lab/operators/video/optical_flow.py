@@ -28,8 +28,6 @@ class OpticalFlow(Operator):
     """
 
     name = "optical_flow"
-    family = "video"
-    title = "Optical flow"
     inputs = (
         Input("frames", layouts=("FHWC",), doc="Sequences of UINT8, of at least 12 × 12 pixels."),
         Input("hints", kind="tensor", doc="With `enable_external_hints`: flows as a start.", optional=True),
@@ -62,9 +60,7 @@ class OpticalFlow(Operator):
         Arg("image_type", "image_type", RGB, "Colours of the frames: RGB, BGR or GRAY."),
         Arg("output_format", "int", None, "", renamed_to="output_grid"),
     )
-    example = """
-    >>> fn.optical_flow(video, output_grid=4)
-    """
+    example = ">>> fn.optical_flow(video, output_grid=4)"
     differs = (
         "It runs on the CPU, by the dense inverse search of OpenCV; NVIDIA DALI needs a GPU with a unit for it, whose"
         " vectors are not the same to the bit."

@@ -8,7 +8,7 @@ from typing import Any
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.evaluation import Token
+from dali_lab.studio.preview.evaluation import Token
 
 Json = dict[str, Any]
 BATCH = 16

@@ -13,7 +13,7 @@ from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, pla
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.documents import sentence
+from dali_lab.studio.document.graph_document import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
 
 Json = dict[str, Any]

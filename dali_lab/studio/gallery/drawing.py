@@ -18,11 +18,11 @@ from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.documents import sentence
-from dali_lab.studio.entries import error_entry
-from dali_lab.studio.evaluation import Evaluation, Evaluator, Token
-from dali_lab.studio.pictures import Picture, coloured_labels, encode, fitted
-from dali_lab.studio.rendering import Renderer, label_roots, output_kinds
+from dali_lab.studio.document.graph_document import sentence
+from dali_lab.studio.preview.entries import error_entry
+from dali_lab.studio.preview.evaluation import Evaluation, Evaluator, Token
+from dali_lab.studio.preview.pictures import Picture, coloured_labels, encode, fitted
+from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds
 
 Json = dict[str, Any]
 FIRST = ("chelsea.jpg", "coffee.jpg", "motorcycle.jpg", "astronaut.jpg", "rocket.jpg", "ihc.jpg", "retina.jpg")

@@ -24,13 +24,13 @@ from dali_lab.gallery.places import own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.documents import DocumentError, sentence
-from dali_lab.studio.evaluation import Token
+from dali_lab.studio.document.graph_document import DocumentError, sentence
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import broken_line, entry_line, entry_page, families_of
 from dali_lab.studio.gallery.drawing import Drawer, Drawn, Photographs, Subject, View, parse_variants
 from dali_lab.studio.gallery.tiles import Tiles
-from dali_lab.studio.pictures import Picture
+from dali_lab.studio.preview.evaluation import Token
+from dali_lab.studio.preview.pictures import Picture
 
 Json = dict[str, Any]
 Answer = tuple[Json, list[bytes]]

@@ -21,9 +21,10 @@ from dali_lab.codecs.headers import peek
 from dali_lab.formats.disk import write_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
+from dali_lab.gallery.graphs import PROGRAM_FILE
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
-from dali_lab.studio.pictures import Picture
+from dali_lab.studio.preview.pictures import Picture
 
 TILE = 224
 """Longer side of a picture on the wall, in pixels."""
@@ -82,6 +83,10 @@ def digest(entry: Entry) -> str:
 
 
 def _graph_text(entry: Entry) -> str:
+    program = entry.folder / PROGRAM_FILE
+    if program.is_file():
+        # Names that its graph's nodes are given by tracing do not matter.
+        return program.read_text(encoding="utf-8")
     return json.dumps(json_file.to_document(entry.graph), sort_keys=True)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.studio.documents import DocumentError
+from dali_lab.studio.document.graph_document import DocumentError
 from dali_lab.studio.requests import connection, document, gallery, preview, program
 from dali_lab.studio.requests.request import Request
 

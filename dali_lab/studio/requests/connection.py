@@ -6,10 +6,10 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from dali_lab.schema import catalogue as operators
-from dali_lab.studio.documents import checked
-from dali_lab.studio.exports import available
+from dali_lab.studio.document.exports import available
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.document.store import UNTITLED
 from dali_lab.studio.requests.request import Request
-from dali_lab.studio.store import UNTITLED
 
 if TYPE_CHECKING:
     from dali_lab.studio.session import Session

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
-from dali_lab.studio.document_files import listing
-from dali_lab.studio.documents import DocumentError, empty_document
-from dali_lab.studio.exports import export_document, export_file, is_file
+from dali_lab.studio.document.exports import export_document, export_file, is_file
+from dali_lab.studio.document.folders import listing
+from dali_lab.studio.document.graph_document import DocumentError, empty_document
 from dali_lab.studio.requests.request import Request
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from dali_lab.executor.engine import Cancelled
 from dali_lab.studio import running
-from dali_lab.studio.documents import DocumentError, checked
-from dali_lab.studio.preview import PreviewRequest, run_preview
+from dali_lab.studio.document.graph_document import DocumentError, checked
+from dali_lab.studio.document.validation import check
+from dali_lab.studio.preview.delivery import PreviewRequest, run_preview
+from dali_lab.studio.preview.results import Token
 from dali_lab.studio.requests.request import Request
-from dali_lab.studio.results import Token
-from dali_lab.studio.validation import check
 
 if TYPE_CHECKING:
     from dali_lab.studio.session import Session

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.studio import programs
-from dali_lab.studio.document_files import title_of
+from dali_lab.studio.document import programs
+from dali_lab.studio.document.graph_files import title_of
+from dali_lab.studio.document.store import UNTITLED
 from dali_lab.studio.requests.request import Request
-from dali_lab.studio.store import UNTITLED
 
 if TYPE_CHECKING:
     from dali_lab.studio.session import Session

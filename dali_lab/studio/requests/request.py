@@ -8,8 +8,8 @@ from typing import Any
 
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.clients import Editor, Port
-from dali_lab.studio.documents import DocumentError
-from dali_lab.studio.entries import error_entry
+from dali_lab.studio.document.graph_document import DocumentError
+from dali_lab.studio.preview.entries import error_entry
 
 Json = dict[str, Any]
 

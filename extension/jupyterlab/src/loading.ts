@@ -7,7 +7,7 @@ import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 type Reply = KernelMessage.IExecuteReplyMsg;
 
 /** Imports without a trace in the person's names or history. */
-const IMPORT = `__import__("dali_lab.studio.jupyter")`;
+const IMPORT = `__import__("dali_lab.studio.hosts.jupyter")`;
 /** What the second import says where the first one is at work. */
 const LOADING = 'dali_lab is being imported';
 /**

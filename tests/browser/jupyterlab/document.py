@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.gallery.samples import photographs
-from dali_lab.studio.documents import written
+from dali_lab.studio.document.graph_document import written
 from tests.browser.conftest import IDLE, STILL, Tab
 from tests.browser.lab import Lab, serving
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from dali_lab.gallery.samples import photographs
-from dali_lab.studio.documents import written
-from dali_lab.studio.starts import first_pipeline
+from dali_lab.studio.document.graph_document import written
+from dali_lab.studio.document.starts import first_pipeline
 from tests.browser.jupyterlab.document import READY, Document, small_text
 
 

@@ -23,8 +23,8 @@ from dali_lab.formats.values import PythonReference
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.verification import problems
-from dali_lab.studio.documents import checked
-from dali_lab.studio.validation import check
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.document.validation import check
 from tests.unit.formats.strategies import finished_graphs
 
 SETTINGS = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))

@@ -10,7 +10,7 @@ import pytest
 from dali_lab import cli
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.schema.samples import picture
-from dali_lab.studio.starts import first_pipeline
+from dali_lab.studio.document.starts import first_pipeline
 from tests.programs import run_python
 
 pytest.importorskip("torch")

@@ -325,7 +325,7 @@ def test_outputs_are_called_by_their_extensions() -> None:
 
 def test_previews_look_at_archives_for_changes(tmp_path: Path) -> None:
     from dali_lab.graph.graph import Node
-    from dali_lab.studio.sources import paths_state
+    from dali_lab.studio.preview.sources import paths_state
 
     path = write_tar(tmp_path / "t.tar", PLAIN)
     node = Node("reader", "readers.webdataset", "cpu", (), {"paths": (path,), "ext": ("jpg",)})

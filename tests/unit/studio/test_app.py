@@ -12,10 +12,10 @@ from dali_lab.gallery.samples import photographs
 from dali_lab.gallery.samples.scikit_image import LONGER_SIDE, PICTURES
 from dali_lab.schema.catalogue import catalogue
 from dali_lab.schema.families import FAMILIES
-from dali_lab.studio.application import start_session
-from dali_lab.studio.document_files import Recovery
-from dali_lab.studio.starts import first_pipeline
-from dali_lab.studio.validation import check
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.starts import first_pipeline
+from dali_lab.studio.document.validation import check
+from dali_lab.studio.hosts.application import start_session
 
 
 def test_sample_photographs_are_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,7 +86,7 @@ def test_catalogue_is_plain_and_whole() -> None:
 def test_server_listens_here_alone_and_says_when_it_cannot() -> None:
     import socket
 
-    from dali_lab.studio import panel_app
+    from dali_lab.studio.hosts import panel_app
 
     assert panel_app.origins("127.0.0.1", 5080) == ["127.0.0.1:5080", "localhost:5080"]
     everywhere = panel_app.origins("0.0.0.0", 5080)
@@ -109,7 +109,7 @@ def test_server_listens_here_alone_and_says_when_it_cannot() -> None:
 def test_a_port_taken_at_the_last_moment_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     import socket
 
-    from dali_lab.studio import panel_app
+    from dali_lab.studio.hosts import panel_app
 
     if not panel_app.BUNDLE.is_file():
         pytest.skip("the editor is not built: run 'jlpm build' in extension/")

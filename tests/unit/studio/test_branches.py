@@ -10,7 +10,7 @@ import pytest
 from dali_lab import fn, pipeline_def, types
 from dali_lab.gallery.samples import photographs
 from dali_lab.pipeline import Pipeline
-from dali_lab.studio.evaluation import Evaluator
+from dali_lab.studio.preview.evaluation import Evaluator
 
 BATCH = 5
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dali_lab.studio.cache import Cache
+from dali_lab.studio.preview.cache import Cache
 
 
 def test_forgets_what_was_used_least_recently() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from dali_lab.studio.changes import applied, changes_meaning
-from dali_lab.studio.documents import DocumentError, checked
+from dali_lab.studio.document.changes import applied, changes_meaning
+from dali_lab.studio.document.graph_document import DocumentError, checked
 
 
 def document() -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from dali_lab.studio import jupyter
-from dali_lab.studio.documents import empty_document
+from dali_lab.studio.document.graph_document import empty_document
+from dali_lab.studio.hosts import jupyter
 from tests.programs import run_python
 
 Json = dict[str, Any]

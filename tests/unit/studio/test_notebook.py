@@ -15,16 +15,17 @@ import dali_lab
 from dali_lab import fn
 from dali_lab.errors import DaliLabError
 from dali_lab.schema.samples import picture, pictures
-from dali_lab.studio import widget as widget_module
-from dali_lab.studio.showing import as_batch, show
+from dali_lab.studio import bundle
+from dali_lab.studio.hosts import widget as widget_module
+from dali_lab.studio.hosts.showing import as_batch, show
 
 
 @pytest.fixture
-def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Stands for the built editor, which these tests do not show."""
     path = tmp_path / "editor.js"
     path.write_text("export default { render() {} }")
-    monkeypatch.setattr(widget_module, "BUNDLE", path)
+    monkeypatch.setattr(bundle, "BUNDLE", path)
 
 
 def make_pipeline() -> dali_lab.Pipeline:
@@ -64,7 +65,7 @@ class Page:
         raise AssertionError("no such message")
 
 
-def test_edits_are_in_the_graph_of_the_pipeline(bundle: None) -> None:
+def test_edits_are_in_the_graph_of_the_pipeline(built: None) -> None:
     pipe = make_pipeline()
     editor = dali_lab.edit(pipe)
     try:
@@ -89,7 +90,7 @@ def test_edits_are_in_the_graph_of_the_pipeline(bundle: None) -> None:
         pipe.close()
 
 
-def test_graph_selection_and_seed_are_traits(bundle: None) -> None:
+def test_graph_selection_and_seed_are_traits(built: None) -> None:
     pipe = make_pipeline()
     editor = dali_lab.edit(pipe)
     try:
@@ -134,7 +135,7 @@ def test_graph_selection_and_seed_are_traits(bundle: None) -> None:
         pipe.close()
 
 
-def test_two_views_of_a_widget_are_two_editors(bundle: None) -> None:
+def test_two_views_of_a_widget_are_two_editors(built: None) -> None:
     editor = dali_lab.edit(make_pipeline())
     try:
         page = Page(editor)
@@ -155,7 +156,7 @@ def test_two_views_of_a_widget_are_two_editors(bundle: None) -> None:
         editor.close()
 
 
-def test_unfinished_graph_gives_no_pipeline(bundle: None) -> None:
+def test_unfinished_graph_gives_no_pipeline(built: None) -> None:
     editor = dali_lab.edit()
     try:
         page = Page(editor)
@@ -167,7 +168,7 @@ def test_unfinished_graph_gives_no_pipeline(bundle: None) -> None:
         editor.close()
 
 
-def test_pictures_for_where_no_kernel_runs_show_the_graph(bundle: None) -> None:
+def test_pictures_for_where_no_kernel_runs_show_the_graph(built: None) -> None:
     editor = dali_lab.edit(make_pipeline())
     try:
         page = Page(editor)
@@ -191,7 +192,7 @@ def test_pictures_for_where_no_kernel_runs_show_the_graph(bundle: None) -> None:
 
 
 def test_editor_without_a_bundle_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(widget_module, "BUNDLE", tmp_path / "none.js")
+    monkeypatch.setattr(bundle, "BUNDLE", tmp_path / "none.js")
     with pytest.raises(DaliLabError, match="not built"):
         dali_lab.edit()
 
@@ -313,7 +314,7 @@ def test_what_is_no_batch_says_what_to_do() -> None:
         show(make_pipeline)
 
 
-def test_only_what_has_a_graph_is_edited(bundle: None) -> None:
+def test_only_what_has_a_graph_is_edited(built: None) -> None:
     with pytest.raises(DaliLabError, match="not a value of type int"):
         dali_lab.edit(12)  # type: ignore[arg-type]
 

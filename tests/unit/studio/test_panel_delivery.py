@@ -13,7 +13,7 @@ from bokeh.document import Document
 from panel.io.state import set_curdoc
 from tornado.ioloop import IOLoop
 
-from dali_lab.studio.panel_app import DaliLabEditor
+from dali_lab.studio.panel_editor import DaliLabEditor
 from dali_lab.studio.session import Session
 
 SENDERS, MESSAGES = 4, 100

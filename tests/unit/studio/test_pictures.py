@@ -8,8 +8,8 @@ import pytest
 
 from dali_lab.model.batch import Batch
 from dali_lab.schema.samples import picture as sample
-from dali_lab.studio.pictures import Picture, Scale, encoded_picture, fitted, picture
-from dali_lab.studio.summaries import display_scale, encoded_text, histogram, positions, summary, value_range
+from dali_lab.studio.preview.pictures import Picture, Scale, encoded_picture, fitted, picture
+from dali_lab.studio.preview.summaries import display_scale, encoded_text, histogram, positions, summary, value_range
 from dali_lab.types import FLOAT, INT64, UINT8, UINT16
 
 WHOLE = Scale(0, 255)

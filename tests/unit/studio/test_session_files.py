@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from dali_lab.studio.document_files import Recovery
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.store import Sample
 from dali_lab.studio.session import Session
-from dali_lab.studio.store import Sample
 from tests.programs import LIMIT
 from tests.unit.studio.conftest import Client, Json, document
 
@@ -150,7 +150,7 @@ def test_unsaved_work_outlives_the_process(folder: Path, tmp_path: Path) -> None
 import os, sys
 sys.path.insert(0, {os.getcwd()!r})
 from pathlib import Path
-from dali_lab.studio.document_files import Recovery
+from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.session import Session
 session = Session(recovery=Recovery(Path({str(tmp_path / "kept")!r})))
 port = session.attach(lambda message, buffers: None)

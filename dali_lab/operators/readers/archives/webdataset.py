@@ -33,7 +33,6 @@ class Webdataset(ListReader):
     """
 
     name = "readers.webdataset"
-    family = "readers"
     title = "WebDataset reader"
     outputs = (Output("component", kind="any", doc="The bytes of a file of each sample, one-dimensional.", each="ext"),)
     differs = (
@@ -65,9 +64,7 @@ class Webdataset(ListReader):
         Arg("case_sensitive_extensions", "bool", True, "Tell upper and lower case apart in extensions."),
         *READER,
     )
-    example = """
-    >>> encoded, label = fn.readers.webdataset(paths=["shard0.tar", "shard1.tar"], ext=["jpg;png", "cls"])
-    """
+    example = '>>> encoded, label = fn.readers.webdataset(paths=["shard0.tar", "shard1.tar"], ext=["jpg;png", "cls"])'
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

@@ -21,7 +21,6 @@ class Fits(ListReader):
     """
 
     name = "experimental.readers.fits"
-    family = "readers"
     title = "FITS reader"
     outputs = (Output("image", kind="any", doc="The image in each file, its last FITS axis first."),)
     devices = ("cpu", "gpu")
@@ -50,9 +49,7 @@ class Fits(ListReader):
         *AFTER_EPOCH,
         *READER,
     )  # fmt: skip
-    example = """
-    >>> images = fn.experimental.readers.fits(file_root=root, random_shuffle=True, name="Reader")
-    """
+    example = '>>> images = fn.experimental.readers.fits(file_root=root, random_shuffle=True, name="Reader")'
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

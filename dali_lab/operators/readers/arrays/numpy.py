@@ -30,7 +30,6 @@ class Numpy(ListReader):
     """
 
     name = "readers.numpy"
-    family = "readers"
     title = "NumPy reader"
     outputs = (Output("array", kind="any", doc="The array of each file, in C order."),)
     devices = ("cpu", "gpu")
@@ -57,9 +56,7 @@ class Numpy(ListReader):
         Arg("register_buffers", "bool", True, "Kept for programs that set it.", advanced=True),
         Arg("use_o_direct", "bool", False, "Kept for programs that set it.", advanced=True),
     )
-    example = """
-    >>> volumes = fn.readers.numpy(file_root=root, file_filter="*.npy", random_shuffle=True, name="Reader")
-    """
+    example = '>>> volumes = fn.readers.numpy(file_root=root, file_filter="*.npy", random_shuffle=True, name="Reader")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -32,7 +32,6 @@ class COCO(ListReader):
 
     name = "readers.coco"
     schema_name = "readers__COCO"
-    family = "readers"
     title = "COCO reader"
     outputs = (
         Output("images", kind="encoded", doc="The bytes of each picture's file, one-dimensional UINT8."),

@@ -34,9 +34,7 @@ class Caffe(LmdbReader):
         Arg("label_available", "bool", True, "Records have labels; without, there is no output for them."),
         *READER,
     )
-    example = """
-    >>> encoded, labels = fn.readers.caffe(path="lmdb", random_shuffle=True, name="Reader")
-    """
+    example = '>>> encoded, labels = fn.readers.caffe(path="lmdb", random_shuffle=True, name="Reader")'
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

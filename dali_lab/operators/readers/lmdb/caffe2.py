@@ -54,9 +54,7 @@ class Caffe2(LmdbReader):
         Arg("bbox", "bool", False, "Records end with a bounding box, INT32 of shape (4,); (0,) where there is none."),
         *READER,
     )
-    example = """
-    >>> encoded, labels = fn.readers.caffe2(path="lmdb", random_shuffle=True, name="Reader")
-    """
+    example = '>>> encoded, labels = fn.readers.caffe2(path="lmdb", random_shuffle=True, name="Reader")'
 
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:

@@ -42,7 +42,6 @@ class LmdbReader(ListReader):
     Samples come in the order of their keys, file after file.
     """
 
-    family = "readers"
     shuffles_list = False
     message: ClassVar[str]
     """What a record should be, for errors."""

@@ -40,7 +40,6 @@ class MXNet(ListReader):
 
     name = "readers.mxnet"
     schema_name = "readers__MXNet"
-    family = "readers"
     title = "MXNet reader"
     outputs = (
         Output("encoded", kind="encoded", doc="The bytes of each picture, one-dimensional UINT8."),
@@ -53,9 +52,7 @@ class MXNet(ListReader):
         Arg("index_path", "string", REQUIRED, "The index file, only one.", vector=True, widget="path", important=True),
         *READER,
     )
-    example = """
-    >>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")
-    """
+    example = '>>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")'
 
     def setup(self) -> None:
         super().setup()

@@ -47,7 +47,6 @@ class TFRecord(ListReader):
 
     name = "readers.tfrecord"
     schema_name = "readers___TFRecord"
-    family = "readers"
     title = "TFRecord reader"
     outputs = (Output("feature", kind="any", doc="A feature of each record.", each="feature_names"),)
     differs = (

@@ -68,9 +68,7 @@ class VideoDecoded(VideoReading):
         ),
         Arg("file_list_include_end", "bool", True, "Parts of `file_list` end where the video ends, at the latest."),
     )
-    example = """
-    >>> frames = fn.experimental.readers.video(filenames=["clip.mp4"], sequence_length=16, name="Reader")
-    """
+    example = '>>> frames = fn.experimental.readers.video(filenames=["clip.mp4"], sequence_length=16, name="Reader")'
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

@@ -77,7 +77,6 @@ class Clip(NamedTuple):
 class VideoReading(ListReader):
     """A reader of video files; subclasses say which sequences a file holds (`cut`), and which frames (`numbers`)."""
 
-    family = "readers"
     inputs: ClassVar[tuple[Input, ...]] = ()
     outputs: ClassVar[tuple[Output, ...]] = OUTPUTS
     arguments: ClassVar[tuple[Arg, ...]] = ()

@@ -31,7 +31,6 @@ class VideoReaderResize(VideoReader, Resizing):
 
     name = "readers.video_resize"
     schema_name = "readers__VideoResize"
-    family = "readers"
     title = "Video reader with resize"
     devices = ("cpu", "gpu")
     on_gpu = False

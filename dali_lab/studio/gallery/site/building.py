@@ -16,13 +16,13 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import operator_entry
 from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.evaluation import Token
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import control_of
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant
 from dali_lab.studio.gallery.site import pages
 from dali_lab.studio.gallery.site.pages import EntryPage, Range
 from dali_lab.studio.gallery.tiles import draw_tile, flat_picture, which_picture
+from dali_lab.studio.preview.evaluation import Token
 
 Json = dict[str, Any]
 HERE = Path(__file__).parent

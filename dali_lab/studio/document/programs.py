@@ -13,8 +13,8 @@ from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import tracing as python_import
 from dali_lab.model.errors import DaliLabError, FormatError
-from dali_lab.studio.documents import DocumentError, checked, sentence
-from dali_lab.studio.results import Token
+from dali_lab.studio.document.graph_document import DocumentError, checked, sentence
+from dali_lab.studio.preview.results import Token
 
 Json = dict[str, Any]
 

@@ -13,10 +13,10 @@ from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.cache import Cache
-from dali_lab.studio.pictures import Picture, picture
-from dali_lab.studio.results import Evaluation, NodeResult
-from dali_lab.studio.summaries import Summary, positions, summary
+from dali_lab.studio.preview.cache import Cache
+from dali_lab.studio.preview.pictures import Picture, picture
+from dali_lab.studio.preview.results import Evaluation, NodeResult
+from dali_lab.studio.preview.summaries import Summary, positions, summary
 
 
 @dataclass

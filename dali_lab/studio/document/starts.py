@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.schema.registry import has_operator
-from dali_lab.studio.documents import empty_document
+from dali_lab.studio.document.graph_document import empty_document
 
 Json = dict[str, Any]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.graph.switches import switches
-from dali_lab.studio.documents import DocumentError, check_node, check_outputs
+from dali_lab.studio.document.graph_document import DocumentError, check_node, check_outputs
 
 Json = dict[str, Any]
 _PARTS = ("arguments", "connections")

@@ -10,8 +10,8 @@ import numpy as np
 from dali_lab.executor.scopes import branch_of_scopes, node_scopes
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.schema.registry import find_operator
-from dali_lab.studio.results import NodeResult
-from dali_lab.studio.sources import digest, paths_state, values
+from dali_lab.studio.preview.results import NodeResult
+from dali_lab.studio.preview.sources import digest, paths_state, values
 
 _MOST_CONDITIONS = 64
 Results = Callable[[str, int], NodeResult | None]

@@ -13,8 +13,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.studio.application import sample_starts
-from dali_lab.studio.documents import DocumentError, checked
+from dali_lab.studio.document.graph_document import DocumentError, checked
+from dali_lab.studio.hosts.application import sample_starts
 from dali_lab.studio.session import Session
 
 Json = dict[str, Any]

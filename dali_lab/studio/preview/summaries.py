@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.studio.documents import json_floats
-from dali_lab.studio.pictures import Scale
+from dali_lab.studio.document.graph_document import json_floats
+from dali_lab.studio.preview.pictures import Scale
 
 Array = npt.NDArray[Any]
 Json = dict[str, Any]

@@ -18,14 +18,14 @@ from dali_lab.formats.pictures.drawing import image, svg
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.application import sample_starts
-from dali_lab.studio.documents import DocumentError, live_objects, whole
+from dali_lab.studio.bundle import BUNDLE, require_bundle
+from dali_lab.studio.document.graph_document import DocumentError, live_objects, whole
+from dali_lab.studio.document.store import UNTITLED
+from dali_lab.studio.hosts.application import sample_starts
+from dali_lab.studio.hosts.showing import KEPT, kind_of
 from dali_lab.studio.session import Session
-from dali_lab.studio.showing import KEPT, kind_of
-from dali_lab.studio.store import UNTITLED
 
 Json = dict[str, Any]
-BUNDLE = Path(__file__).with_name("static") / "editor.js"
 
 _PICTURE_DELAY = 0.3
 
@@ -144,7 +144,7 @@ class Editor(anywidget.AnyWidget):
 
     def __panel__(self) -> Any:
         """The editor as a part of a Panel page: the same session, carried by Panel itself."""
-        from dali_lab.studio.panel_app import DaliLabEditor
+        from dali_lab.studio.panel_editor import DaliLabEditor
 
         look = {"height": self.height, "theme": self.theme, "compact": True, "picture": self.picture}
         return DaliLabEditor(self.session, sizing_mode="stretch_width", **look)
@@ -217,10 +217,7 @@ def edit(
     DaliLabError
         If the editor was not built, or the file cannot be opened.
     """
-    if not BUNDLE.is_file():
-        raise DaliLabError(
-            f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/"
-        )
+    require_bundle()
     samples = sample_starts(None)
     if isinstance(what, (str, os.PathLike)):
         session = Session(samples=samples)

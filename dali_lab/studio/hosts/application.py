@@ -7,10 +7,11 @@ from typing import Any
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.document_files import Recovery, title_of
+from dali_lab.studio.document.graph_files import title_of
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.starts import first_pipeline
+from dali_lab.studio.document.store import Sample
 from dali_lab.studio.session import Session
-from dali_lab.studio.starts import first_pipeline
-from dali_lab.studio.store import Sample
 
 Json = dict[str, Any]
 

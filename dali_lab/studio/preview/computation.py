@@ -15,9 +15,9 @@ from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Draw, Operator
-from dali_lab.studio.compilations import compilations
-from dali_lab.studio.operator_times import OperatorTimes
-from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
+from dali_lab.studio.preview.compilations import compilations
+from dali_lab.studio.preview.operator_times import OperatorTimes
+from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
 
 _POLL = 0.05
 _SHORT = 1.0

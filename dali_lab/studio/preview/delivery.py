@@ -12,14 +12,14 @@ from typing import Any
 from dali_lab.executor.engine import Cancelled
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.studio.documents import sentence
-from dali_lab.studio.entries import error_entry, node_error, output_entry, picture_entries
-from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.overlays import Overlay, corners_first, overlays_of, shapes_entry
-from dali_lab.studio.rendering import Renderer, Task, label_roots, output_kinds
-from dali_lab.studio.results import Evaluation, NodeResult, Token
-from dali_lab.studio.summaries import positions
-from dali_lab.studio.validation import Checked
+from dali_lab.studio.document.graph_document import sentence
+from dali_lab.studio.document.validation import Checked
+from dali_lab.studio.preview.entries import error_entry, node_error, output_entry, picture_entries
+from dali_lab.studio.preview.evaluation import Evaluator
+from dali_lab.studio.preview.overlays import Overlay, corners_first, overlays_of, shapes_entry
+from dali_lab.studio.preview.rendering import Renderer, Task, label_roots, output_kinds
+from dali_lab.studio.preview.results import Evaluation, NodeResult, Token
+from dali_lab.studio.preview.summaries import positions
 
 Json = dict[str, Any]
 Emit = Callable[[str, Json, list[bytes]], None]

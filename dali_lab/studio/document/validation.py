@@ -10,7 +10,7 @@ from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
-from dali_lab.studio.documents import Draft, draft, edge_of, sentence
+from dali_lab.studio.document.graph_document import Draft, draft, edge_of, sentence
 
 Json = dict[str, Any]
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.graph.switches import Switch, switches
-from dali_lab.studio.changes import applied, changes_meaning
-from dali_lab.studio.document_files import (
+from dali_lab.studio.document.changes import applied, changes_meaning
+from dali_lab.studio.document.graph_document import DocumentError, checked, empty_document
+from dali_lab.studio.document.graph_files import (
     SUFFIX,
-    Recovery,
     Stamp,
     document_of,
     read_document,
@@ -21,8 +21,8 @@ from dali_lab.studio.document_files import (
     save_document,
     title_of,
 )
-from dali_lab.studio.documents import DocumentError, checked, empty_document
-from dali_lab.studio.validation import Checked, check
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.validation import Checked, check
 
 Json = dict[str, Any]
 UNTITLED = "Untitled"

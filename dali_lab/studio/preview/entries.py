@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.documents import sentence
-from dali_lab.studio.pictures import Picture
-from dali_lab.studio.rendering import Rendered
-from dali_lab.studio.results import NodeResult
+from dali_lab.studio.document.graph_document import sentence
+from dali_lab.studio.preview.pictures import Picture
+from dali_lab.studio.preview.rendering import Rendered
+from dali_lab.studio.preview.results import NodeResult
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ from dali_lab.graph.seeds import graph_seeds
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.operator import Draw
 from dali_lab.schema.registry import find_operator
-from dali_lab.studio.branches import Branches
-from dali_lab.studio.cache import Cache
-from dali_lab.studio.computing import Computing, Means, Progress
-from dali_lab.studio.results import Evaluation, Failure, NodeResult, Token
-from dali_lab.studio.sources import Sources, digest, file_state, paths_state, sample_files_state, values
+from dali_lab.studio.preview.branches import Branches
+from dali_lab.studio.preview.cache import Cache
+from dali_lab.studio.preview.computation import Computing, Means, Progress
+from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
+from dali_lab.studio.preview.sources import Sources, digest, file_state, paths_state, sample_files_state, values
 
 _KEPT_OF_A_NODE = 16
 """Results of one node: whoever drags a slider soon gets the memory of older ones back, which is faster than new."""

@@ -12,8 +12,8 @@ from dali_lab.graph.dali_names import count_outputs
 from dali_lab.graph.graph import Edge
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.studio.evaluation import Evaluator
-from dali_lab.studio.showing import KEPT, SHOWN, kind_of, show
+from dali_lab.studio.hosts.showing import KEPT, SHOWN, kind_of, show
+from dali_lab.studio.preview.evaluation import Evaluator
 
 _BATCHES = 64
 

@@ -7,8 +7,8 @@ from typing import Any
 from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.documents import DocumentError, draft, sentence, written
-from dali_lab.studio.validation import check
+from dali_lab.studio.document.graph_document import DocumentError, draft, sentence, written
+from dali_lab.studio.document.validation import check
 
 Json = dict[str, Any]
 

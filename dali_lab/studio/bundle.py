@@ -1,0 +1,23 @@
+"""The editor's bundle, as every host serves it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dali_lab.model.errors import DaliLabError
+
+BUNDLE = Path(__file__).with_name("static") / "editor.js"
+
+
+def require_bundle() -> None:
+    """Make sure that the editor was built.
+
+    Raises
+    ------
+    DaliLabError
+        If it was not.
+    """
+    if not BUNDLE.is_file():
+        raise DaliLabError(
+            f"the editor is not built: there is no {BUNDLE}; install with pip, or run 'jlpm build' in extension/"
+        )

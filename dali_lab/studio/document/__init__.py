@@ -1,0 +1,1 @@
+"""The document behind an editor: its content, changes, problems, files and exports."""

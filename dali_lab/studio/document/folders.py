@@ -1,0 +1,94 @@
+"""Folders listed for people who choose a file."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from dali_lab.codecs.encoded import IMAGE_SUFFIXES
+from dali_lab.studio.document.graph_document import DocumentError
+from dali_lab.studio.document.graph_files import SUFFIX
+
+Json = dict[str, Any]
+
+MOST_ENTRIES = 2000
+_MOST_COUNTED = 5000
+
+
+def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
+    """What is in a folder, as the protocol writes it: folders first, hidden ones left out.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``not_found`` or ``unreadable``.
+    """
+    if not path.exists():
+        raise DocumentError(f"There is no folder {path}.", "not_found")
+    if not path.is_dir():
+        raise DocumentError(f"{path} is no folder.", "not_found")
+    try:
+        with os.scandir(path) as found:
+            names = sorted(
+                (entry for entry in found if not entry.name.startswith(".")), key=lambda e: e.name.casefold()
+            )
+    except OSError as error:
+        raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
+    folders: list[Json] = []
+    files: list[Json] = []
+    for entry in names:
+        kind = _kind(entry)
+        if kind == "folder":
+            if len(folders) < MOST_ENTRIES:
+                folders.append(
+                    {"name": entry.name, "path": entry.path, "kind": kind, "images": count_images(entry.path)}
+                )
+        elif "any" in kinds or kind in kinds:
+            with contextlib.suppress(OSError):
+                files.append({"name": entry.name, "path": entry.path, "kind": kind, "size": entry.stat().st_size})
+    entries = [*folders, *files]
+    parent = path.parent if path.parent != path else None
+    result: Json = {
+        "path": str(path),
+        "parent": None if parent is None else str(parent),
+        "entries": entries[:MOST_ENTRIES],
+    }
+    if len(entries) > MOST_ENTRIES or len(folders) == MOST_ENTRIES:
+        result["truncated"] = True
+    return result
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    with contextlib.suppress(OSError):
+        if entry.is_dir():
+            return "folder"
+    name = entry.name.lower()
+    if name.endswith((SUFFIX, ".py")):
+        return "graph"
+    return "image" if os.path.splitext(name)[1] in IMAGE_SUFFIXES else "file"
+
+
+def count_images(folder: str | os.PathLike[str]) -> int:
+    """Pictures in a folder and in the folders directly in it, as far as a quick look tells."""
+    total = seen = 0
+    folders = [os.fspath(folder)]
+    depth = 0
+    while folders and depth < 2:
+        inner = []
+        for name in folders:
+            try:
+                with os.scandir(name) as entries:
+                    for entry in entries:
+                        seen += 1
+                        if seen > _MOST_COUNTED:
+                            return total
+                        if os.path.splitext(entry.name)[1].lower() in IMAGE_SUFFIXES:
+                            total += 1
+                        elif entry.is_dir():
+                            inner.append(entry.path)
+            except OSError:
+                continue
+        folders, depth = inner, depth + 1
+    return total

@@ -1,0 +1,149 @@
+"""Graph documents read from files of any form, and saved with care for what is on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dali_lab.formats import loads, program_in
+from dali_lab.formats.disk import write_text
+from dali_lab.formats.json import graph_file as json_file
+from dali_lab.model.errors import DaliLabError, FormatError
+from dali_lab.studio.document.graph_document import DocumentError, checked, parsed, sentence, written
+
+Json = dict[str, Any]
+
+SUFFIX = ".dali.json"
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """The state of a file when it was read or written, to notice that somebody else wrote it."""
+
+    changed: int
+    size: int
+
+    @classmethod
+    def of(cls, path: Path) -> Stamp | None:
+        """The present state, or `None` where there is no file."""
+        try:
+            found = path.stat()
+        except OSError:
+            return None
+        return cls(found.st_mtime_ns, found.st_size)
+
+
+def read_document(path: Path, pipeline: str | None = None) -> tuple[Json, Stamp | None]:
+    """The document in a file, and the file's state.
+
+    Parameters
+    ----------
+    pipeline
+        Which one, for a program with several.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``not_found``, ``unreadable`` or ``newer_version``.
+    """
+    stamp = Stamp.of(path)
+    if stamp is None and not path.exists():
+        raise DocumentError(f"There is no file {path}.", "not_found")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
+    return document_of(content, pipeline), stamp
+
+
+def read_entry(folder: Path) -> tuple[str, Json]:
+    """The title of an entry of a gallery, and its graph over the samples as a document.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable``.
+    """
+    from dali_lab.gallery import load_entry
+
+    try:
+        entry = load_entry(folder)
+        return entry.title, json_file.to_document(entry.over())
+    except DaliLabError as error:
+        raise DocumentError(sentence(str(error)), "unreadable") from error
+
+
+def document_of(content: bytes, pipeline: str | None = None) -> Json:
+    """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
+
+    Nothing in it is executed.
+
+    Parameters
+    ----------
+    pipeline
+        Which one, for a program with several.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``unreadable`` or ``newer_version``; for a program that must be run, or that one of several is to
+        be chosen of, ``needs_running`` or ``choose``.
+    """
+    from dali_lab.studio.document import programs
+
+    # What an editor does not know in a graph file must stay, so it does not go through a graph.
+    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start in (b"{", b"[", b""):
+        return parsed(content)
+    program = program_in(content)
+    if program is not None:
+        return programs.opened(programs.Program(program), pipeline)
+    try:
+        return checked(json_file.to_document(loads(content)))
+    except DocumentError:
+        raise
+    except DaliLabError as error:
+        raise DocumentError(sentence(error.message), "unreadable") from error
+
+
+def save_document(document: Json, path: Path, expected: Stamp | None, *, known: bool, overwrite: bool) -> Stamp | None:
+    """Write a document to a file in one step.
+
+    Parameters
+    ----------
+    expected
+        State of the file when it was last read or written by us.
+    known
+        Whether it is the file that the document came from.
+    overwrite
+        Write even if another file, or a newer state of this one, is there.
+
+    Raises
+    ------
+    DocumentError
+        With the code ``exists``, ``stale`` or ``failed``.
+    """
+    present = Stamp.of(path)
+    if present is not None and not overwrite:
+        if not known:
+            raise DocumentError(f"{path.name} is already there.", "exists")
+        if present != expected:
+            raise DocumentError(f"{path.name} was changed by another program since it was opened.", "stale")
+    if path.is_dir():
+        raise DocumentError(f"{path} is a folder.")
+    if not path.parent.is_dir():
+        raise DocumentError(f"There is no folder {path.parent}.", "not_found")
+    try:
+        write_text(path, written(document))
+    except FormatError as error:
+        raise DocumentError(f"{path.name} {error.message}.") from error
+    return Stamp.of(path)
+
+
+def title_of(name: str) -> str:
+    """A file's name without what tells its kind."""
+    for suffix in (SUFFIX, ".json", ".py"):
+        if name.endswith(suffix) and len(name) > len(suffix):
+            return name[: -len(suffix)]
+    return name

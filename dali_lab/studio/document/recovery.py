@@ -1,0 +1,84 @@
+"""Unsaved work kept in a file of its own, so that a crash loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from dali_lab.cache_folder import cache_folder
+from dali_lab.formats.disk import write_text
+from dali_lab.model.errors import FormatError
+from dali_lab.studio.document.graph_document import checked, written
+from dali_lab.studio.document.graph_files import SUFFIX
+
+Json = dict[str, Any]
+
+
+class Recovery:
+    """Keeps unsaved work in a file of its own, so that a crash loses nothing.
+
+    Parameters
+    ----------
+    folder
+        Where such files are.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = folder or cache_folder() / "recovery"
+        self.path = self.folder / f"{os.getpid()}-{time.time_ns() % 10**9:09d}{SUFFIX}"
+
+    def keep(self, document: Json, file: Path | None, title: str) -> None:
+        """Write what is not saved yet; failing to do so must not get in the way of the work itself."""
+        kept = {
+            **document,
+            "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()},
+        }
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_text(self.path, written(kept))
+        except (OSError, FormatError):
+            pass
+
+    def forget(self) -> None:
+        """Nothing is unsaved any more."""
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    def take(self) -> tuple[Json, Path | None, str] | None:
+        """The newest unsaved work of a process that is gone, which is then ours; `None` if there is none."""
+        try:
+            found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        except OSError:
+            return None
+        for path in found:
+            try:
+                raw = json.loads(path.read_text("utf-8"))
+                about = raw.pop("recovered")
+                process = int(about["process"])
+                document = checked(raw)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
+                continue
+            if process != os.getpid() and _alive(process):
+                continue
+            if path == self.path:
+                continue
+            self.keep(document, about.get("file") and Path(about["file"]), str(about.get("title") or ""))
+            with contextlib.suppress(OSError):
+                path.unlink()
+            file = about.get("file")
+            return document, Path(file) if file else None, str(about.get("title") or "Recovered")
+        return None
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True

@@ -1,0 +1,122 @@
+"""The editor as a part of a Panel page.
+
+Panel serves files below the folder of a component's module alone, so this one lies beside `static`.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import deque
+from pathlib import Path
+from typing import Any, ClassVar
+
+import panel as pn
+import param
+from bokeh.document import Document
+from panel.custom import JSComponent
+from panel.models.esm import ESMEvent
+
+from dali_lab.studio.bundle import BUNDLE
+from dali_lab.studio.clients import Port
+from dali_lab.studio.session import Session
+
+
+class DaliLabEditor(JSComponent):
+    """The editor in a Panel layout; one client of a session for each place where it is shown."""
+
+    theme: Any = param.Selector(
+        default="auto", objects=["auto", "light", "dark"], doc="Colours: the system's, light or dark."
+    )
+
+    view: Any = param.Selector(default="editor", objects=["editor", "gallery"], doc="What is shown first.")
+
+    compact: Any = param.Boolean(default=False, doc="With the pictures at the nodes alone at first, for little room.")
+
+    picture: Any = param.String(default="", doc="The graph as SVG, shown where no session answers.")
+
+    _bundle: ClassVar[Path] = BUNDLE
+
+    def __init__(self, session: Session | None = None, **params: Any) -> None:
+        super().__init__(
+            **{  # type: ignore[no-untyped-call]
+                "sizing_mode": "stretch_both",
+                "margin": 0,
+                **params,
+            }
+        )
+        self._waiting: deque[dict[str, Any]] = deque()
+        self._lock = threading.Lock()
+        self._scheduled = False
+        self._document: Document | None = pn.state.curdoc
+        self._loop = _loop_of(self._document)
+        self._port: Port | None = None
+        self._session = session
+        if session is not None:
+            self._port = session.attach(self._deliver)
+        if self._document is not None:
+            pn.state.on_session_destroyed(lambda _: self.disconnect())
+
+    def disconnect(self) -> None:
+        """Leave the session."""
+        if self._session is not None and self._port is not None:
+            self._session.detach(self._port)
+
+    def _handle_msg(self, data: Any) -> None:
+        try:
+            message = json.loads(data["message"])
+        except (KeyError, TypeError, ValueError):
+            return
+        if self._session is not None and self._port is not None:
+            self._session.receive(self._port, message)
+
+    def _deliver(self, message: dict[str, Any], buffers: list[bytes]) -> None:
+        """Hand a message to the page, from any thread; what comes meanwhile goes with it."""
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        with self._lock:
+            self._waiting.append({"message": text, "buffers": list(buffers)})
+            if self._scheduled:
+                return
+            self._scheduled = True
+        if self._loop is not None:
+            # On the server's own thread: a document that holds its events loses what other threads add to it.
+            self._loop.add_callback(self._flush_soon)
+        else:
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        """Send what waits once the document is locked, where it has a lock."""
+        if self._document is None:
+            self._flush()
+        else:
+            self._document.add_next_tick_callback(self._flush)
+
+    def _flush(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._scheduled = False
+                    return
+                data = self._waiting.popleft()
+            try:
+                self._send(data)
+            except BaseException:
+                with self._lock:
+                    self._scheduled = False
+                raise
+
+    def _send(self, data: dict[str, Any]) -> None:
+        if self._loop is None or self._document is None:
+            self._send_msg(data)
+            return
+        # By Bokeh, which waits for the connection under the document's lock. Panel writes past the lock, and what it
+        # puts off because the connection is busy stays with it until there is something else to be sent.
+        for model, _ in list(self._models.values()):
+            self._document.callbacks.send_event(ESMEvent(model=model, data=data))  # type: ignore[no-untyped-call]
+
+
+def _loop_of(document: Document | None) -> Any:
+    """The loop of the Bokeh server that a document is on; `None` if no such server has it."""
+    context = getattr(document, "session_context", None)
+    application = getattr(getattr(context, "server_context", None), "application_context", None)
+    return getattr(application, "io_loop", None)
