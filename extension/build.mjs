@@ -1,6 +1,6 @@
 // Builds the editor as one self-contained ES module: React, styles and icons inside, nothing loaded from elsewhere.
 import { build, context } from 'esbuild';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 
@@ -27,6 +27,7 @@ const editor = {
 function putStylesIntoScript({ outputFiles = [] }) {
   const textOf = (ending) => outputFiles.find(({ path }) => path.endsWith(ending))?.text;
   const [script, styles] = [textOf('.js'), textOf('.css')];
+  mkdirSync(here('../dali_lab/studio/static'), { recursive: true }); // not there in a fresh clone
   if (script)
     writeFileSync(
       outfile,
