@@ -14,7 +14,7 @@ from dali_lab.dynamic.modes import EvalContext
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
 from dali_lab.executor.plan import make_plan
-from dali_lab.executor.pool import Here
+from dali_lab.executor.pool import InlinePool
 from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
@@ -92,7 +92,7 @@ def _evaluate(wanted: Outcome) -> None:
         prepared = _prepare(slots, [call for call, _ in known], wanted, key is not None)
     edges = {Edge(name, 0): batch for name, (_, batch) in zip(prepared.names, known, strict=True)}
     run = prepared.engine.submit(0, wanted.count, {}, edges)
-    if isinstance(prepared.pool, Here):
+    if isinstance(prepared.pool, InlinePool):
         prepared.pool.run()
     run.wait()
     for slot, batch in zip(slots, run.outputs(), strict=True):
@@ -113,7 +113,7 @@ def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, ag
     names = [call.placed for call in known]
     plan = make_plan(graph, known=[Edge(name, 0) for name in names], device=device)
     # One sample is one task: going to a thread and back takes longer than what most calls do.
-    pool = Here() if wanted.count == 1 and device is None else context.pool
+    pool = InlinePool() if wanted.count == 1 and device is None else context.pool
     threads = context.num_threads
     chunk = None if again else max(1, -(-wanted.count // threads))
     return repeated.Prepared(Engine(plan, threads, graph_seeds(graph, 0), chunk=chunk, pool=pool), pool, names)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dali_lab.executor.engine import Engine
-from dali_lab.executor.pool import Here, ThreadPool
+from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.model.dtypes import DALIDataType, DALIImageType, DALIInterpType
 from dali_lab.schema.registry import find_operator
@@ -34,7 +34,7 @@ class Prepared:
     """
 
     engine: Engine
-    pool: ThreadPool | Here
+    pool: ThreadPool | InlinePool
     names: Sequence[str]
 
 

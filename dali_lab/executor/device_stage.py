@@ -3,42 +3,63 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
-from dali_lab.device.transfer import TRANSFER, UPLOAD, to_device, to_host
-from dali_lab.executor.plan import COMPUTE, DECODE, bare
-from dali_lab.executor.steps import explain, run_step
+from dali_lab.device.transfer import to_device, to_host
+from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.calls import Calls
+from dali_lab.executor.chunks import Watcher
+from dali_lab.executor.device_state import DeviceState
+from dali_lab.executor.failures import explain
+from dali_lab.executor.plan import DECODE, Stage, Step, bare
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import OperatorError
-
-if TYPE_CHECKING:
-    from dali_lab.executor.batch_run import BatchRun
-    from dali_lab.executor.engine import Engine
-    from dali_lab.executor.plan import Stage, Step
+from dali_lab.schema.running import run_operator
 
 
-def run_device_stage(engine: Engine, run: BatchRun, stage: Stage) -> None:
-    """Put the steps of a stage together on the compute stream; the batches that leave it are there when it has run.
+@dataclass(frozen=True)
+class DeviceRunner:
+    """Runs stages of batches on a device.
 
-    A batch between two steps goes back to the arena after its last use, so its memory is had again within the stage.
+    Attributes
+    ----------
+    state
+        The device, and what is known of its use.
+    calls
+        Makes the calls of operators.
+    watch
+        Told of each step.
     """
-    try:
+
+    state: DeviceState
+    calls: Calls
+    watch: Watcher | None = None
+
+    def run(self, run: BatchRun, stage: Stage, count: int) -> None:
+        """Put the steps of a stage together on its stream; the batches that leave it are there when it has run.
+
+        A batch between two steps goes back to the arena after its last use, so its memory is had again within the
+        stage. What the device refuses for lack of memory is tried once more with emptied caches.
+        """
         try:
-            _DeviceStage(engine, run, stage).put_together()
+            try:
+                _DeviceStage(self, run, stage, count).put_together()
+            except _Failed as failed:
+                if not isinstance(failed.error, OutOfDeviceMemory):
+                    raise
+                # Batches before this one may have finished by now; with their memory there may be enough.
+                self.state.make_room()
+                _DeviceStage(self, run, stage, count).put_together()
         except _Failed as failed:
-            if not isinstance(failed.error, OutOfDeviceMemory):
-                raise
-            # Batches before this one may have finished by now; with their memory there may be enough.
-            _make_room(engine)
-            _DeviceStage(engine, run, stage).put_together()
-    except _Failed as failed:
-        step, error = failed.step, failed.error
-        if isinstance(error, OutOfDeviceMemory):
-            error = out_of_memory(engine, error)
-        run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
+            step, error = failed.step, failed.error
+            if isinstance(error, OutOfDeviceMemory):
+                error = self.state.out_of_memory(error)
+            run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
+        for edge in stage.exports:
+            if edge not in run.values:
+                run.missing[edge] = set(range(count))
 
 
 class _Failed(Exception):
@@ -61,10 +82,10 @@ class _DeviceStage:
         Results that are needed further on.
     """
 
-    def __init__(self, engine: Engine, run: BatchRun, stage: Stage) -> None:
-        assert engine.device is not None
-        self.engine, self.run, self.stage = engine, run, stage
-        stream = engine.device.stream(stage.steps[0].stream)
+    def __init__(self, runner: DeviceRunner, run: BatchRun, stage: Stage, count: int) -> None:
+        self.calls, self.state, self.watch = runner.calls, runner.state, runner.watch
+        self.run, self.stage, self.count = run, stage, count
+        stream = self.state.device.stream(stage.steps[0].stream)
         stream.ahead = stream.name == DECODE
         self.gpu = Launcher(stream)
         self.step = stage.steps[0]
@@ -85,11 +106,9 @@ class _DeviceStage:
                     return
         except Exception as error:
             raise _Failed(self._culprit(), error) from error
-        self.engine.collect_device_times()
-        self.engine.device_launches.update(self.gpu.launched)
-        for edge in self.stage.exports:
-            if edge in self.local:
-                self.run.parts[edge][0] = self.local[edge]
+        self.state.seconds()
+        self.state.launches.update(self.gpu.launched)
+        self.run.values.update({edge: self.local[edge] for edge in self.stage.exports if edge in self.local})
 
     def _put_steps_together(self) -> bool:
         uses = _last_uses(self.stage)
@@ -100,17 +119,17 @@ class _DeviceStage:
             needed = map(bare, step.node.edges())
             if any(e.node in self.failed or (e not in self.local and e not in self.run.values) for e in needed):
                 self.failed.add(step.node.id)
-            elif not self._put_step_together(step) and not self.engine.keep_going:
+            elif not self._put_step_together(step) and not self.run.keep_going:
                 return False
             for edge in unused:
                 self.local.pop(edge, None)
         self.gpu.time("")
-        self.gpu.afterwards(lambda event: self.engine.device_times.extend(self.gpu.times()))
+        self.gpu.afterwards(lambda event: self.state.count_time(self.gpu.times()))
         return True
 
     def _put_step_together(self, step: Step) -> bool:
         """Put the work of one step together; whether its operator did not fail."""
-        engine, run = self.engine, self.run
+        run, state = self.run, self.state
         began = time.perf_counter()
         self.gpu.time(step.node.id)
         inputs: list[Batch] = []
@@ -119,10 +138,11 @@ class _DeviceStage:
                 on_cpu = index in step.operator.cpu_inputs
                 inputs.append(self._on_host(edge) if on_cpu else self._on_device(edge))
             arguments = {name: self._on_host(bare(edge)) for name, edge in step.node.connections.items()}
-            count = len(inputs[0]) if inputs else engine.count(run, self.stage)
-            call = engine.make_call(run, self.stage, step, arguments, inputs, 0, count)
+            count = len(inputs[0]) if inputs else self.count
+            call = self.calls.make(run, self.stage, step, inputs, arguments, 0, count)
             call.gpu = self.gpu
-            results = tuple(to_device(batch, self.gpu) for batch in run_step(step, call, inputs, check=False))
+            made = run_operator(step.operator, call, inputs, step.outputs, check=False)
+            results = tuple(to_device(batch, self.gpu) for batch in made)
         except OutOfDeviceMemory:
             raise
         except Exception as error:  # every failure of an operator travels to whoever waits for the batch
@@ -134,56 +154,30 @@ class _DeviceStage:
         for output, batch in enumerate(results):
             edge = Edge(step.node.id, output)
             self.local[edge] = batch
-            engine.device_memory.note(edge, batch)
-            if engine.memory is not None:
-                run.count_memory(edge, batch)
-        if engine.progress is not None:
-            engine.progress(run, step.node.id, count)
+            state.memory.note(edge, batch)
+        if self.watch is not None:
+            self.watch(run, step.node.id, results, count)
         return True
 
     def _on_device(self, edge: Edge) -> Batch:
         if edge not in self.local:
             batch = self.run.values[edge]
             if batch.device is None:
-                self.engine.count_transfer(edge, "gpu", batch)
-            self.engine.device_memory.note_kind(edge, batch)
+                self.state.count_transfer(edge, "gpu", batch)
+            self.state.memory.note_kind(edge, batch)
             self.local[edge] = to_device(batch, self.gpu)
         return self.local[edge]
 
     def _on_host(self, edge: Edge) -> Batch:
         """An input that is read on the CPU; what this stage makes itself is issued and waited for."""
         if edge not in self.local or edge in self.run.values:
-            return self.engine.on_host(self.run, edge)
+            return self.state.on_host(self.run, edge)
         self.gpu.issue()
         return to_host(self.local[edge], self.gpu.stream)
 
     def _culprit(self) -> Step:
         """The step whose work could not be started, or else the one that is put together now."""
         return next((step for step in self.stage.steps if step.node.id == self.gpu.culprit), self.step)
-
-
-def _make_room(engine: Engine) -> None:
-    """Wait for what is under way on the device, and give unused memory back."""
-    device = engine.device
-    assert device is not None
-    for name in (UPLOAD, COMPUTE, DECODE, TRANSFER):
-        device.stream(name).synchronize()
-    device.arena.trim()
-    device.relieve()
-
-
-def out_of_memory(engine: Engine, error: OutOfDeviceMemory) -> OperatorError:
-    """What to tell people: what did not fit, what the plan needs, and what they can do."""
-    assert engine.device is not None
-    table = engine.device_memory.table()
-    free, total = engine.device.memory()
-    arena = engine.device.arena
-    known = f"\n{table}" if table.rows else ""
-    return OperatorError(
-        f"out of GPU memory: {error}. Caches were emptied and it was tried once more. Of {total >> 20} MiB {free >> 20}"
-        f" are free; batches hold {arena.in_use >> 20}. A smaller batch_size or prefetch_queue_depth, or other nodes on"
-        f" the CPU, need less.{known}"
-    )
 
 
 def _last_uses(stage: Stage) -> list[list[Edge]]:

@@ -16,12 +16,12 @@ import numpy as np
 from dali_lab.device.dry import DryLauncher
 from dali_lab.device.interface import Device
 from dali_lab.executor.plan import Plan, Step, bare, make_operator
-from dali_lab.executor.steps import run_step
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Extent
+from dali_lab.schema.running import run_operator
 
 _SAMPLES = 2
 
@@ -159,16 +159,14 @@ class _World:
             return ()
         launcher = DryLauncher(self.device) if step.gpu else None
         try:
-            fresh = replace(step, operator=make_operator(node))
+            fresh = make_operator(node)
             given = [
                 self.batches[edge] if edge in here or launcher is None else launcher.upload(self.batches[edge])
                 for edge in inputs
             ]
             batches = {name: self.batches[edge] for name, edge in arguments.items()}
-            call = Call(
-                fresh.operator, 0, _SAMPLES, batch_size=_SAMPLES, drawn_before=self.guess.drawn, batches=batches
-            )
+            call = Call(fresh, 0, _SAMPLES, batch_size=_SAMPLES, drawn_before=self.guess.drawn, batches=batches)
             call.gpu = launcher
-            return run_step(fresh, call, given, check=False)
+            return run_operator(fresh, call, given, step.outputs, check=False)
         except Exception:  # a guess that the operator refuses, or a result that it would wait for: not known then
             return ()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dali_lab.executor.pool import Here, ThreadPool
+    from dali_lab.executor.pool import InlinePool, ThreadPool
 
 _WORTH_A_CHUNK = 2e-2
 """Seconds of work that a chunk should hold: the calls of a chunk take one or two thousandths, with the GIL."""
@@ -28,7 +28,7 @@ class Effort:
     seconds: float = 0.0
     shared: float = 0.0
 
-    def share(self, pool: ThreadPool | Here, count: int, few: int, work: Callable[[int], bool]) -> None:
+    def share(self, pool: ThreadPool | InlinePool, count: int, few: int, work: Callable[[int], bool]) -> None:
         """Do work on `count` samples here, and on a `few` at a time on threads that find nothing else to do."""
         began = time.thread_time()
         helped = 0.0

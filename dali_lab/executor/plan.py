@@ -134,9 +134,7 @@ def make_operator(node: Node) -> Operator:
         values = {k: v for k, v in node.arguments.items() if k not in ("name", "preserve")}
         return kind(values, node.connections, node.id, node.device)
     except DaliLabError as error:
-        error.node = error.node or node.id
-        error.operator = error.operator or node.op
-        error.origin = error.origin or node.origin or None
+        error.locate(node.id, node.op, node.origin)
         raise
     except MemoryError as error:
         raise OperatorError(

@@ -163,8 +163,8 @@ class ThreadPool:
             self._offered.remove(shared)
 
 
-class Here:
-    """Tasks that whoever asked for them does himself, one after the other, on his own thread."""
+class InlinePool:
+    """Runs tasks on the calling thread, one after the other."""
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()

@@ -10,16 +10,17 @@ from typing import Any
 
 from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
+from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.checkpoint import Checkpoint
-from dali_lab.executor.engine import BatchRun, Engine
+from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
-from dali_lab.executor.plan import Step, bare, make_plan
+from dali_lab.executor.plan import bare, make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError
-from dali_lab.schema.operator import Draw
+from dali_lab.schema.source import Draw
 
 
 @dataclass
@@ -29,13 +30,6 @@ class _Flight:
     run: BatchRun | None = None
     error: BaseException | None = None
     before: Checkpoint | None = None
-
-
-def _locate(error: DaliLabError, step: Step) -> None:
-    """Have an error say which node it comes from."""
-    error.node = error.node or step.node.id
-    error.operator = error.operator or step.node.op
-    error.origin = error.origin or step.node.origin or None
 
 
 class Runner:
@@ -127,7 +121,7 @@ class Runner:
                 try:
                     step.operator.reader_meta()
                 except DaliLabError as error:
-                    _locate(error, step)
+                    error.locate(step.node.id, step.node.op, step.node.origin)
                     raise
 
     # -- running ------------------------------------------------------------------------------------------------
@@ -188,7 +182,7 @@ class Runner:
             except StopIteration as error:
                 end = error
             except DaliLabError as error:
-                _locate(error, step)
+                error.locate(step.node.id, step.node.op, step.node.origin)
                 raise
         if end is not None:
             raise end
@@ -226,11 +220,11 @@ class Runner:
 
     def _placed(self, batch: Batch, edge: Edge) -> Batch:
         """An output where the graph wants it."""
-        device = self.plan.device
-        assert device is not None
+        assert self.engine.device is not None
+        device = self.engine.device.device
         to = "gpu" if output_on_gpu(self.graph, edge) else "cpu"
         if (batch.device is None) == (to == "gpu"):
-            self.engine.count_transfer(bare(edge), to, batch)
+            self.engine.device.count_transfer(bare(edge), to, batch)
         return upload(batch, device) if to == "gpu" else download(batch)
 
     @staticmethod

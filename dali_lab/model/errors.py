@@ -74,6 +74,12 @@ class DaliLabError(RuntimeError):
             text += f"\n  placed at: {self.origin}"
         return text
 
+    def locate(self, node: str = "", operator: str = "", origin: str = "") -> None:
+        """Fill in the place that the error does not name yet."""
+        self.node = self.node or node or None
+        self.operator = self.operator or operator or None
+        self.origin = self.origin or origin or None
+
     def __reduce__(self) -> tuple[object, ...]:
         fields = ("node", "operator", "function", "argument", "sample", "source", "origin", "code")
         return _rebuild, (type(self), self.message, {name: getattr(self, name) for name in fields})

@@ -237,13 +237,12 @@ class PipelineReport:
         for step in engine.plan.steps():
             name = step.node.id
             table[name] = {"seconds": engine.seconds.get(name, 0.0), "samples": engine.samples.get(name, 0)}
-            if step.gpu:
-                engine.collect_device_times()
-                sizes = [size for edge, (size, _) in engine.device_memory.sizes.items() if edge.node == name]
+            if step.gpu and engine.device is not None:
+                sizes = [size for edge, (size, _) in engine.device.memory.sizes.items() if edge.node == name]
                 table[name].update(
-                    gpu_seconds=engine.device_seconds.get(name, 0.0),
+                    gpu_seconds=engine.device.seconds().get(name, 0.0),
                     gpu_memory=sum(sizes),
-                    gpu_launches=engine.device_launches.get(name, 0),
+                    gpu_launches=engine.device.launches.get(name, 0),
                 )
             if engine.memory is None:
                 continue
@@ -264,20 +263,19 @@ class PipelineReport:
             and how long it is kept; and ``transfers``, for each result that is copied between CPU and GPU
             ``(result, "gpu" or "cpu", bytes of the largest batch)``.
         """
-        engine = self._built().engine
-        if engine.device is None:
+        state = self._built().engine.device
+        if state is None:
             return None
-        arena = engine.device.arena
-        free, total = engine.device.memory()
-        table = str(engine.device_memory.table())
+        arena = state.device.arena
+        free, total = state.device.memory()
         return {
             "in_use": arena.in_use,
             "held": arena.held,
             "peak": arena.peak,
             "free": free,
             "total": total,
-            "table": table,
-            "transfers": [(str(edge), to, nbytes) for (edge, to), nbytes in engine.transfers.items()],
+            "table": str(state.memory.table()),
+            "transfers": [(str(edge), to, nbytes) for (edge, to), nbytes in state.transfers.items()],
         }
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:

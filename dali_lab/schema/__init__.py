@@ -3,8 +3,9 @@
 from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
-from dali_lab.schema.operator import Draw, Operator
+from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import all_operators, find_operator, has_operator, register
+from dali_lab.schema.source import Draw
 
 __all__ = [
     "REQUIRED",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +77,10 @@ class Call:
         Where chunks of the batch tell each other what they hold; `None` where this is all of it.
     sharing
         How :meth:`share` finds other threads.
+    transient
+        The batch is used and given back soon, as a preview's is not: samples may be mapped files.
+    user_context
+        Entered around functions of the user: it makes their pipeline the current one.
     """
 
     operator: Operator
@@ -95,6 +100,8 @@ class Call:
     defer: bool = False
     notes: Notes | None = None
     sharing: Callable[[Callable[[int], bool]], None] | None = None
+    transient: bool = False
+    user_context: Callable[[], AbstractContextManager[object]] = nullcontext
 
     def __post_init__(self) -> None:
         for name, batch in self.batches.items():

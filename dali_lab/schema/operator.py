@@ -15,6 +15,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
+from dali_lab.schema.source import Draw
 
 Results = Batch | tuple[Batch, ...]
 _BUILT_IN = "dali_lab.operators."
@@ -305,22 +306,6 @@ def _repeated(output: Output, names: Sequence[str] | None) -> tuple[Output, ...]
         replace(output, name=word if word.isidentifier() else f"{output.name}_{index}")
         for index, word in enumerate(words)
     ) or (output,)
-
-
-@dataclass
-class Draw:
-    """What a source decided about one batch.
-
-    Attributes
-    ----------
-    count
-        Number of samples in the batch.
-    ticket
-        Anything; each call of the batch sees it.
-    """
-
-    count: int
-    ticket: Any = None
 
 
 @dataclass(frozen=True)

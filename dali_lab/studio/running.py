@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.failures import Cancelled
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.document.graph_document import DocumentError, sentence
 from dali_lab.studio.document.store import Store

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.failures import Cancelled
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import is_built_in, on_register

@@ -41,7 +41,7 @@ def _training(**hints: int) -> Pipeline:
 
 
 def _rows(pipeline: Pipeline) -> dict[str, tuple[int, bool]]:
-    memory = pipeline._built().engine.device_memory
+    memory = pipeline._built().engine.device.memory
     return {row.edge.node: (row.nbytes, row.seen) for row in memory.table().rows}
 
 
@@ -150,7 +150,7 @@ def test_what_is_foreseen_of_an_operator_is_what_comes(
 
     def keep(pipeline: Pipeline) -> Any:
         runner = built(pipeline)
-        plans[:] = [(runner.plan, runner.engine.device_memory)]
+        plans[:] = [(runner.plan, runner.engine.device.memory)]
         return runner
 
     monkeypatch.setattr(Pipeline, "_built", keep)

@@ -15,7 +15,8 @@ from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, register
-from dali_lab.schema.operator import Draw, Extent
+from dali_lab.schema.operator import Extent
+from dali_lab.schema.source import Draw
 
 
 @register

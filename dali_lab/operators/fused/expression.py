@@ -238,7 +238,7 @@ def _periods(shapes: Array, full: Array) -> Array | None:
 
 
 def _alone(step: _Step, call: Call, values: list[_Value]) -> Batch:
-    from dali_lab.executor.steps import run_operator
+    from dali_lab.schema.running import run_operator
 
     inputs = [batch for batch in (values[k].batch for k in step.operands) if batch is not None]
     (result,) = run_operator(step.operator, call, inputs, 1)

@@ -56,7 +56,7 @@ class Parts:
 
     def in_turn(self, call: Call, data: Batch) -> Batch:
         """What the operators give one after the other, each for the first output of the one before it."""
-        from dali_lab.executor.steps import run_operator
+        from dali_lab.schema.running import run_operator
 
         calls = self.calls(call)
         for index, (operator, its_call) in enumerate(zip(self.operators, calls, strict=True)):

@@ -121,7 +121,7 @@ class ResizeNormalize(Operator):
         return out
 
     def _in_turn(self, first: Call, second: Call, data: Batch) -> Batch:
-        from dali_lab.executor.steps import run_operator
+        from dali_lab.schema.running import run_operator
 
         if data.undecoded is not None:
             data = data.undecoded.decode()

@@ -15,7 +15,8 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorErro
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, register
-from dali_lab.schema.operator import Draw, Extent
+from dali_lab.schema.operator import Extent
+from dali_lab.schema.source import Draw
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device

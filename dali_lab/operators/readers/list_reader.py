@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema import Arg, Call, Operator
-from dali_lab.schema.operator import Draw
+from dali_lab.schema.source import Draw
 
 if TYPE_CHECKING:
     from dali_lab.operators.readers.order import ReaderOrder

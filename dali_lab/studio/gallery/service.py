@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dali_lab import gallery
-from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.failures import Cancelled
 from dali_lab.formats import dumps
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups

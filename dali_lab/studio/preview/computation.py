@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from dali_lab.device.transfer import download
-from dali_lab.executor.engine import BatchRun, Engine
+from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import device_for_preview
 from dali_lab.executor.plan import Plan, make_plan
 from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema.operator import Draw, Operator
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.source import Draw
 from dali_lab.studio.preview.compilations import compilations
 from dali_lab.studio.preview.operator_times import OperatorTimes
 from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
@@ -124,12 +126,12 @@ class Computing:
         self._token.check()
         following = dict(zip(names, [*names[1:], names[-1]], strict=True))
 
-        def report(_: BatchRun, node: str, count: int) -> None:
+        def report(node: str, count: int) -> None:
             if self._progress is not None:
                 self._steps_done += count
                 self._progress(self._steps_done, self.steps, following.get(node, node))
 
-        def attempt(plan: Plan, chunk: int, *, told: bool = True) -> BatchRun:
+        def attempt(plan: Plan, chunk: int, *, told: bool = True) -> tuple[Engine, BatchRun]:
             engine = Engine(
                 plan,
                 self._means.threads,
@@ -148,7 +150,7 @@ class Computing:
                     self._abandoned = run
                     self._token.check()
             self._token.check()
-            return run
+            return engine, run
 
         if self._progress is not None:
             self._progress(self._steps_done, self.steps, names[0])
@@ -157,22 +159,24 @@ class Computing:
         compiled, began = compilations(), time.monotonic()
         once = any(self.operators[name].in_order for name in names)
         chunk = 1 if once else times.chunk(ops, size, self._means.threads)
-        run = attempt(device_plan or plan, chunk)
+        engine, run = attempt(device_plan or plan, chunk)
         if run.failures and device_plan is not None and not once:
             # On a GPU a batch fails as a whole.
-            device_plan, run = None, attempt(plan, chunk)
+            device_plan = None
+            engine, run = attempt(plan, chunk)
         if chunk > 1 and run.failures:
             # One sample in a chunk: what fails takes no other sample along.
-            run = attempt(plan, 1)
+            engine, run = attempt(plan, 1)
         short = not times.knows(ops) and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
             # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
-            run = attempt(device_plan or plan, 1, told=False)
+            engine, run = attempt(device_plan or plan, 1, told=False)
         run.values = {edge: download(batch) for edge, batch in run.values.items()}
-        run.engine.collect_device_times()
+        # On a GPU the time between events counts.
+        run.seconds.update(engine.device.seconds() if engine.device is not None else {})
         for name in names:
             # What failed is likely to fail again, and then it is told apart by sample at once.
-            times.note(self._graph.nodes[name].op, None if run.failures else _seconds(run, name) / size)
+            times.note(self._graph.nodes[name].op, None if run.failures else run.seconds.get(name, 0.0) / size)
         return {name: self._result(name, keys[name], size, run) for name in names}
 
     def _plans(self, keys: Mapping[str, str]) -> tuple[list[str], Plan | None, Plan | None]:
@@ -207,7 +211,7 @@ class Computing:
         return plan if any(stage.gpu for stage in plan.stages) else None
 
     def _result(self, name: str, key: str, size: int, run: BatchRun) -> NodeResult:
-        result = NodeResult(key, count=size, seconds=_seconds(run, name) if name in run.seconds else None)
+        result = NodeResult(key, count=size, seconds=run.seconds.get(name))
         for index in range(self._outputs(name)):
             edge = Edge(name, index)
             batch = run.values.get(edge)
@@ -219,8 +223,3 @@ class Computing:
                 result.failures.append(Failure(error, None if whole else start))
         result.failures.sort(key=lambda failure: -1 if failure.sample is None else failure.sample)
         return result
-
-
-def _seconds(run: BatchRun, name: str) -> float:
-    """Time that a node took: on a GPU between its events, else on the CPU."""
-    return run.engine.device_seconds.get(name, run.seconds.get(name, 0.0))

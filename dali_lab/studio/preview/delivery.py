@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.studio.document.graph_document import sentence

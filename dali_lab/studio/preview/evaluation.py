@@ -11,8 +11,8 @@ from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.model.errors import GraphError
-from dali_lab.schema.operator import Draw
 from dali_lab.schema.registry import find_operator
+from dali_lab.schema.source import Draw
 from dali_lab.studio.preview.branches import Branches
 from dali_lab.studio.preview.cache import Cache
 from dali_lab.studio.preview.computation import Computing, Means, Progress

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from dali_lab.executor.engine import BatchRun, Cancelled
+from dali_lab.executor.batch_run import BatchRun
+from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 

@@ -13,7 +13,8 @@ from typing import Any
 from dali_lab.executor.plan import make_operator
 from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
-from dali_lab.schema.operator import Draw, Operator
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.source import Draw
 
 MOST_SOURCES = 16
 MOST_DRAWS = 64

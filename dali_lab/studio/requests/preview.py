@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.executor.engine import Cancelled
+from dali_lab.executor.failures import Cancelled
 from dali_lab.studio import running
 from dali_lab.studio.document.graph_document import DocumentError, checked
 from dali_lab.studio.document.validation import check

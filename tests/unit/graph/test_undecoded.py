@@ -155,7 +155,7 @@ def test_threads_that_share_a_chunk_make_the_same(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(pace, "_WORTH_HELP", 1e-9)
     pipeline = build(training, JPEG * 6, pipelined=False)  # threads with two batches would wait for each other
     assert pipeline._runner is not None
-    pipeline._runner.engine.chunk = 30
+    pipeline._runner.engine.chunks.size = 30
     plain = build(training, JPEG * 6, optimize=False)
     for _ in range(3):
         np.testing.assert_array_equal(pipeline.run()[0].as_array(), plain.run()[0].as_array())

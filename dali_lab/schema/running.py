@@ -1,36 +1,28 @@
-"""One operator on one chunk: layouts and frames of its inputs, checks of its outputs, and what its errors say."""
+"""Runs one operator on one chunk: layouts and frames of its inputs, checks of its outputs."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
-from dali_lab.executor.batch_run import BatchRun, Cancelled
-from dali_lab.executor.plan import Stage, Step
-from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import DaliLabError, InputError, OperatorError, SampleError
+from dali_lab.model.errors import InputError, OperatorError
 from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Operator
 
 
-def inputs_of(local: Mapping[Edge, Batch], edges: list[Edge]) -> list[Batch]:
-    """The inputs that are there, for naming the file of a failed sample."""
-    return [local[edge] for edge in edges if edge in local]
-
-
-def run_step(step: Step, call: Call, inputs: list[Batch], *, check: bool = True) -> tuple[Batch, ...]:
-    """Run the operator of a step on one chunk."""
-    return run_operator(step.operator, call, inputs, step.outputs, check=check)
-
-
 def run_operator(
-    operator: Operator, call: Call, inputs: list[Batch], output_count: int, *, check: bool = True
+    operator: Operator, call: Call, inputs: Sequence[Batch], output_count: int, *, check: bool = True
 ) -> tuple[Batch, ...]:
-    """Run one operator on one chunk: give inputs their layouts, cut sequences into frames, check what comes back."""
+    """Run an operator on a chunk: give inputs their layouts, cut sequences into frames, check the outputs.
+
+    Raises
+    ------
+    DaliLabError
+        If the operator does not take the inputs, fails, or returns other outputs than it declares.
+    """
     inputs = [with_layout(call, index, batch) for index, batch in enumerate(inputs)]
     if _channels_before_frames(operator, call, inputs):
         return _channel_by_channel(operator, call, inputs[0], output_count)
@@ -59,7 +51,7 @@ def run_operator(
     return outputs
 
 
-def _channels_before_frames(operator: Operator, call: Call, inputs: list[Batch]) -> bool:
+def _channels_before_frames(operator: Operator, call: Call, inputs: Sequence[Batch]) -> bool:
     """Whether arguments of frames meet sequences that begin with their channels, which operators take as they are."""
     if not (operator.frames and len(inputs) == 1 and inputs[0].layout.startswith("CF")):
         return False
@@ -124,44 +116,6 @@ def with_layout(call: Call, index: int, batch: Batch) -> Batch:
     )
 
 
-def _takes(operator: Any, layout: str) -> bool:
+def _takes(operator: Operator, layout: str) -> bool:
     declared = operator.inputs[0].layouts
     return declared is not None and layout in declared
-
-
-def explain(error: BaseException, step: Step, inputs: list[Batch], start: int = 0) -> BaseException:
-    """The error with the node, the user's line and the file of the failed sample added."""
-    if isinstance(error, (StopIteration, Cancelled)):
-        return error
-    if not isinstance(error, DaliLabError):
-        short = isinstance(error, MemoryError)
-        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
-        wrapped.__cause__ = error
-        error = wrapped
-    error.node = error.node or step.node.id
-    error.operator = error.operator or step.node.op
-    error.origin = error.origin or step.node.origin or None
-    if isinstance(error, SampleError) and error.sample is not None and error.source is None:
-        for batch in inputs:
-            if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
-                error.source = batch.sources[error.sample - start]
-                break
-    return error
-
-
-def mismatch(run: BatchRun, stage: Stage, edge: Edge) -> SampleError:
-    """The error about chunks of one output that differ in dtype or number of dimensions."""
-    step = next(step for step in stage.steps if step.node.id == edge.node)
-    parts = [(start, part) for (start, _), part in zip(run.bounds, run.parts[edge], strict=True) if part and len(part)]
-    begin, first = parts[0]
-    start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
-    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
-    return SampleError(
-        f"{described[0]} beside {described[1]} in sample {begin}:"
-        " the samples of a batch must have one type and one number of dimensions",
-        node=step.node.id,
-        operator=step.node.op,
-        sample=start,
-        source=other.sources[0] if other.sources else None,
-        origin=step.node.origin or None,
-    )

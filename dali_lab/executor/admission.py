@@ -1,0 +1,131 @@
+"""Admission: the order in which batches enter the stages of a plan.
+
+Knows neither samples nor threads: it is told when a batch is done with a stage, and says which one begins the next.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Generic, Protocol, Self, TypeVar
+
+
+class InFlight(Protocol):
+    """A batch, as admission sees it.
+
+    Attributes
+    ----------
+    stage
+        Number of the stage that it entered last; −1 before the first.
+    busy
+        It is at work in that stage.
+    left
+        It has left the plan.
+    stopped
+        It is to enter no further stage.
+    previous, next
+        Its neighbours in the queue, while they are in flight.
+    """
+
+    stage: int
+    busy: bool
+    left: bool
+    previous: Self | None
+    next: Self | None
+
+    @property
+    def stopped(self) -> bool: ...
+
+
+B = TypeVar("B", bound=InFlight)
+C = TypeVar("C", contravariant=True)
+
+
+class Stages(Protocol[C]):
+    """What batches are let through."""
+
+    def enter(self, batch: C, stage: int, /) -> bool:
+        """Begin a stage of a batch; whether there is work, after which :meth:`Admission.stage_done` is called."""
+        ...
+
+    def leave(self, batch: C, /) -> None:
+        """Called once for each batch, after its last stage or when it is stopped."""
+        ...
+
+
+class Admission(Generic[B]):
+    """Lets batches through stages in the order in which they were submitted.
+
+    A batch enters a stage after the batch before it has entered it, and where the stage is `in_order` after that batch
+    has ended it. Calls of :class:`Stages` come one at a time. The stages are held only while batches are in flight.
+
+    Parameters
+    ----------
+    in_order
+        For each stage whether it takes one batch at a time.
+    """
+
+    def __init__(self, in_order: Sequence[bool]) -> None:
+        self._in_order = in_order
+        self._lock = threading.RLock()
+        self._last: B | None = None
+        self._in_flight: dict[B, Stages[B]] = {}
+        self._closed = False
+
+    def submit(self, batch: B, stages: Stages[B]) -> None:
+        """Queue a batch behind those that are in flight.
+
+        Raises
+        ------
+        RuntimeError
+            After :meth:`close`.
+        """
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("the pipeline is closed")
+            batch.previous = self._last
+            if self._last is not None:
+                self._last.next = batch
+            self._last = batch
+            self._in_flight[batch] = stages
+            self._advance(batch)
+
+    def stage_done(self, batch: B) -> None:
+        """Note that a batch is done with the stage that it entered last."""
+        with self._lock:
+            batch.busy = False
+            self._advance(batch)
+
+    def close(self) -> list[B] | None:
+        """Take no more batches; gives those in flight, or `None` if it was closed before."""
+        with self._lock:
+            if self._closed:
+                return None
+            self._closed = True
+            return list(self._in_flight)
+
+    def _advance(self, batch: B) -> None:
+        """Let a batch enter the stages that are open to it, and the batch behind it those that it opens."""
+        while not batch.busy and not batch.left:
+            following = batch.stage + 1
+            if following >= len(self._in_order) or batch.stopped:
+                self._let_go(batch)
+                return
+            before = batch.previous
+            if before is not None and before.stage < following + self._in_order[following]:
+                return
+            batch.stage = following
+            batch.busy = self._in_flight[batch].enter(batch, following)
+            if batch.next is not None:
+                self._advance(batch.next)
+
+    def _let_go(self, batch: B) -> None:
+        batch.left = True
+        behind, batch.next, batch.previous = batch.next, None, None
+        if self._last is batch:
+            self._last = None
+        if behind is not None:
+            behind.previous = None
+        self._in_flight.pop(batch).leave(batch)
+        if behind is not None:
+            self._advance(behind)

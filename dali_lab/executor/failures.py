@@ -1,0 +1,52 @@
+"""Errors of a batch: where they come from, and chunks that do not fit together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dali_lab.executor.plan import Step
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DaliLabError, OperatorError, SampleError
+
+
+class Cancelled(Exception):
+    """The result is no longer wanted."""
+
+
+def explain(error: BaseException, step: Step, inputs: Sequence[Batch], start: int = 0) -> BaseException:
+    """The error with the node, the user's line and the file of the failed sample added.
+
+    `start` is the index in the batch of the first sample of `inputs`.
+    """
+    if isinstance(error, (StopIteration, Cancelled)):
+        return error
+    if not isinstance(error, DaliLabError):
+        short = isinstance(error, MemoryError)
+        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
+        wrapped.__cause__ = error
+        error = wrapped
+    error.locate(step.node.id, step.node.op, step.node.origin)
+    if isinstance(error, SampleError) and error.sample is not None and error.source is None:
+        for batch in inputs:
+            if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
+                error.source = batch.sources[error.sample - start]
+                break
+    return error
+
+
+def mismatch(step: Step, parts: Sequence[tuple[int, Batch]]) -> SampleError:
+    """The error about chunks of one output that differ in dtype or number of dimensions.
+
+    `parts` are the chunks that have samples, each with the index of its first one.
+    """
+    begin, first = parts[0]
+    start, other = next((start, part) for start, part in parts if (part.dtype, part.ndim) != (first.dtype, first.ndim))
+    described = [f"{part.dtype.name} of shape {tuple(part.shapes[0].tolist())}" for part in (other, first)]
+    error = SampleError(
+        f"{described[0]} beside {described[1]} in sample {begin}:"
+        " the samples of a batch must have one type and one number of dimensions",
+        sample=start,
+        source=other.sources[0] if other.sources else None,
+    )
+    error.locate(step.node.id, step.node.op, step.node.origin)
+    return error
