@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dali_lab.conditionals import ConditionStack
+from dali_lab.executor.failures import explain
 from dali_lab.executor.plan import Step, make_operator
-from dali_lab.executor.steps import explain, run_operator
 from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.graph.tracing import user_line
@@ -25,6 +25,7 @@ from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
+from dali_lab.schema.running import run_operator
 
 _SEEDS = (1 << 31) - 1
 
