@@ -16,7 +16,7 @@ Function = Callable[[Call, Batch], Batch]
 SOURCE = Edge("source")
 
 
-class Function_(Operator):
+class FunctionStep(Operator):
     """Runs a function on each chunk; closing it is written down."""
 
     name = "test"
@@ -46,7 +46,7 @@ def same(call: Call, data: Batch) -> Batch:
 
 def step(name: str, function: Function = same, source: Edge = SOURCE, **how: Any) -> Step:
     """A step named `name` on the edge `source`."""
-    return Step(Node(name, "test", "cpu", (source,), {}, {}, f"{name}.py:1"), Function_(function, name, **how), 1, 0)
+    return Step(Node(name, "test", "cpu", (source,), {}, {}, f"{name}.py:1"), FunctionStep(function, name, **how), 1, 0)
 
 
 def chain(*steps: Step, whole: bool = False) -> Stage:

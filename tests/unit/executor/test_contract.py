@@ -19,7 +19,7 @@ from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError, SampleError
 from dali_lab.schema import Call
-from tests.unit.executor.stages import SOURCE, Function_, chain, failing, numbers, plan, same, step
+from tests.unit.executor.stages import SOURCE, FunctionStep, chain, failing, numbers, plan, same, step
 
 OUT = Edge("last")
 COUNT = 4
@@ -149,7 +149,7 @@ def test_chunks_that_differ_are_a_failure_of_their_node(engines: list[Engine]) -
     engine = made(engines, two_stages(mixed), chunk=2)
     (run,) = submitted(engine)
     run.wait(60)
-    with pytest.raises(SampleError, match="node 'first'.*sample 2"):
+    with pytest.raises(SampleError, match=r"node 'first'.*sample 2"):
         run.outputs()
 
 
@@ -212,7 +212,7 @@ def test_closing_finishes_all_batches_and_closes_operators_when_no_thread_runs_t
         with pytest.raises(Cancelled):
             run.outputs()
     operator = planned.stages[0].steps[0].operator
-    assert isinstance(operator, Function_) and operator.closed == 0  # its call has not returned
+    assert isinstance(operator, FunctionStep) and operator.closed == 0  # its call has not returned
     with pytest.raises(RuntimeError, match="closed"):
         submitted(engine)
     go.set()
@@ -221,7 +221,7 @@ def test_closing_finishes_all_batches_and_closes_operators_when_no_thread_runs_t
     engine = Engine(planned, 1, {})
     for _ in range(2):
         engine.close()
-    assert [step.operator.closed for step in planned.steps() if isinstance(step.operator, Function_)] == [1, 1]
+    assert [step.operator.closed for step in planned.steps() if isinstance(step.operator, FunctionStep)] == [1, 1]
 
 
 def test_an_engine_goes_at_once_when_it_is_dropped(engines: list[Engine]) -> None:

@@ -17,7 +17,7 @@ from dali_lab.executor.plan import Stage, Step, make_operator
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model.batch import Batch
 from dali_lab.schema import Call
-from tests.unit.executor.stages import SOURCE, Function, Function_, plan
+from tests.unit.executor.stages import SOURCE, Function, FunctionStep, plan
 
 OUT = Edge("last")
 
@@ -37,7 +37,7 @@ def flips(*names: str) -> Stage:
 
 def with_function(function: Function) -> Stage:
     stage = flips("first", "last")
-    stage.steps[1].operator = Function_(function, "last")
+    stage.steps[1].operator = FunctionStep(function, "last")
     return stage
 
 
