@@ -1,8 +1,8 @@
 """Changes functions in small ways, and tells which changes no test notices.
 
 ``python -m tests.mutation dali_lab/graph --sample 100`` tries a random hundred of all changes. The tests are imported
-once; each mutant is a forked process that runs the tests which call its function, quick ones first. What survives is
-either a test that is missing or a change without effect: `survivors.md` says which.
+once; each mutant is a forked process that runs the tests which run the changed line, quick ones first. What survives
+is a test that is missing or a change without effect: `survivors.md` says which of those that were looked at.
 """
 
 from __future__ import annotations
@@ -19,58 +19,67 @@ import random
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import CodeType, FrameType, FunctionType
+from types import FunctionType
 from typing import Any
 
+import coverage
 import pytest
 
 from tests.mutation.mutants import Mutant, mutants
 
+_PIPELINES = [
+    f"tests/unit/pipeline/test_{name}.py"
+    for name in (
+        "pipeline", "conditionals", "conditional_errors", "conditional_functions", "checkpoints", "debug_mode",
+        "external_source", "python_function", "shared_work", "chunk_notes",
+    )
+]  # fmt: skip
 TESTS = {
-    "dali_lab/graph": ["tests/unit/graph", "tests/unit/pipeline", "tests/unit/expressions", "tests/unit/formats"],
-    "dali_lab/executor": ["tests/unit/pipeline", "tests/unit/graph", "tests/unit/plugin", "tests/unit/batch"],
-}
+    "dali_lab/graph": [
+        "tests/unit/graph", "tests/unit/expressions", *_PIPELINES, "tests/unit/test_ops.py", "tests/unit/test_cli.py",
+        "tests/unit/random/test_seeds.py", "tests/unit/formats/test_json_file.py", "tests/unit/formats/test_dot.py",
+    ],
+    "dali_lab/executor": ["tests/unit/graph", *_PIPELINES, "tests/unit/batch", "tests/unit/random/test_seeds.py"],
+}  # fmt: skip
+"""The tests that are run for a folder; others reach it too, and take longer."""
 LEAST_LIMIT = 60.0
 """Seconds after which a mutant that has not ended is taken for one that hangs."""
 MOST_SECONDS = 30.0
 """Of tests for a mutant, quick ones first."""
-QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:faulthandler", "--no-header", "-n", "0"]
-Calls = dict[str, list[tuple[float, str]]]
-"""By file and function, the tests that call it with their seconds."""
+QUIET = ["-q", "-x", "-p", "no:cacheprovider", "-o", "faulthandler_timeout=0", "--no-header", "-n", "0"]
+Lines = dict[str, list[tuple[float, str]]]
+"""By file and line, the tests that run it with their seconds, quick ones first."""
 
 
 class Recorder:
-    """A plugin of pytest that notes which functions of some files each test calls, in any thread."""
+    """A plugin of pytest that notes which lines of a folder each test runs, in any thread."""
 
-    def __init__(self, files: set[str]) -> None:
-        self.calls: Calls = {}
-        self._files = files
-        self._called: set[CodeType] = set()
-
-    def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
-            self._called.add(frame.f_code)
+    def __init__(self, folder: str) -> None:
+        self._coverage = coverage.Coverage(data_file=None, source=[folder], config_file=False)
+        self._seconds: dict[str, float] = {}
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        self._called.clear()
         began = time.perf_counter()
-        threading.setprofile(self._profile)
-        sys.setprofile(self._profile)
+        self._coverage.start()
+        self._coverage.switch_context(item.nodeid)
         try:
-            return (yield)  # type: ignore[return-value]
+            return (yield)
         finally:
-            sys.setprofile(None)
-            threading.setprofile(None)  # type: ignore[arg-type]
-            seconds = time.perf_counter() - began
-            for code in self._called:
-                if code.co_filename in self._files:
-                    name = code.co_qualname.partition(".<locals>")[0]
-                    self.calls.setdefault(f"{code.co_filename}:{name}", []).append((seconds, item.nodeid))
+            self._coverage.stop()
+            self._seconds[item.nodeid] = time.perf_counter() - began
+
+    def lines(self) -> Lines:
+        """Lines by ``file:line``."""
+        data = self._coverage.get_data()
+        return {
+            f"{file}:{line}": sorted((self._seconds[test], test) for test in contexts if test)
+            for file in data.measured_files()
+            for line, contexts in data.contexts_by_lineno(file).items()
+        }
 
 
 def in_child(work: Any, limit: float) -> int | None:
@@ -98,14 +107,14 @@ def in_child(work: Any, limit: float) -> int | None:
         time.sleep(0.01)
 
 
-def record(files: set[str], tests: list[str]) -> Calls:
-    """Which tests call which functions."""
+def record(folder: str, tests: list[str]) -> Lines:
+    """Which tests run which lines."""
     with tempfile.NamedTemporaryFile() as file:
 
         def work() -> int:
-            recorder = Recorder(files)
+            recorder = Recorder(folder)
             status = pytest.main([*QUIET, *tests], plugins=[recorder])
-            Path(file.name).write_text(json.dumps(recorder.calls))
+            Path(file.name).write_text(json.dumps(recorder.lines()))
             return status
 
         status = in_child(work, 3600)
@@ -129,11 +138,11 @@ def replace(mutant: Mutant, root: Path) -> None:
     found.__code__ = code
 
 
-def outcome(mutant: Mutant, calls: Calls, root: Path) -> str:
-    """What the tests make of a mutant: ``killed``, ``survived``, ``uncalled`` or ``unreachable``."""
-    tests = sorted(calls.get(f"{mutant.file}:{mutant.function}", []))
+def outcome(mutant: Mutant, lines: Lines, root: Path) -> str:
+    """What the tests make of a mutant: ``killed``, ``survived``, ``not run`` or ``out of reach``."""
+    tests = lines.get(f"{mutant.file}:{mutant.line}", [])
     if not tests:
-        return "uncalled"
+        return "not run"
     total, chosen = 0.0, []
     for seconds, test in tests:
         total += seconds
@@ -149,7 +158,7 @@ def outcome(mutant: Mutant, calls: Calls, root: Path) -> str:
         return pytest.main([*QUIET, *chosen])
 
     status = in_child(work, max(LEAST_LIMIT, 10 * total))
-    return {0: "survived", 71: "unreachable"}.get(-1 if status is None else status, "killed")
+    return {0: "survived", 71: "out of reach"}.get(-1 if status is None else status, "killed")
 
 
 def main() -> int:
@@ -172,13 +181,13 @@ def main() -> int:
     tests = options.tests or TESTS[options.folder]
     say = functools.partial(print, flush=True)
     say(f"{len(every)} mutants in {len(files)} files, {len(chosen)} of them tried")
-    with contextlib.redirect_stdout(None):
+    with Path(os.devnull).open("w") as silence, contextlib.redirect_stdout(silence):
         pytest.main([*QUIET, "--collect-only", *tests])
     gc.freeze()
-    calls = record({str(file) for file in files}, tests)
+    lines = record(str(root / options.folder), tests)
     counts: dict[str, int] = {}
     for number, mutant in enumerate(sorted(chosen, key=lambda each: (each.file, each.line))):
-        kind = outcome(mutant, calls, root)
+        kind = outcome(mutant, lines, root)
         counts[kind] = counts.get(kind, 0) + 1
         if kind != "killed":
             where = f"{mutant.file.relative_to(root)}:{mutant.line}"
