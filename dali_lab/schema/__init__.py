@@ -4,6 +4,19 @@ from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.operator import Operator
+from dali_lab.schema.presets import (
+    choice,
+    degrees,
+    factor,
+    flag,
+    floats,
+    fraction,
+    ints,
+    pixel_value,
+    radians,
+    share,
+    strings,
+)
 from dali_lab.schema.registry import all_operators, find_operator, has_operator, register
 from dali_lab.schema.source import Draw
 
@@ -19,7 +32,18 @@ __all__ = [
     "Output",
     "PerSample",
     "all_operators",
+    "choice",
+    "degrees",
+    "factor",
     "find_operator",
+    "flag",
+    "floats",
+    "fraction",
     "has_operator",
+    "ints",
+    "pixel_value",
+    "radians",
     "register",
+    "share",
+    "strings",
 ]

@@ -74,7 +74,7 @@ class Arg:
     tensor
         Whether a node may be connected instead of a constant, giving one value for each sample.
     per_frame
-        Whether a connected node may give one value for each frame.
+        Whether a connected node may give one value for each frame; then one for each sample, too.
     fed
         Types that the values of a connected node may have; by default the one that NVIDIA DALI has for `type`; none
         are named where it may be any.
@@ -127,6 +127,10 @@ class Arg:
     advanced: bool = False
     renamed_to: str | None = None
     removed: bool = False
+
+    def __post_init__(self) -> None:
+        if self.per_frame:
+            object.__setattr__(self, "tensor", True)
 
     @property
     def required(self) -> bool:

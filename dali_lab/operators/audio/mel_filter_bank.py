@@ -14,7 +14,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, choice, flag, register, samples
 
 Array = npt.NDArray[Any]
 _LINEAR_STEP = np.float32(200 / 3)
@@ -53,14 +53,13 @@ class MelFilterBank(Operator):
         ),
         Arg("freq_low", "float", 0.0, "Lowest frequency.", minimum=0.0, unit="Hz"),
         Arg("freq_high", "float", 0.0, "Highest frequency; 0 is half of the sample rate.", minimum=0.0, unit="Hz"),
-        Arg(
+        choice(
             "mel_formula",
-            "string",
             "slaney",
+            ("slaney", "htk"),
             "``slaney`` is linear below 1 kHz and logarithmic above, ``htk`` is 2595 · log10(1 + f / 700).",
-            choices=("slaney", "htk"),
         ),
-        Arg("normalize", "bool", True, "Give triangles an area of 1, rather than a height of 1."),
+        flag("normalize", "Give triangles an area of 1, rather than a height of 1.", default=True),
     )
     example = ">>> fn.mel_filter_bank(fn.spectrogram(sound, nfft=512), sample_rate=16000, nfilter=80)"
 

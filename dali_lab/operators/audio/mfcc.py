@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register, samples
 
 
 @register
@@ -37,7 +37,7 @@ class MFCC(Operator):
     arguments = (
         Arg("n_mfcc", "int", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
         Arg("dct_type", "int", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
-        Arg("normalize", "bool", False, "Use an orthonormal basis; not for type I."),
+        flag("normalize", "Use an orthonormal basis; not for type I."),
         Arg("axis", "int", 0, "The axis to transform.", minimum=0),
         Arg("lifter", "float", 0.0, "Strength of the lifter.", soft_minimum=0.0, soft_maximum=100.0),
     )

@@ -11,6 +11,7 @@ from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import choice, share
 
 BORDERS = ("zero", "clamp", "reflect")
 
@@ -30,22 +31,12 @@ class PreemphasisFilter(Operator):
     on_gpu = True
     gpu_tolerance = (2e-7, "the product and the difference are rounded one by one or together")
     arguments = (
-        Arg(
-            "border",
-            "string",
-            "clamp",
-            "What stands before the first element: 0, itself, or the second.",
-            choices=BORDERS,
-        ),
-        Arg(
+        choice("border", "clamp", BORDERS, "What stands before the first element: 0, itself, or the second."),
+        share(
             "preemph_coeff",
-            "float",
             0.97,
             "The part ``c`` of the element before that is subtracted.",
             tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-            step=0.01,
             important=True,
         ),
         Arg("dtype", "dtype", FLOAT, "Type of the result."),

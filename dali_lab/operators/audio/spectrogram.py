@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_elements, need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, floats, register, samples
 
 POWER = Arg("power", "int", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
 ROWS_AT_ONCE = 1 << 17
@@ -40,16 +40,10 @@ class Spectrogram(Operator):
         ),
         Arg("window_length", "int", 512, "Length of a window in elements.", minimum=1, important=True),
         Arg("window_step", "int", 256, "Elements from one window to the next.", minimum=1, important=True),
-        Arg(
-            "window_fn",
-            "float",
-            None,
-            "Weights of the window, `window_length` of them; Hann if not given.",
-            vector=True,
-        ),
+        floats("window_fn", None, "Weights of the window, `window_length` of them; Hann if not given."),
         POWER,
-        Arg("center_windows", "bool", True, "Windows reach beyond both ends, so that the first is centred at 0."),
-        Arg("reflect_padding", "bool", True, "Beyond the ends the sound is reflected, rather than silent."),
+        flag("center_windows", "Windows reach beyond both ends, so that the first is centred at 0.", default=True),
+        flag("reflect_padding", "Beyond the ends the sound is reflected, rather than silent.", default=True),
         Arg("layout", "layout", "ft", 'Frequency first ("ft") or time first ("tf").', choices=("ft", "tf")),
     )
     example = ">>> fn.spectrogram(sound, nfft=512, window_length=400, window_step=160)"

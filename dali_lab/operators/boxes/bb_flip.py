@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, flag, register, samples
 
 
 @register
@@ -31,7 +31,7 @@ class BbFlip(Operator):
     arguments = (
         Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
         Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
-        Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom instead of left, top, width, height."),
+        flag("ltrb", "Boxes are left, top, right, bottom instead of left, top, width, height."),
     )
     example = """
     >>> mirrored = fn.random.coin_flip()

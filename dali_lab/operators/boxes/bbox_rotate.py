@@ -22,6 +22,7 @@ from dali_lab.operators.boxes.coordinates import (
 from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register
 from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.presets import choice, flag, floats, fraction, ints
 
 Coordinates = npt.NDArray[np.float32]
 MODES = ("expand", "halfway", "fixed")
@@ -52,15 +53,7 @@ class BBoxRotate(Operator):
     )
     arguments = (
         Arg("angle", "float", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),
-        Arg(
-            "input_shape",
-            "int",
-            REQUIRED,
-            "Shape of the image before it is turned, in pixels.",
-            vector=True,
-            tensor=True,
-            fed=INTEGERS,
-        ),
+        ints("input_shape", REQUIRED, "Shape of the image before it is turned, in pixels.", tensor=True, fed=INTEGERS),
         Arg("shape_layout", "layout", "HW", "What the numbers of `input_shape` are; it holds H and W."),
         Arg(
             "bbox_layout",
@@ -69,32 +62,18 @@ class BBoxRotate(Operator):
             "Left, top, right, bottom ('xyXY'), or left, top, width, height ('xyWH').",
             choices=("xyXY", "xyWH"),
         ),
-        Arg("bbox_normalized", "bool", True, "Boxes go from 0 to 1, rather than in pixels."),
-        Arg("keep_size", "bool", False, "The canvas keeps the size of the image.", important=True),
-        Arg(
-            "size",
-            "float",
-            (),
-            "Height and width of the canvas in pixels, as given to `rotate`.",
-            vector=True,
-            tensor=True,
-            fed=SIZE_TYPES,
+        flag("bbox_normalized", "Boxes go from 0 to 1, rather than in pixels.", default=True),
+        flag("keep_size", "The canvas keeps the size of the image.", important=True),
+        floats(
+            "size", (), "Height and width of the canvas in pixels, as given to `rotate`.", tensor=True, fed=SIZE_TYPES
         ),
-        Arg(
+        choice(
             "mode",
-            "string",
             "expand",
+            MODES,
             "Size of a result: 'expand' encloses the turned box, 'fixed' keeps the size, 'halfway' is their mean.",
-            choices=MODES,
         ),
-        Arg(
-            "remove_threshold",
-            "float",
-            0.1,
-            "Part of the area that must remain within the canvas, less than 1.",
-            minimum=0.0,
-            maximum=1.0,
-        ),
+        fraction("remove_threshold", 0.1, "Part of the area that must remain within the canvas, less than 1."),
     )
     example = """
     >>> boxes, labels = fn.bbox_rotate(boxes, labels, angle=angle, input_shape=images.shape(), keep_size=True)

@@ -13,6 +13,7 @@ from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_counts, sample_boxes
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema.presets import flag, floats, fraction
 
 
 @register
@@ -36,20 +37,12 @@ class BoxEncoder(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg("anchors", "float", REQUIRED, "Left, top, right, bottom of each anchor.", vector=True),
-        Arg(
-            "criteria",
-            "float",
-            0.5,
-            "Intersection over union above which an anchor takes a box.",
-            minimum=0.0,
-            maximum=1.0,
-            important=True,
-        ),
-        Arg("offset", "bool", False, "Give boxes relative to their anchors."),
+        floats("anchors", REQUIRED, "Left, top, right, bottom of each anchor."),
+        fraction("criteria", 0.5, "Intersection over union above which an anchor takes a box.", important=True),
+        flag("offset", "Give boxes relative to their anchors."),
         Arg("scale", "float", 1.0, "Factor of boxes and anchors before offsets are taken."),
-        Arg("means", "float", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets.", vector=True),
-        Arg("stds", "float", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets.", vector=True),
+        floats("means", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets."),
+        floats("stds", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets."),
     )
     example = ">>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)"
 

@@ -10,12 +10,12 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.schema import Arg, Call, Input
+from dali_lab.schema import Call, Input, flag
 
 Boxes = npt.NDArray[np.float32]
 
 BOXES = Input("boxes", kind="boxes", doc="Boxes of FLOAT, ``(n, 4)``, in coordinates from 0 to 1.")
-LTRB = Arg("ltrb", "bool", False, "Boxes are left, top, right, bottom, rather than left, top, width, height.")
+LTRB = flag("ltrb", "Boxes are left, top, right, bottom, rather than left, top, width, height.")
 
 
 def box_table(call: Call, boxes: Batch, name: str = "boxes") -> tuple[Boxes, npt.NDArray[np.int64]]:

@@ -17,6 +17,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
+from dali_lab.schema.presets import choice, flag, floats, fraction, ints
 
 Array = npt.NDArray[Any]
 CORNERS = {2: "xyXY", 3: "xyzXYZ"}
@@ -52,68 +53,44 @@ class RandomBBoxCrop(Operator):
     )
     random = True
     arguments = (
-        Arg(
+        fraction(
             "thresholds",
-            "float",
             (0.0,),
             "Least overlap of windows with boxes; one of them is drawn.",
             vector=True,
-            minimum=0.0,
-            maximum=1.0,
             important=True,
         ),
-        Arg(
+        choice(
             "threshold_type",
-            "string",
             "iou",
+            ("iou", "overlap"),
             "What overlap is: intersection over union, or the part of the box within the window.",
-            choices=("iou", "overlap"),
         ),
-        Arg("all_boxes_above_threshold", "bool", True, "All boxes must reach the threshold, rather than one of them."),
-        Arg(
+        flag("all_boxes_above_threshold", "All boxes must reach the threshold, rather than one of them.", default=True),
+        flag(
             "allow_no_crop",
-            "bool",
-            True,
             "Taking the whole sample is one more choice beside the thresholds; not where `crop_shape` is given.",
+            default=True,
         ),
-        Arg(
-            "scaling",
-            "float",
-            (1.0, 1.0),
-            "Range of the window's extents relative to the sample.",
-            vector=True,
-            minimum=0.0,
-            important=True,
+        floats(
+            "scaling", (1.0, 1.0), "Range of the window's extents relative to the sample.", minimum=0.0, important=True
         ),
-        Arg(
+        floats(
             "aspect_ratio",
-            "float",
             (1.0, 1.0),
             "Range of width over height; in volumes, one for all pairs of axes or one for each (xy, xz, yz).",
-            vector=True,
             minimum=0.0,
             important=True,
         ),
-        Arg(
-            "crop_shape",
-            "int",
-            None,
-            "Extents of the window in pixels, instead of a range.",
-            vector=True,
-            tensor=True,
-            minimum=1,
-        ),
-        Arg("input_shape", "int", None, "Extents of the sample.", vector=True, tensor=True, minimum=1),
+        ints("crop_shape", None, "Extents of the window in pixels, instead of a range.", tensor=True, minimum=1),
+        ints("input_shape", None, "Extents of the sample.", tensor=True, minimum=1),
         Arg("shape_layout", "layout", None, "Order of these extents; WH or WHD if not given."),
         Arg("bbox_layout", "layout", None, "Order of coordinates: two corners (xyXY) or corner and size (xyWH)."),
-        Arg("ltrb", "bool", True, "Two corners, rather than corner and size; `bbox_layout` is its successor."),
-        Arg(
+        flag("ltrb", "Two corners, rather than corner and size; `bbox_layout` is its successor.", default=True),
+        fraction(
             "bbox_prune_threshold",
-            "float",
             None,
             "Part of a box that must remain for it to be kept; if not given, its centre must.",
-            minimum=0.0,
-            maximum=1.0,
         ),
         Arg("num_attempts", "int", 1, "Windows that are drawn for one threshold.", minimum=1, maximum=1_000_000),
         Arg(
@@ -124,8 +101,8 @@ class RandomBBoxCrop(Operator):
             minimum=-1,
             maximum=1_000_000,
         ),
-        Arg("output_bbox_indices", "bool", False, "Give the places of the boxes that are left, too."),
-        Arg("quiet", "bool", False, "Do not warn where the best window is taken for want of a good one."),
+        flag("output_bbox_indices", "Give the places of the boxes that are left, too."),
+        flag("quiet", "Do not warn where the best window is taken for want of a good one."),
     )
     example = """
     >>> anchor, shape, boxes, labels = fn.random_bbox_crop(boxes, labels, scaling=(0.3, 1.0), aspect_ratio=(0.5, 2.0),

@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, choice, flag, floats, ints, register
 from dali_lab.schema.operator import PerSample
 
 TYPES = (BOOL, UINT8, INT8, UINT16, INT16, UINT32, INT32)
@@ -41,12 +41,11 @@ class RandomObjectBBox(Operator):
     )
     random = True
     arguments = (
-        Arg(
+        choice(
             "format",
-            "string",
             "anchor_shape",
+            FORMATS,
             "Two outputs, start and extents or start and end, or one with start and end.",
-            choices=FORMATS,
         ),
         Arg(
             "foreground_prob",
@@ -59,30 +58,19 @@ class RandomObjectBBox(Operator):
             important=True,
         ),
         Arg("background", "int", 0, "The label that is no object.", tensor=True),
-        Arg(
-            "classes",
-            "int",
-            None,
-            "Labels to draw from; all but the background if not given.",
-            vector=True,
-            tensor=True,
-        ),
-        Arg(
+        ints("classes", None, "Labels to draw from; all but the background if not given.", tensor=True),
+        floats(
             "class_weights",
-            "float",
             None,
             "Weights of the labels in `classes`, or without these of 0, 1, 2, … but the background. Nothing is drawn"
             " where their sum is not positive.",
-            vector=True,
             tensor=True,
         ),
-        Arg("ignore_class", "bool", False, "Draw an object directly, whatever its label."),
-        Arg("output_class", "bool", False, "Give the label that was drawn, or the background, too."),
+        flag("ignore_class", "Draw an object directly, whatever its label."),
+        flag("output_class", "Give the label that was drawn, or the background, too."),
         Arg("k_largest", "int", None, "Draw from so many of the largest objects.", minimum=1),
-        Arg("threshold", "int", None, "Least extent of an object along each axis.", vector=True, tensor=True),
-        Arg(
-            "cache_objects", "bool", False, "Kept for programs that set it; objects are looked for anew.", advanced=True
-        ),
+        ints("threshold", None, "Least extent of an object along each axis.", tensor=True),
+        flag("cache_objects", "Kept for programs that set it; objects are looked for anew.", advanced=True),
     )
     example = ">>> anchor, shape = fn.segmentation.random_object_bbox(masks, foreground_prob=0.8, k_largest=2)"
 

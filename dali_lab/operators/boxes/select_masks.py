@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import INT32
 from dali_lab.operators.boxes.coordinates import store
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, register
 
 
 @register
@@ -32,7 +32,7 @@ class SelectMasks(Operator):
         Output("polygons", kind="tensor", doc="The polygons taken, INT32 ``(n, 3)``.", dtype=INT32),
         Output("vertices", kind="tensor", doc="Their vertices, one polygon after the other."),
     )
-    arguments = (Arg("reindex_masks", "bool", False, "Replace ids by their places in `mask_ids`.", important=True),)
+    arguments = (flag("reindex_masks", "Replace ids by their places in `mask_ids`.", important=True),)
     example = ">>> polygons, vertices = fn.segmentation.select_masks(mask_ids, polygons, vertices, reindex_masks=True)"
 
     def run(self, call: Call, mask_ids: Batch, polygons: Batch, vertices: Batch) -> tuple[Batch, Batch]:

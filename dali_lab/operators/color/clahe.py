@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register, samples
 
 
 def _tiles(name: str, direction: str) -> Arg:
@@ -53,7 +53,7 @@ class Clahe(Operator):
             important=True,
         ),
         Arg("bins", "int", 256, "Kept for programs that set it: there are 256 levels.", minimum=1, advanced=True),
-        Arg("luma_only", "bool", True, "Equalise the lightness of RGB images rather than their channels."),
+        flag("luma_only", "Equalise the lightness of RGB images rather than their channels.", default=True),
     )
     example = ">>> fn.clahe(images, tiles_x=8, tiles_y=8, clip_limit=2.0)"
     differs = "Sequences are taken as well."

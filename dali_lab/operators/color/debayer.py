@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, UINT16, numpy_dtype
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import choice, ints
 
 _TILES = ("BG", "GB", "GR", "RG")
 _KERNELS = {
@@ -41,26 +42,22 @@ class Debayer(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        ints(
             "blue_position",
-            "int",
             REQUIRED,
             "Row and column of blue in the tile of 2 × 2 pixels that begins in the second row and column.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             minimum=0,
             maximum=1,
             important=True,
         ),
-        Arg(
+        choice(
             "algorithm",
-            "string",
             None,
+            _ALGORITHMS,
             "``bilinear_ocv``, ``edgeaware_ocv``, ``vng_ocv`` (for UINT8), ``gray_ocv`` (one channel, of the"
             " brightness) or ``default_npp`` (green follows red and blue). If not given, ``default_npp`` for nodes on a"
             " GPU, and ``bilinear_ocv`` for others.",
-            choices=_ALGORITHMS,
             important=True,
         ),
     )

@@ -9,30 +9,18 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, factor
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"
 
 BRIGHTNESS = (
-    Arg(
-        "brightness",
-        "float",
-        1.0,
-        "Factor of the brightness.",
-        tensor=True,
-        per_frame=True,
-        soft_minimum=0.0,
-        soft_maximum=2.0,
-        step=0.01,
-        important=True,
-    ),
+    factor("brightness", 1.0, "Factor of the brightness.", per_frame=True, important=True),
     Arg(
         "brightness_shift",
         "float",
         0.0,
         "Added to the brightness, as a share of the range of the result (1 is 255 for UINT8).",
-        tensor=True,
         per_frame=True,
         soft_minimum=-1.0,
         soft_maximum=1.0,
@@ -40,25 +28,13 @@ BRIGHTNESS = (
     ),
 )
 CONTRAST = (
-    Arg(
-        "contrast",
-        "float",
-        1.0,
-        "Factor of the contrast.",
-        tensor=True,
-        per_frame=True,
-        soft_minimum=0.0,
-        soft_maximum=2.0,
-        step=0.01,
-        important=True,
-    ),
+    factor("contrast", 1.0, "Factor of the contrast.", per_frame=True, important=True),
     Arg(
         "contrast_center",
         "float",
         0.5,
         "Intensity that contrast leaves as it is. If not given, it is the middle of the input's range: 0.5 for FLOAT,"
         " 128 for UINT8, 16384 for INT16, 2³⁰ for INT32.",
-        tensor=True,
         per_frame=True,
     ),
 )

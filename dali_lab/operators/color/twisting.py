@@ -14,7 +14,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.operators.color.scaling import checked_dtype
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, degrees, factor
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
 LEVEL = "a sine may differ in its last bit, so that a value half-way between two levels may round to either"
@@ -32,33 +32,10 @@ _FROM_YIQ = np.array(
 
 
 def _factor(name: str, doc: str) -> Arg:
-    return Arg(
-        name,
-        "float",
-        1.0,
-        doc,
-        tensor=True,
-        per_frame=True,
-        soft_minimum=0.0,
-        soft_maximum=2.0,
-        step=0.01,
-        important=True,
-    )
+    return factor(name, 1.0, doc, per_frame=True, important=True)
 
 
-HUE = Arg(
-    "hue",
-    "float",
-    0.0,
-    "Angle by which the hue is turned.",
-    tensor=True,
-    per_frame=True,
-    unit="deg",
-    soft_minimum=-180.0,
-    soft_maximum=180.0,
-    step=1.0,
-    important=True,
-)
+HUE = degrees("hue", 0.0, "Angle by which the hue is turned.", per_frame=True, important=True)
 SATURATION = _factor("saturation", "Factor of the saturation; 0 makes the image grey.")
 VALUE = _factor("value", "Factor of the value.")
 CONTRAST = _factor("contrast", "Factor of the contrast.")

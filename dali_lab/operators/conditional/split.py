@@ -8,7 +8,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.errors import OperatorError
-from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, register
 from dali_lab.schema.arguments import REQUIRED
 
 PREDICATE = Arg(
@@ -44,7 +44,7 @@ class Split(Operator):
     title = "Split by a condition"
     inputs = (Input("input", kind="any", doc="Any batch."),)
     outputs = (Output("true", kind="any"), Output("false", kind="any"))
-    arguments = (PREDICATE, Arg("_if_stmt", "bool", False, "Part of an 'if' statement.", advanced=True))
+    arguments = (PREDICATE, flag("_if_stmt", "Part of an 'if' statement.", advanced=True))
     on_gpu = True
     whole_batch = True
     hidden = True

@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import OperatorError
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, flag, register, samples
 
 
 @register
@@ -33,7 +33,7 @@ class Audio(Operator):
         "Where no rate is asked of a sample by a connected `sample_rate` of 0, the file's own rate is given, not 0."
     )
     arguments = (
-        Arg("downmix", "bool", False, "Average the channels, which leaves one dimension.", important=True),
+        flag("downmix", "Average the channels, which leaves one dimension.", important=True),
         Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
         Arg(
             "sample_rate",

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.schema import Arg, Call
+from dali_lab.schema import Arg, Call, choice, ints
 
 _MODES = (("", "none"), ("repeat", "edge"), ("symmetric", "reflect_1001"), ("reflect", "reflect_101"))
 _FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or 'reflect_101' ('reflect', ABC → ABCBA)"
@@ -21,24 +21,17 @@ _FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or
 
 def pad_mode(default: str) -> Arg:
     """The argument that says what stands for frames beyond the ends of a video."""
-    return Arg(
+    return choice(
         "pad_mode",
-        "string",
         default,
+        ("none", "constant", "edge", "reflect_1001", "reflect_101"),
         f"What stands for frames beyond the ends: 'constant' (`fill_value`), {_FILLED}; with 'none' there are none.",
-        choices=("none", "constant", "edge", "reflect_1001", "reflect_101"),
         synonyms=_MODES,
     )
 
 
-FILL_VALUE = Arg(
-    "fill_value",
-    "int",
-    (0,),
-    "Colour of frames that are filled: one number, or one for each channel.",
-    vector=True,
-    minimum=0,
-    maximum=255,
+FILL_VALUE = ints(
+    "fill_value", (0,), "Colour of frames that are filled: one number, or one for each channel.", minimum=0, maximum=255
 )
 
 

@@ -13,7 +13,7 @@ from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 from dali_lab.model.errors import SampleError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register
 from dali_lab.schema.operator import Extent
 
 ENCODED = Input(
@@ -59,12 +59,10 @@ DECODING = (
         important=True,
     ),
     Arg("dtype", "dtype", UINT8, "Type of the result; values are scaled to its range, floats go from 0 to 1."),
-    Arg("adjust_orientation", "bool", True, "Turn the picture as its EXIF orientation says."),
-    Arg("use_fast_idct", "bool", False, "Use a faster, less exact inverse transform for JPEG.", advanced=True),
-    Arg(
+    flag("adjust_orientation", "Turn the picture as its EXIF orientation says.", default=True),
+    flag("use_fast_idct", "Use a faster, less exact inverse transform for JPEG.", advanced=True),
+    flag(
         "jpeg_fancy_upsampling",
-        "bool",
-        False,
         "Smooth interpolation of colours on the GPU; the CPU decoder always does it.",
         advanced=True,
     ),
@@ -74,8 +72,8 @@ CACHING = (
     Arg("cache_type", "string", "", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
     Arg("cache_size", "int", 0, "Kept for programs that set it.", advanced=True),
     Arg("cache_threshold", "int", 0, "Kept for programs that set it.", advanced=True),
-    Arg("cache_debug", "bool", False, "Kept for programs that set it.", advanced=True),
-    Arg("cache_batch_copy", "bool", True, "Kept for programs that set it.", advanced=True),
+    flag("cache_debug", "Kept for programs that set it.", advanced=True),
+    flag("cache_batch_copy", "Kept for programs that set it.", default=True, advanced=True),
 )
 
 

@@ -11,27 +11,21 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, floats, register, share
 
 RANDOM_WINDOW = (
-    Arg(
+    share(
         "random_area",
-        "float",
         (0.08, 1.0),
         "Range of the window's area, as a share of the picture's; not below 0.",
         vector=True,
         length=2,
-        soft_minimum=0.0,
-        soft_maximum=1.0,
-        step=0.01,
         important=True,
     ),
-    Arg(
+    floats(
         "random_aspect_ratio",
-        "float",
         (3 / 4, 4 / 3),
         "Range of the window's width divided by its height; more than 0.",
-        vector=True,
         length=2,
         soft_minimum=0.25,
         soft_maximum=4.0,

@@ -22,7 +22,7 @@ from dali_lab.model.dtypes import (
     numpy_dtype,
 )
 from dali_lab.operators.decoders.image import ENCODED, sample_files
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, flag, register
 
 DTYPES = (INT32, UINT32, INT64, UINT64, FLOAT, FLOAT64)
 
@@ -41,7 +41,7 @@ class PeekImageShape(Operator):
     devices = ("cpu",)
     arguments = (
         Arg("dtype", "dtype", INT64, "Type of the numbers."),
-        Arg("adjust_orientation", "bool", True, "Take height and width after the EXIF orientation is applied."),
+        flag("adjust_orientation", "Take height and width after the EXIF orientation is applied.", default=True),
         Arg("image_type", "image_type", RGB, "Colours that the picture will have; they decide the channels."),
     )
     example = ">>> shapes = fn.peek_image_shape(encoded)"

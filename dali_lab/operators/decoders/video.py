@@ -23,7 +23,7 @@ from dali_lab.operators.decoders.frame_numbers import (
     padded,
 )
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, flag, ints, register, samples
 from dali_lab.schema.operator import Extent
 
 COLORS = (
@@ -57,24 +57,21 @@ class Video(Operator):
         Arg("end_frame", "int", None, "Frame before which to stop; not with `sequence_length`.", tensor=True),
         Arg("sequence_length", "int", None, "Number of frames.", tensor=True, minimum=1, important=True),
         Arg("stride", "int", None, "Distance between frames, 1 by default.", tensor=True, minimum=1, important=True),
-        Arg(
+        ints(
             "frames",
-            "int",
             None,
             "Numbers of the frames, in any order and as often as they are there; not with the arguments above.",
-            vector=True,
             tensor=True,
         ),
         pad_mode("constant"),
         FILL_VALUE,
-        Arg(
+        flag(
             "build_index",
-            "bool",
-            True,
             "Kept for programs that set it; where frames are is always found out, without decoding any.",
+            default=True,
             advanced=True,
         ),
-        Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
+        flag("affine", "Kept for programs that set it.", default=True, advanced=True),
     )
     example = ">>> frames = fn.decoders.video(encoded, start_frame=0, sequence_length=16, stride=2)"
 

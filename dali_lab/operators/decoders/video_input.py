@@ -14,7 +14,7 @@ from dali_lab.model.errors import OperatorError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
-from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, register
+from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, choice, flag, register
 from dali_lab.schema.operator import Extent
 from dali_lab.schema.source import Draw
 
@@ -38,22 +38,19 @@ class VideoInput(Operator):
     differs = "It always decodes on the CPU. Operator traces with the identifier of the data are not there."
     arguments = (
         Arg("sequence_length", "int", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
-        Arg(
+        choice(
             "last_sequence_policy",
-            "string",
             "partial",
+            ("partial", "pad"),
             "The last sequence of a video has fewer frames ('partial'), or black ones at its end ('pad').",
-            choices=("partial", "pad"),
         ),
-        Arg("blocking", "bool", False, "Wait until a video is fed, instead of raising."),
-        Arg(
+        flag("blocking", "Wait until a video is fed, instead of raising."),
+        flag(
             "no_copy",
-            "bool",
-            False,
             "Use the memory of the data itself; it must stay as it is until the video was used.",
             advanced=True,
         ),
-        Arg("affine", "bool", True, "Kept for programs that set it.", advanced=True),
+        flag("affine", "Kept for programs that set it.", default=True, advanced=True),
     )
     example = '>>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)'
 

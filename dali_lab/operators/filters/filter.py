@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import choice, ints
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
@@ -54,30 +55,25 @@ class Filter(Operator):
     on_gpu = True
     cpu_inputs = (2,)
     arguments = (
-        Arg(
+        ints(
             "anchor",
-            "int",
             (-1,),
             "Which element of the window lies on the result's place, one for each axis; −1 is the middle.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             minimum=-1,
         ),
-        Arg(
+        choice(
             "border",
-            "string",
             "reflect_101",
+            BORDERS,
             "What is outside: the image mirrored without its edge or with it, repeated, its edge, or `fill_value`.",
-            choices=BORDERS,
             synonyms=tuple((other, border) for border, others in _SAME_BORDERS.items() for other in others),
         ),
-        Arg(
+        choice(
             "mode",
-            "string",
             "same",
+            ("same", "valid"),
             "``valid`` gives only places where the window lies inside the image.",
-            choices=("same", "valid"),
             synonyms=(("same", "same"), ("valid", "valid")),
             important=True,
         ),

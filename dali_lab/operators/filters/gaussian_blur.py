@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import floats, ints
 
 
 @register
@@ -31,13 +32,10 @@ class GaussianBlur(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        floats(
             "sigma",
-            "float",
             (0.0,),
             "Standard deviation, one for all axes or one for each.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             unit="px",
             minimum=0.0,
@@ -46,13 +44,10 @@ class GaussianBlur(Operator):
             step=0.1,
             important=True,
         ),
-        Arg(
+        ints(
             "window_size",
-            "int",
             (0,),
             "Length of the window, an odd number, one for all axes or one for each.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             unit="px",
             minimum=0,

@@ -13,6 +13,7 @@ from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, numpy_dt
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, floats, ints
 
 LARGEST = 31
 
@@ -39,13 +40,10 @@ class Laplacian(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        ints(
             "window_size",
-            "int",
             (3,),
             "Length of the derivative window, an odd number, one for all axes or one for each.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             unit="px",
             minimum=3,
@@ -54,14 +52,11 @@ class Laplacian(Operator):
             step=2,
             important=True,
         ),
-        Arg(
+        ints(
             "smoothing_size",
-            "int",
             None,
             "Length of the smoothing windows, an odd number, one for all axes or one for each; that of the derivative"
             " window if not given. With 1 nothing is smoothed.",
-            vector=True,
-            tensor=True,
             per_frame=True,
             unit="px",
             minimum=1,
@@ -70,19 +65,9 @@ class Laplacian(Operator):
             step=2,
             important=True,
         ),
-        Arg(
-            "scale",
-            "float",
-            (1.0,),
-            "Factor of the derivatives, one for all axes or one for each.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-        ),
-        Arg(
+        floats("scale", (1.0,), "Factor of the derivatives, one for all axes or one for each.", per_frame=True),
+        flag(
             "normalized_kernel",
-            "bool",
-            False,
             "Scale each derivative by ``2^(n + 2 − s)``, n the number of axes and s the sum of its windows' lengths."
             " It excludes `scale`.",
         ),

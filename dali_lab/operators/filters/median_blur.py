@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, ErrorCase, Input, Operator, Output, ints, register, samples
 
 DTYPES = (UINT8, UINT16, INT16, INT32, FLOAT)
 
@@ -24,12 +24,10 @@ class MedianBlur(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        ints(
             "window_size",
-            "int",
             (3, 3),
             "Width and height of the window, odd numbers.",
-            vector=True,
             length=2,
             tensor=True,
             unit="px",

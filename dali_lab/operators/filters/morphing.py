@@ -10,19 +10,16 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, samples
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, choice, ints, samples
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
 MORPHING = (
-    Arg(
+    ints(
         "mask_size",
-        "int",
         (3, 3),
         "Width and height of the neighbourhood.",
-        vector=True,
         length=2,
-        tensor=True,
         per_frame=True,
         unit="px",
         minimum=1,
@@ -30,27 +27,23 @@ MORPHING = (
         soft_maximum=31,
         important=True,
     ),
-    Arg(
+    ints(
         "anchor",
-        "int",
         (-1, -1),
         "Which column and row of the neighbourhood lie on the result's place; −1 is the middle.",
-        vector=True,
         length=2,
-        tensor=True,
         per_frame=True,
         minimum=-1,
     ),
     Arg(
         "iterations", "int", 1, "How many times it is done.", minimum=0, maximum=32767, soft_maximum=10, important=True
     ),
-    Arg(
+    choice(
         "border_mode",
-        "string",
         "constant",
+        BORDERS,
         "What is outside: nothing that counts, the edge repeated, the image mirrored with its edge or without it, or"
         " the image repeated.",
-        choices=BORDERS,
     ),
 )
 

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, flag, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -40,7 +40,7 @@ class SaltAndPepperNoise(Noising):
             "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.",
             tensor=True,
         ),
-        Arg("per_channel", "bool", False, "Decide for each channel by itself."),
+        flag("per_channel", "Decide for each channel by itself."),
     )
     example = ">>> fn.noise.salt_and_pepper(images, prob=0.05, salt_vs_pepper=0.3)"
 

@@ -12,7 +12,7 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, floats, register, samples
 
 Array = npt.NDArray[np.float32]
 
@@ -38,14 +38,17 @@ class CoordTransform(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg("M", "float", None, "The matrix, row by row; a single number stands for a multiple of the identity.",
-            vector=True, tensor=True, per_frame=True, important=True),
-        Arg("T", "float", None, "What is added; a single number counts for all coordinates.",
-            vector=True, tensor=True, per_frame=True, important=True),
-        Arg("MT", "float", None, "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.",
-            vector=True, tensor=True, per_frame=True),
+        floats(
+            "M",
+            None,
+            "The matrix, row by row; a single number stands for a multiple of the identity.",
+            per_frame=True,
+            important=True,
+        ),
+        floats("T", None, "What is added; a single number counts for all coordinates.", per_frame=True, important=True),
+        floats("MT", None, "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.", per_frame=True),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
-    )  # fmt: skip
+    )
     differs = "Any type may be asked for, and points may have any number of coordinates."
     example = """
     >>> turn = fn.transforms.rotation(angle=30, center=[0.5, 0.5])

@@ -23,24 +23,14 @@ from dali_lab.operators.geometry.windows import (
     verify_crop,
     within,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, flag, floats, register, samples
 
 NORMALIZATION = (
-    Arg(
-        "mean",
-        "float",
-        (0.0,),
-        "Mean to subtract, one value or one for each channel.",
-        vector=True,
-        tensor=True,
-        important=True,
-    ),
-    Arg(
+    floats("mean", (0.0,), "Mean to subtract, one value or one for each channel.", tensor=True, important=True),
+    floats(
         "std",
-        "float",
         (1.0,),
         "Standard deviation to divide by, one value or one for each channel.",
-        vector=True,
         tensor=True,
         important=True,
     ),
@@ -84,10 +74,8 @@ class CropMirrorNormalize(Windowed):
         *NORMALIZATION,
         Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),
         Arg("output_layout", "layout", "CHW", "Order of the axes of the result."),
-        Arg(
+        flag(
             "pad_output",
-            "bool",
-            False,
             "Add channels up to the next power of two; of the fill value where windows may be padded, else of 0.",
         ),
         ROUNDING,

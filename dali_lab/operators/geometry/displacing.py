@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, pixel_value
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 DISPLACING = (
     Arg("interp_type", "interp_type", INTERP_NN, "Interpolation: INTERP_NN or INTERP_LINEAR."),
-    Arg("fill_value", "float", 0.0, "Value outside the image.", soft_minimum=0, soft_maximum=255),
+    pixel_value("fill_value", 0.0, "Value outside the image."),
     Arg("mask", "int", 1, "Samples with 0 are left as they are.", tensor=True, widget="switch"),
 )
 

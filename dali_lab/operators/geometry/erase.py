@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, floats, ints, pixel_value
 
 
 @register
@@ -24,34 +25,23 @@ class Erase(Operator):
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     on_gpu = True
     arguments = (
-        Arg(
+        floats(
             "anchor",
-            "float",
             (),
             "Corner of each rectangle, or its centre with `centered_anchor`; in pixels, or as `normalized` says.",
-            vector=True,
             tensor=True,
             important=True,
         ),
-        Arg(
-            "shape",
-            "float",
-            (),
-            "Extent of each rectangle, in pixels, or as `normalized` says.",
-            vector=True,
-            tensor=True,
-            important=True,
+        floats(
+            "shape", (), "Extent of each rectangle, in pixels, or as `normalized` says.", tensor=True, important=True
         ),
-        Arg(
+        pixel_value(
             "fill_value",
-            "float",
             (0.0,),
             "Filling, one value or one for each channel; a fraction is cut off for whole numbers, and what does not fit"
             " into the type wraps around.",
             vector=True,
             tensor=True,
-            soft_minimum=0,
-            soft_maximum=255,
         ),
         Arg(
             "axis_names",
@@ -60,11 +50,11 @@ class Erase(Operator):
             "Axes that the coordinates speak of, by letters of the layout; if not given, all but C, such as"
             " HW of HWC and FHW of FHWC.",
         ),
-        Arg("axes", "int", (1, 0), "The same by numbers; used where `axis_names` is not given.", vector=True),
-        Arg("centered_anchor", "bool", False, "The anchor is the centre of the rectangle."),
-        Arg("normalized", "bool", False, "Anchor and shape are shares of the extent."),
-        Arg("normalized_anchor", "bool", False, "The anchor is a share of the extent."),
-        Arg("normalized_shape", "bool", False, "The shape is a share of the extent."),
+        ints("axes", (1, 0), "The same by numbers; used where `axis_names` is not given."),
+        flag("centered_anchor", "The anchor is the centre of the rectangle."),
+        flag("normalized", "Anchor and shape are shares of the extent."),
+        flag("normalized_anchor", "The anchor is a share of the extent."),
+        flag("normalized_shape", "The shape is a share of the extent."),
     )
     example = ">>> fn.erase(images, anchor=(0.3, 0.3), shape=(0.4, 0.4), normalized=True, fill_value=128)"
     differs = "Data without a layout is taken as H and W where no axes are given."

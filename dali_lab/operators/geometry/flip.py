@@ -28,20 +28,9 @@ class Flip(Operator):
     on_gpu = True
     frames = True
     arguments = (
-        Arg(
-            "horizontal",
-            "int",
-            1,
-            "Mirror left and right.",
-            tensor=True,
-            per_frame=True,
-            widget="switch",
-            important=True,
-        ),
-        Arg(
-            "vertical", "int", 0, "Mirror top and bottom.", tensor=True, per_frame=True, widget="switch", important=True
-        ),
-        Arg("depthwise", "int", 0, "Mirror front and back of a volume.", tensor=True, per_frame=True, widget="switch"),
+        Arg("horizontal", "int", 1, "Mirror left and right.", per_frame=True, widget="switch", important=True),
+        Arg("vertical", "int", 0, "Mirror top and bottom.", per_frame=True, widget="switch", important=True),
+        Arg("depthwise", "int", 0, "Mirror front and back of a volume.", per_frame=True, widget="switch"),
     )
     example = ">>> fn.flip(images, horizontal=fn.random.coin_flip())"
 

@@ -9,6 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import radians, share
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 
@@ -48,27 +49,8 @@ class GridMask(Operator):
             soft_maximum=300,
             important=True,
         ),
-        Arg(
-            "ratio",
-            "float",
-            0.5,
-            "Width of a square as a share of the period.",
-            tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-            step=0.01,
-            important=True,
-        ),
-        Arg(
-            "angle",
-            "float",
-            0.0,
-            "Rotation of the grid, in radians.",
-            tensor=True,
-            soft_minimum=-3.15,
-            soft_maximum=3.15,
-            step=0.01,
-        ),
+        share("ratio", 0.5, "Width of a square as a share of the period.", tensor=True, important=True),
+        radians("angle", 0.0, "Rotation of the grid, in radians.", tensor=True),
         _shift("shift_x", "x"),
         _shift("shift_y", "y"),
     )

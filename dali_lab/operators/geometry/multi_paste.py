@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, ints, register, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 Table = npt.NDArray[np.int64]
@@ -23,7 +23,6 @@ def _regions(name: str, doc: str, relative: bool = False) -> Arg:
         "float" if relative else "int",
         None,
         doc + " One row of y and x for each pasted region" + (", as shares of the extent." if relative else "."),
-        tensor=True,
         per_frame=True,
         unit=None if relative else "px",
     )
@@ -52,14 +51,12 @@ class MultiPaste(Operator):
     frames = True
     whole_batch = True
     arguments = (
-        Arg("in_ids", "int", None, "Which samples of the batch are pasted.", vector=True, tensor=True, important=True),
-        Arg(
+        ints("in_ids", None, "Which samples of the batch are pasted.", tensor=True, important=True),
+        ints(
             "output_size",
-            "int",
             None,
             "Height and width of the result; that of the inputs if not given and all are alike. What follows the two,"
             " such as channels, is left out.",
-            vector=True,
             length=2,
             longer=True,
             tensor=True,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import ints
 
 
 def _place(name: str, doc: str) -> Arg:
@@ -40,12 +41,10 @@ class Paste(Operator):
             step=0.01,
             important=True,
         ),
-        Arg(
+        ints(
             "fill_value",
-            "int",
             REQUIRED,
             "Colour of the canvas: one value, or one for each channel.",
-            vector=True,
             soft_minimum=0,
             soft_maximum=255,
             important=True,

@@ -19,7 +19,7 @@ from dali_lab.model.dtypes import (
     UINT16,
     numpy_dtype,
 )
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, choice, register, samples
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 _TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4, INTERP_LANCZOS3: 8}
@@ -54,12 +54,11 @@ class Remap(Operator):
             "Interpolation: INTERP_NN, INTERP_LINEAR, INTERP_CUBIC or INTERP_LANCZOS3.",
             important=True,
         ),
-        Arg(
+        choice(
             "pixel_origin",
-            "string",
             "corner",
+            ("corner", "center"),
             "Where ``(0, 0)`` is: at the corner of the first pixel, or in its centre, as OpenCV has it.",
-            choices=("corner", "center"),
         ),
     )
     example = '>>> fn.experimental.remap(images, mapx, mapy, pixel_origin="center")'

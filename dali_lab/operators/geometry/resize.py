@@ -27,7 +27,7 @@ from dali_lab.operators.geometry.resizing import (
     resampling,
     verify_resize,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, flag, register, samples
 
 
 @register
@@ -41,12 +41,7 @@ class Resize(Resizing):
     arguments = (
         *SIZES,
         *FILTERS,
-        Arg(
-            "save_attrs",
-            "bool",
-            False,
-            "Add a second output: the size of each sample before, INT32, in the order of `size`.",
-        ),
+        flag("save_attrs", "Add a second output: the size of each sample before, INT32, in the order of `size`."),
         Arg("image_type", "image_type", None, "", removed=True),
     )
     example = """

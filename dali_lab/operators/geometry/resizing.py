@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, choice, flag, floats
 
 Table = npt.NDArray[np.float64]
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
@@ -33,7 +33,7 @@ FILTERS = (
     ),
     Arg("mag_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis grows.", tensor=True),
     Arg("min_filter", "interp_type", INTERP_LINEAR, "Interpolation where an axis shrinks.", tensor=True),
-    Arg("antialias", "bool", True, "Widen the filter where an axis shrinks, so that nothing aliases."),
+    flag("antialias", "Widen the filter where an axis shrinks, so that nothing aliases.", default=True),
     Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     *_HINTS,
 )
@@ -44,13 +44,11 @@ def _size(name: str, doc: str, **more: Any) -> Arg:
 
 
 SIZES = (
-    Arg(
+    floats(
         "size",
-        "float",
         None,
         "Size of the result: height and width, for volumes depth, height and width, or one number for all."
         " Zero leaves an axis to `mode`, a negative size flips it.",
-        vector=True,
         tensor=True,
         unit="px",
         soft_minimum=1,
@@ -63,19 +61,18 @@ SIZES = (
     _size("resize_z", "Depth of the result; zero leaves it to `mode`."),
     _size("resize_shorter", "Length of the shorter side; the shape is kept."),
     _size("resize_longer", "Length of the longer side; the shape is kept."),
-    Arg(
+    choice(
         "mode",
-        "string",
         "default",
+        ("default", "stretch", "not_larger", "not_smaller"),
         "How sizes that are not given follow: 'default' keeps the shape, 'stretch' leaves them, 'not_larger' and"
         " 'not_smaller' keep the shape within, or around, the given size.",
-        choices=("default", "stretch", "not_larger", "not_smaller"),
     ),
-    Arg("max_size", "float", None, "Upper limit of the size, for all axes or for each.", vector=True, unit="px"),
-    Arg("subpixel_scale", "bool", True, "Scale by the exact ratio, though the size is rounded to whole pixels."),
-    Arg("roi_start", "float", None, "Start of the region to resize, in the order of `size`.", vector=True, tensor=True),
-    Arg("roi_end", "float", None, "End of the region; before the start, it flips the axis.", vector=True, tensor=True),
-    Arg("roi_relative", "bool", False, "The region is given in shares of the extent."),
+    floats("max_size", None, "Upper limit of the size, for all axes or for each.", unit="px"),
+    flag("subpixel_scale", "Scale by the exact ratio, though the size is rounded to whole pixels.", default=True),
+    floats("roi_start", None, "Start of the region to resize, in the order of `size`.", tensor=True),
+    floats("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
+    flag("roi_relative", "The region is given in shares of the extent."),
 )
 
 

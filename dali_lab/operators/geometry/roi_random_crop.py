@@ -12,7 +12,7 @@ from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, ints, register, samples
 from dali_lab.schema.operator import PerSample
 
 Table = npt.NDArray[np.int64]
@@ -34,16 +34,14 @@ class RoiRandomCrop(Operator):
     devices = ("cpu",)
     random = True
     arguments = (
-        Arg("crop_shape", "int", REQUIRED, "Size of the window.", vector=True, tensor=True, unit="px", important=True),
-        Arg("roi_start", "int", REQUIRED, "Start of the region.", vector=True, tensor=True, unit="px", important=True),
-        Arg("roi_end", "int", None, "End of the region; or give `roi_shape`.", vector=True, tensor=True, unit="px"),
-        Arg("roi_shape", "int", None, "Size of the region; or give `roi_end`.", vector=True, tensor=True, unit="px"),
-        Arg(
+        ints("crop_shape", REQUIRED, "Size of the window.", tensor=True, unit="px", important=True),
+        ints("roi_start", REQUIRED, "Start of the region.", tensor=True, unit="px", important=True),
+        ints("roi_end", None, "End of the region; or give `roi_shape`.", tensor=True, unit="px"),
+        ints("roi_shape", None, "Size of the region; or give `roi_end`.", tensor=True, unit="px"),
+        ints(
             "in_shape",
-            "int",
             None,
             "Shape of the data, which the window must not leave, in place of the data.",
-            vector=True,
             tensor=True,
             unit="px",
         ),

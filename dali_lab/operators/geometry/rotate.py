@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, PerSample, degrees, flag, floats, register, samples
 
 
 @register
@@ -24,30 +24,15 @@ class Rotate(Warping):
     name = "rotate"
     inputs = (IMAGES,)
     arguments = (
-        Arg(
-            "angle",
-            "float",
-            REQUIRED,
-            "Angle of the rotation.",
-            tensor=True,
-            per_frame=True,
-            unit="deg",
-            soft_minimum=-180.0,
-            soft_maximum=180.0,
-            step=1.0,
-            important=True,
-        ),
-        Arg(
+        degrees("angle", REQUIRED, "Angle of the rotation.", per_frame=True, important=True),
+        floats(
             "axis",
-            "float",
             None,
             "Axis of the rotation of a volume, as x, y and z; its length does not matter.",
-            vector=True,
             length=3,
-            tensor=True,
             per_frame=True,
         ),
-        Arg("keep_size", "bool", False, "Keep the size of the canvas.", important=True),
+        flag("keep_size", "Keep the size of the canvas.", important=True),
         SIZE,
         *WARPING,
     )

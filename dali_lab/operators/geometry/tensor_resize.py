@@ -22,6 +22,7 @@ from dali_lab.operators.geometry.resizing import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, PerSample, register, samples
 from dali_lab.schema.call import LARGEST_SAMPLE
+from dali_lab.schema.presets import choice, flag, floats, ints, share
 
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
@@ -41,68 +42,52 @@ class TensorResize(Resizing):
     name = "tensor_resize"
     inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
     arguments = (
-        Arg(
+        floats(
             "sizes",
-            "float",
             None,
             "Size of the result; a negative size flips the axis.",
-            vector=True,
             tensor=True,
             unit="px",
             soft_minimum=1,
             soft_maximum=1024,
             important=True,
         ),
-        Arg(
+        floats(
             "scales",
-            "float",
             None,
             "Factors of the size, in place of `sizes`.",
-            vector=True,
             tensor=True,
             soft_minimum=0.1,
             soft_maximum=4.0,
             step=0.01,
             important=True,
         ),
-        Arg("axes", "int", None, "The axes that are meant, negative ones counted from the last.", vector=True),
+        ints("axes", None, "The axes that are meant, negative ones counted from the last."),
         Arg("axis_names", "layout", None, "The same by layout letters."),
-        Arg(
+        choice(
             "mode",
-            "string",
             "default",
+            ("default", "stretch", "not_larger", "not_smaller"),
             "Sizes left out: scaled by the mean factor of the others, kept (``stretch``); or one factor for all axes,"
             " so that no size is larger, or none smaller, than given.",
-            choices=("default", "stretch", "not_larger", "not_smaller"),
         ),
-        Arg("max_size", "float", None, "Limit of the size.", vector=True, unit="px", minimum=0.0),
-        Arg(
-            "size_rounding",
-            "string",
-            "round",
-            "How sizes become whole: to the nearest, down or up.",
-            choices=ROUNDING,
-        ),
-        Arg(
+        floats("max_size", None, "Limit of the size.", unit="px", minimum=0.0),
+        choice("size_rounding", "round", ROUNDING, "How sizes become whole: to the nearest, down or up."),
+        flag(
             "subpixel_scale",
-            "bool",
-            True,
             "Where a size is rounded, take more or less of the input, so that the factor stays what it was.",
+            default=True,
         ),
-        Arg(
+        share(
             "alignment",
-            "float",
             (0.5,),
             "Which place of the region keeps its place then: 0 its start, 1 its end.",
             vector=True,
             tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-            step=0.01,
         ),
-        Arg("roi_start", "float", None, "Start of the region that is resized.", vector=True, tensor=True, unit="px"),
-        Arg("roi_end", "float", None, "End of that region; less than the start to flip.", vector=True, tensor=True),
-        Arg("roi_relative", "bool", False, "The region is given in shares of the input's size."),
+        floats("roi_start", None, "Start of the region that is resized.", tensor=True, unit="px"),
+        floats("roi_end", None, "End of that region; less than the start to flip.", tensor=True),
+        flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )
     example = '>>> fn.tensor_resize(volumes, scales=(0.5, 0.5), axis_names="HW")'

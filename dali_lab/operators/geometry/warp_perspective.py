@@ -22,6 +22,7 @@ from dali_lab.model.dtypes import (
 )
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import choice, flag, floats, pixel_value
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
@@ -53,50 +54,33 @@ class WarpPerspective(Operator):
     )
     gpu_share = 1e-3
     arguments = (
-        Arg(
-            "matrix",
-            "float",
-            (),
-            "The matrix, row by row; a single number stands for all nine.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-            important=True,
+        floats(
+            "matrix", (), "The matrix, row by row; a single number stands for all nine.", per_frame=True, important=True
         ),
-        Arg("inverse_map", "bool", True, "The matrix takes positions of the result to the source."),
-        Arg(
+        flag("inverse_map", "The matrix takes positions of the result to the source.", default=True),
+        floats(
             "size",
-            "float",
             (),
             "Height and width of the result, rounded; those of the input if not given.",
-            vector=True,
             tensor=True,
             unit="px",
         ),
         Arg("interp_type", "interp_type", INTERP_LINEAR, "Interpolation: INTERP_NN, INTERP_LINEAR or INTERP_CUBIC."),
-        Arg(
+        choice(
             "border_mode",
-            "string",
             "constant",
+            BORDERS,
             "What is outside the source: `fill_value`, its edge repeated, the image mirrored with its edge or without"
             " it, or the image repeated.",
-            choices=BORDERS,
         ),
-        Arg(
-            "fill_value",
-            "float",
-            (),
-            "Value outside the source, one or one for each channel; 0 if not given.",
-            vector=True,
-            soft_minimum=0,
-            soft_maximum=255,
+        pixel_value(
+            "fill_value", (), "Value outside the source, one or one for each channel; 0 if not given.", vector=True
         ),
-        Arg(
+        choice(
             "pixel_origin",
-            "string",
             "corner",
+            ("corner", "center"),
             "Where ``(0, 0)`` is: at the corner of the first pixel, or in its centre, as OpenCV has it.",
-            choices=("corner", "center"),
         ),
     )
     example = ">>> fn.experimental.warp_perspective(images, matrix=[1, 0.1, 0, 0, 1, 0, 0.001, 0, 1])"

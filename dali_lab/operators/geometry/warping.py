@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import half_away
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, floats, pixel_value
 from dali_lab.schema.arguments import INTEGERS
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
@@ -28,15 +28,7 @@ WARPING = (
         INTERP_LINEAR,
         "Interpolation: INTERP_LINEAR or INTERP_NN.",
     ),
-    Arg(
-        "fill_value",
-        "float",
-        None,
-        "Value outside the source; if not given, its edge is repeated.",
-        soft_minimum=0,
-        soft_maximum=255,
-        important=True,
-    ),
+    pixel_value("fill_value", None, "Value outside the source; if not given, its edge is repeated.", important=True),
     Arg(
         "dtype",
         "dtype",
@@ -46,13 +38,11 @@ WARPING = (
     ),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
-SIZE = Arg(
+SIZE = floats(
     "size",
-    "float",
     (),
     "Size of the result: height and width, for volumes depth, height and width; that of the input if not given."
     " Constants are rounded to whole pixels; what nodes give loses its fraction.",
-    vector=True,
     tensor=True,
     fed=SIZE_TYPES,
     unit="px",

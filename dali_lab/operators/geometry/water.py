@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, radians, register, samples
 
 
 def _wave(direction: str) -> tuple[Arg, ...]:
@@ -35,15 +35,7 @@ def _wave(direction: str) -> tuple[Arg, ...]:
             step=0.005,
             important=True,
         ),
-        Arg(
-            f"phase_{direction}",
-            "float",
-            0.0,
-            f"Phase of the wave along {direction}, in radians.",
-            soft_minimum=-3.15,
-            soft_maximum=3.15,
-            step=0.01,
-        ),
+        radians(f"phase_{direction}", 0.0, f"Phase of the wave along {direction}, in radians."),
     )
 
 

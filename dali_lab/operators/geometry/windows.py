@@ -10,44 +10,27 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, SampleError
-from dali_lab.schema import Arg, Call, Operator
+from dali_lab.schema import Arg, Call, Operator, choice, flag, floats, ints, pixel_value
 
 Table = npt.NDArray[np.int64]
 
 LAYOUTS = ("HWC", "CHW", "DHWC", "CDHW", "FHWC", "FCHW", "CFHW", "FDHWC", "FCDHW", "CFDHW")
 
-ROUNDING = Arg(
-    "rounding",
-    "string",
-    "round",
-    "How a fractional start of the window becomes a pixel.",
-    choices=("round", "truncate"),
-)
-OUT_OF_BOUNDS = Arg(
+ROUNDING = choice("rounding", "round", ("round", "truncate"), "How a fractional start of the window becomes a pixel.")
+OUT_OF_BOUNDS = choice(
     "out_of_bounds_policy",
-    "string",
     "error",
+    ("error", "pad", "trim_to_shape"),
     "What to do when the window leaves the sample: raise an error, pad with `fill_values`, or keep what is inside.",
-    choices=("error", "pad", "trim_to_shape"),
 )
-FILL_VALUES = Arg(
-    "fill_values",
-    "float",
-    (0.0,),
-    "Padding, one value or one for each channel.",
-    vector=True,
-    soft_minimum=0,
-    soft_maximum=255,
-)
+FILL_VALUES = pixel_value("fill_values", (0.0,), "Padding, one value or one for each channel.", vector=True)
 
 CROP = (
-    Arg(
+    floats(
         "crop",
-        "float",
         None,
         "Size of the window: height and width, for volumes and sequences depth (or frames), height and width. Zero"
         " keeps an axis whole.",
-        vector=True,
         tensor=True,
         unit="px",
         soft_minimum=1,
@@ -85,50 +68,16 @@ CROP = (
 )
 
 SLICE = (
-    Arg(
-        "axes",
-        "int",
-        (1, 0),
-        "Axes that the other arguments speak of; negative ones count from the back.",
-        vector=True,
-        tensor=True,
-    ),
+    ints("axes", (1, 0), "Axes that the other arguments speak of; negative ones count from the back.", tensor=True),
     Arg("axis_names", "layout", "WH", "The same by layout letters; wins over `axes`."),
-    Arg("start", "int", None, "First element along each axis.", vector=True, tensor=True, unit="px"),
-    Arg(
-        "rel_start",
-        "float",
-        None,
-        "The same as a share of the extent.",
-        vector=True,
-        tensor=True,
-        soft_minimum=0,
-        soft_maximum=1,
-    ),
-    Arg("end", "int", None, "Element after the last one.", vector=True, tensor=True, unit="px"),
-    Arg(
-        "rel_end",
-        "float",
-        None,
-        "The same as a share of the extent.",
-        vector=True,
-        tensor=True,
-        soft_minimum=0,
-        soft_maximum=1,
-    ),
-    Arg("shape", "int", None, "Extent of the slice.", vector=True, tensor=True, unit="px"),
-    Arg(
-        "rel_shape",
-        "float",
-        None,
-        "The same as a share of the extent.",
-        vector=True,
-        tensor=True,
-        soft_minimum=0,
-        soft_maximum=1,
-    ),
-    Arg("normalized_anchor", "bool", True, "The `anchor` input, if of floats, is a share of the extent."),
-    Arg("normalized_shape", "bool", True, "The `shape` input, if of floats, is a share of the extent."),
+    ints("start", None, "First element along each axis.", tensor=True, unit="px"),
+    floats("rel_start", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
+    ints("end", None, "Element after the last one.", tensor=True, unit="px"),
+    floats("rel_end", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
+    ints("shape", None, "Extent of the slice.", tensor=True, unit="px"),
+    floats("rel_shape", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
+    flag("normalized_anchor", "The `anchor` input, if of floats, is a share of the extent.", default=True),
+    flag("normalized_shape", "The `shape` input, if of floats, is a share of the extent.", default=True),
 )
 
 

@@ -15,7 +15,7 @@ from dali_lab.model.dtypes import FLOAT, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_table, store
 from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, fraction, ints, register, samples
 
 Array = npt.NDArray[Any]
 
@@ -41,36 +41,16 @@ class Mosaic(Mixing):
         Output("labels", kind="tensor", doc="With labels: those of the boxes that are left."),
     )
     arguments = (
-        Arg(
-            "size",
-            "int",
-            REQUIRED,
-            "Height and width of the canvas.",
-            vector=True,
-            length=2,
-            minimum=1,
-            unit="px",
-            important=True,
-        ),
-        Arg(
+        ints("size", REQUIRED, "Height and width of the canvas.", length=2, minimum=1, unit="px", important=True),
+        fraction(
             "center_range",
-            "float",
             (0.25, 0.75),
             "Where the four images may meet, as shares of height and width.",
             vector=True,
             length=2,
-            minimum=0.0,
-            maximum=1.0,
         ),
         Arg("fill_value", "float", 114.0, "Value where there is no image."),
-        Arg(
-            "prune_threshold",
-            "float",
-            0.1,
-            "Part of the area of a box that must remain.",
-            minimum=0.0,
-            maximum=1.0,
-        ),
+        fraction("prune_threshold", 0.1, "Part of the area of a box that must remain."),
     )
     example = ">>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))"
 

@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, numpy_dtype
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.presets import floats, ints
 
 _EXAMPLE = "__device__ void dali_lab_example(const Sample& s, i64 i) { s.out[i] = s.in0[i] * s.numbers[0]; }"
 
@@ -34,17 +35,9 @@ class CudaKernel(Operator):
     arguments = (
         Arg("kernel", "string", REQUIRED, "Name under which the kernel was registered.", important=True),
         Arg("dtype", "dtype", None, "Type of the output; that of the first input if not given."),
-        Arg(
-            "shape",
-            "int",
-            (),
-            "Shape of the output; that of the first input if not given.",
-            vector=True,
-            tensor=True,
-            fed=INTEGERS,
-        ),
+        ints("shape", (), "Shape of the output; that of the first input if not given.", tensor=True, fed=INTEGERS),
         Arg("output_layout", "layout", None, "Layout of the output; that of the first input if not given."),
-        Arg("numbers", "float", (), "Up to 16 numbers for the kernel.", vector=True, tensor=True),
+        floats("numbers", (), "Up to 16 numbers for the kernel.", tensor=True),
     )
     example = '>>> fn.experimental.cuda_kernel(images, kernel="invert")'
 

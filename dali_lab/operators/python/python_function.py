@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.model.incoming import incoming_batch
-from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, register
 from dali_lab.schema.arguments import REQUIRED
 
 
@@ -42,20 +42,14 @@ class FunctionOperator(Operator):
     arguments: ClassVar[tuple[Arg, ...]] = (
         Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
         Arg("num_outputs", "int", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
-        Arg(
-            "batch_processing",
-            "bool",
-            False,
-            "Call the function once with the whole batch, a list of samples for each input.",
-        ),
+        flag("batch_processing", "Call the function once with the whole batch, a list of samples for each input."),
         Arg(
             "output_layouts", "layout", None, "The layout of all outputs, or a list of those of the first.", vector=True
         ),
-        Arg(
+        flag(
             "synchronize_stream",
-            "bool",
-            True,
             "No effect here: data is complete when the function is called.",
+            default=True,
             advanced=True,
         ),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, FLOAT, INT32, UINT8, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, register, samples, share
 from dali_lab.schema.operator import PerSample
 
 
@@ -19,17 +19,7 @@ class CoinFlip(Drawing):
 
     name = "random.coin_flip"
     arguments = (
-        Arg(
-            "probability",
-            "float",
-            0.5,
-            "Probability of a 1; above 1 it is as 1.",
-            tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-            step=0.01,
-            important=True,
-        ),
+        share("probability", 0.5, "Probability of a 1; above 1 it is as 1.", tensor=True, important=True),
         SHAPE,
         dtype_argument("INT32"),
     )

@@ -14,7 +14,7 @@ from dali_lab.model.dtypes import NO_TYPE, DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
-from dali_lab.schema import Arg, Call, Operator, Output, register
+from dali_lab.schema import Arg, Call, Operator, Output, flag, register
 from dali_lab.schema.operator import Extent
 from dali_lab.schema.source import Draw
 
@@ -53,10 +53,10 @@ class ExternalSource(Operator):
         Arg("dtype", "dtype", None, "Type that the data must have, one for each output.", vector=True),
         Arg("ndim", "object", None, "Number of dimensions that a sample must have, one for each output."),
         Arg("batch", "bool", None, "The source gives batches; otherwise single samples."),
-        Arg("batch_info", "bool", False, "A callable for batches gets a BatchInfo instead of the number of the batch."),
-        Arg("parallel", "bool", False, "Run the source in worker processes of the pipeline."),
-        Arg("blocking", "bool", False, "Without a source: wait until a batch is fed, instead of raising."),
-        Arg("repeat_last", "bool", False, "Without a source: give the last batch again until another one is fed."),
+        flag("batch_info", "A callable for batches gets a BatchInfo instead of the number of the batch."),
+        flag("parallel", "Run the source in worker processes of the pipeline."),
+        flag("blocking", "Without a source: wait until a batch is fed, instead of raising."),
+        flag("repeat_last", "Without a source: give the last batch again until another one is fed."),
         Arg(
             "no_copy",
             "bool",

@@ -11,7 +11,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, flag, ints, register, strings
 
 
 @register
@@ -39,17 +39,11 @@ class File(ListReader):
             important=True,
         ),
         Arg("file_list", "string", None, "Text file with a path and a label on each line.", widget="path"),
-        Arg("files", "string", None, "Paths of the files.", vector=True),
-        Arg("labels", "int", None, "Label of each of `files`; by default their positions.", vector=True),
-        Arg(
-            "file_filters",
-            "string",
-            IMAGE_FILTERS,
-            "Patterns that names of files must match, such as ``*.jpg``.",
-            vector=True,
-        ),
-        Arg("dir_filters", "string", None, "Patterns that names of sub-folders must match.", vector=True),
-        Arg("case_sensitive_filter", "bool", False, "Tell upper and lower case apart in patterns."),
+        strings("files", None, "Paths of the files."),
+        ints("labels", None, "Label of each of `files`; by default their positions."),
+        strings("file_filters", IMAGE_FILTERS, "Patterns that names of files must match, such as ``*.jpg``."),
+        strings("dir_filters", None, "Patterns that names of sub-folders must match."),
+        flag("case_sensitive_filter", "Tell upper and lower case apart in patterns."),
         *AFTER_EPOCH,
         *READER,
     )

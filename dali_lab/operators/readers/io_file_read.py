@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT8, UINT8
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, register
 
 
 @register
@@ -26,10 +26,8 @@ class Read(Operator):
     inputs = (Input("paths", kind="any", doc="The bytes of a path in each sample, UINT8 or INT8."),)
     outputs = (Output("data", kind="encoded", doc="The bytes of each file, one-dimensional UINT8.", dtype=UINT8),)
     arguments = (
-        Arg(
-            "dont_use_mmap", "bool", False, "Kept for programs that set it; files are read into memory.", advanced=True
-        ),
-        Arg("use_o_direct", "bool", False, "Kept for programs that set it.", advanced=True),
+        flag("dont_use_mmap", "Kept for programs that set it; files are read into memory.", advanced=True),
+        flag("use_o_direct", "Kept for programs that set it.", advanced=True),
     )
     example = """
     >>> paths = fn.external_source(lambda info: np.frombuffer(names[info.idx_in_epoch].encode(), np.uint8), batch=False)

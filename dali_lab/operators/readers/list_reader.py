@@ -10,34 +10,22 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError, DaliLabError
-from dali_lab.schema import Arg, Call, Operator
+from dali_lab.schema import Arg, Call, Operator, flag
 from dali_lab.schema.source import Draw
 
 if TYPE_CHECKING:
     from dali_lab.operators.readers.order import ReaderOrder
 
 READER = (
-    Arg("random_shuffle", "bool", False, "Draw samples from a buffer of `initial_fill` samples.", important=True),
+    flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
     Arg("initial_fill", "int", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
     Arg("num_shards", "int", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
     Arg("shard_id", "int", 0, "The part to read, less than `num_shards`.", minimum=0),
-    Arg("stick_to_shard", "bool", False, "Read the same part in each epoch, rather than the next one."),
-    Arg("pad_last_batch", "bool", False, "Repeat the last sample to fill the last batch and to even out the parts."),
-    Arg(
-        "skip_cached_images",
-        "bool",
-        False,
-        "Kept for programs that set it; decoded pictures are not cached.",
-        advanced=True,
-    ),
-    Arg("lazy_init", "bool", False, "Look for the data when the first batch is read.", advanced=True),
-    Arg(
-        "read_ahead",
-        "bool",
-        False,
-        "Have archives and record files read as a whole when they are opened.",
-        advanced=True,
-    ),
+    flag("stick_to_shard", "Read the same part in each epoch, rather than the next one."),
+    flag("pad_last_batch", "Repeat the last sample to fill the last batch and to even out the parts."),
+    flag("skip_cached_images", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
+    flag("lazy_init", "Look for the data when the first batch is read.", advanced=True),
+    flag("read_ahead", "Have archives and record files read as a whole when they are opened.", advanced=True),
     Arg(
         "prefetch_queue_depth",
         "int",
@@ -46,10 +34,8 @@ READER = (
         minimum=1,
         advanced=True,
     ),
-    Arg(
+    flag(
         "dont_use_mmap",
-        "bool",
-        False,
         "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
         advanced=True,
     ),
@@ -58,7 +44,7 @@ READER = (
 """Arguments of all readers."""
 
 AFTER_EPOCH = (
-    Arg("shuffle_after_epoch", "bool", False, "Shuffle all samples anew in each epoch."),
+    flag("shuffle_after_epoch", "Shuffle all samples anew in each epoch."),
     Arg("shuffle_after_epoch_seed", "int", None, "Seed of those shuffles, the same for all shards.", advanced=True),
 )
 """Arguments of readers that can shuffle their list in each epoch."""

@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.audio import decode_sounds
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent
 
@@ -67,10 +67,10 @@ class NemoAsr(ListReader):
         " the end of a file are errors."
     )
     arguments = (
-        Arg("manifest_filepaths", "string", REQUIRED, "Manifests.", vector=True, widget="path", important=True),
-        Arg("read_sample_rate", "bool", True, "Give the sample rates of files."),
-        Arg("read_text", "bool", True, "Give the transcripts."),
-        Arg("read_idxs", "bool", False, "Give the numbers of lines."),
+        strings("manifest_filepaths", REQUIRED, "Manifests.", widget="path", important=True),
+        flag("read_sample_rate", "Give the sample rates of files.", default=True),
+        flag("read_text", "Give the transcripts.", default=True),
+        flag("read_idxs", "Give the numbers of lines."),
         Arg(
             "sample_rate",
             "float",
@@ -82,7 +82,7 @@ class NemoAsr(ListReader):
             important=True,
         ),
         Arg("quality", "float", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
-        Arg("downmix", "bool", True, "Average the channels, which leaves one dimension.", important=True),
+        flag("downmix", "Average the channels, which leaves one dimension.", default=True, important=True),
         Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
         Arg(
             "min_duration",

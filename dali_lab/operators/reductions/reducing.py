@@ -27,7 +27,7 @@ from dali_lab.model.dtypes import (
 )
 from dali_lab.model.errors import AxisError, InputError
 from dali_lab.model.promotion import is_float, is_integer
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, ints
 
 Array = npt.NDArray[Any]
 _SUMMED = {
@@ -45,16 +45,14 @@ _LARGE = (UINT16, INT32, UINT32, INT64, UINT64)
 """Types of which, or of the squares of which, FLOAT does not hold all numbers."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
-    Arg(
+    ints(
         "axes",
-        "int",
         None,
         "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.",
-        vector=True,
         important=True,
     ),
     Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
-    Arg("keep_dims", "bool", False, "Keep reduced axes with one element."),
+    flag("keep_dims", "Keep reduced axes with one element."),
 )
 
 

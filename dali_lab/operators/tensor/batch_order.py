@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -22,12 +22,14 @@ class PermuteBatch(Operator):
     inputs = (Input("data", kind="any", doc="Any batch."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "indices", "int", REQUIRED,
+        ints(
+            "indices",
+            REQUIRED,
             "Index of the sample that comes to each place: a list as long as the batch, or a node of scalars.",
-            vector=True, tensor=True, important=True,
+            tensor=True,
+            important=True,
         ),
-    )  # fmt: skip
+    )
     example = ">>> fn.permute_batch(images, indices=fn.batch_permutation())"
 
     def run(self, call: Call, data: Batch) -> Batch:
@@ -77,8 +79,8 @@ class BatchPermutation(Operator):
         ),
     )
     arguments = (
-        Arg("allow_repetitions", "bool", False, "An index may come several times, and others not at all."),
-        Arg("no_fixed_points", "bool", False, "No index is at its own place; has no effect on a batch of one sample."),
+        flag("allow_repetitions", "An index may come several times, and others not at all."),
+        flag("no_fixed_points", "No index is at its own place; has no effect on a batch of one sample."),
         Arg("_scope", "bool", None, "In a branch of a condition: a node with its samples.", tensor=True, fed=()),
     )
     example = """

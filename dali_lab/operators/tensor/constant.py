@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, floats, ints, register
 
 
 @register
@@ -27,11 +27,9 @@ class Constant(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg(
-            "fdata", "float", None, "Contents, for floating-point types; excludes `idata`.", vector=True, important=True
-        ),
-        Arg("idata", "int", None, "Contents, for integer types; excludes `fdata`.", vector=True, important=True),
-        Arg("shape", "int", None, "Shape of the output; by default as many numbers as there are.", vector=True),
+        floats("fdata", None, "Contents, for floating-point types; excludes `idata`.", important=True),
+        ints("idata", None, "Contents, for integer types; excludes `fdata`.", important=True),
+        ints("shape", None, "Shape of the output; by default as many numbers as there are."),
         Arg(
             "dtype",
             "dtype",

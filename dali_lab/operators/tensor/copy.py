@@ -9,7 +9,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, choice, register, samples
 
 
 @register
@@ -42,12 +42,14 @@ class GetProperty(Operator):
     outputs = (Output("property", kind="tensor", doc="One-dimensional UINT8: the text's bytes."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "key", "string", REQUIRED,
+        choice(
+            "key",
+            REQUIRED,
+            ("source_info", "layout"),
             "`source_info`: the file or other origin of the sample, as readers set it; `layout`: the axis names.",
-            choices=("source_info", "layout"), important=True,
+            important=True,
         ),
-    )  # fmt: skip
+    )
     example = '>>> fn.get_property(encoded, key="source_info")'
 
     def run(self, call: Call, data: Batch) -> Batch:

@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, floats, ints, register, samples
 
 MAX_KEY = 65535
 
@@ -28,17 +28,15 @@ class LookupTable(Operator):
     outputs = (Output("output", doc="The values for the keys, of `dtype`, with the shape and layout of the input."),)
     on_gpu = True
     arguments = (
-        Arg(
+        ints(
             "keys",
-            "int",
             (),
             "Input values in the table; of equal ones the last counts.",
-            vector=True,
             minimum=0,
             maximum=MAX_KEY,
             important=True,
         ),
-        Arg("values", "float", (), "Output value of each key.", vector=True, important=True),
+        floats("values", (), "Output value of each key.", important=True),
         Arg("default_value", "float", 0.0, "Output value of all other inputs."),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
         Arg("output_dtype", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),

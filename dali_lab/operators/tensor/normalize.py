@@ -14,7 +14,7 @@ from dali_lab.model.dense import over_elements
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
 from dali_lab.schema.operator import PerSample
 
 Array = npt.NDArray[Any]
@@ -47,7 +47,7 @@ class Normalize(Operator):
         " elements that are close together; integers over few elements agree",
     )
     arguments = (
-        Arg("batch", "bool", False, "Find mean and deviation over the whole batch; the axes that are left must agree."),
+        flag("batch", "Find mean and deviation over the whole batch; the axes that are left must agree."),
         Arg("mean", "float", None, "The mean, if it is known; otherwise it is found.", tensor=True, important=True),
         Arg(
             "stddev",
@@ -57,14 +57,7 @@ class Normalize(Operator):
             tensor=True,
             important=True,
         ),
-        Arg(
-            "axes",
-            "int",
-            None,
-            "Axes along which mean and deviation are found; all by default.",
-            vector=True,
-            minimum=0,
-        ),
+        ints("axes", None, "Axes along which mean and deviation are found; all by default.", minimum=0),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
         Arg("shift", "float", 0.0, "The value that the mean becomes."),
         Arg("scale", "float", 1.0, "Factor of the result, for integer types."),

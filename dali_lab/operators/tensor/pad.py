@@ -12,7 +12,7 @@ from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, ints, register, samples
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
 """What says as much as no value at all."""
@@ -35,15 +35,17 @@ class Pad(Operator):
     differs = "FLOAT64 is allowed."
     arguments = (
         Arg("fill_value", "float", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
-        Arg("axes", "int", None, "Axes to pad, all by default; −1 is the last.", vector=True, tensor=True),
+        ints("axes", None, "Axes to pad, all by default; −1 is the last.", tensor=True),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
-        Arg("align", "int", None, "Extents become multiples of these, or of the one.", vector=True, tensor=True),
-        Arg(
-            "shape", "int", None,
+        ints("align", None, "Extents become multiples of these, or of the one.", tensor=True),
+        ints(
+            "shape",
+            None,
             "Least extents of the chosen axes; -1 and 0 take that of the largest sample, 1 leaves the axis as it is.",
-            vector=True, tensor=True, important=True,
+            tensor=True,
+            important=True,
         ),
-    )  # fmt: skip
+    )
     example = '>>> fn.pad(images, axis_names="HW", align=[32, 32], fill_value=0)'
 
     def setup(self) -> None:
@@ -67,9 +69,14 @@ class Pad(Operator):
         with np.errstate(over="ignore"):
             fill = truncated(number, kind)
         call.kernels("copy").copy_window(
-            data.addresses, out.addresses, data.shapes, np.zeros_like(shapes), shapes, data.itemsize,
+            data.addresses,
+            out.addresses,
+            data.shapes,
+            np.zeros_like(shapes),
+            shapes,
+            data.itemsize,
             fill=np.ascontiguousarray(fill).view(f"u{kind.itemsize}"),
-        )  # fmt: skip
+        )
         return out
 
     def _wanted(self, call: Call, data: Batch, rows: Rows, axes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

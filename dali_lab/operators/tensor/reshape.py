@@ -17,6 +17,7 @@ from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.presets import floats, ints
 
 _INPUTS = (
     Input("data", kind="tensor", doc="Tensors to reshape."),
@@ -28,23 +29,28 @@ _INPUTS = (
     ),
 )
 _ARGUMENTS = (
-    Arg(
-        "shape", "int", None,
+    ints(
+        "shape",
+        None,
         "Wanted shape; one extent may be negative and takes what is left of the elements.",
-        vector=True, tensor=True, fed=INTEGERS, important=True,
+        tensor=True,
+        fed=INTEGERS,
+        important=True,
     ),
-    Arg(
-        "rel_shape", "float", None,
+    floats(
+        "rel_shape",
+        None,
         "Wanted shape relative to the input's; one factor may be negative and takes what is left. Excludes `shape`.",
-        vector=True, tensor=True,
+        tensor=True,
     ),
-    Arg(
-        "src_dims", "int", None,
+    ints(
+        "src_dims",
+        None,
         "The input axis from which each output axis takes its extent; -1 inserts an axis of one element.",
-        vector=True, tensor=True,
+        tensor=True,
     ),
     Arg("layout", "layout", None, "Axis names of the output; kept by default where the number of dimensions stays."),
-)  # fmt: skip
+)
 
 
 class _Reshaping(Operator):

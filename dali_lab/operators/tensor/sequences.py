@@ -9,7 +9,8 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, ints
 
 
 def _check_sequence(call: Call, data: Batch) -> None:
@@ -29,15 +30,7 @@ class ElementExtract(Operator):
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "element_map",
-            "int",
-            REQUIRED,
-            "Indices of the elements; one output for each.",
-            vector=True,
-            minimum=0,
-            important=True,
-        ),
+        ints("element_map", REQUIRED, "Indices of the elements; one output for each.", minimum=0, important=True),
     )
     example = ">>> first, last = fn.element_extract(sequences, element_map=[0, 7])"
 
@@ -104,15 +97,7 @@ class SequenceRearrange(Operator):
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "new_order",
-            "int",
-            REQUIRED,
-            "Index in the input of each element of the output.",
-            vector=True,
-            tensor=True,
-            important=True,
-        ),
+        ints("new_order", REQUIRED, "Index in the input of each element of the output.", tensor=True, important=True),
     )
     example = ">>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])"
 
@@ -183,7 +168,7 @@ class PerFrame(Operator):
     outputs = (Output("output", doc="The same samples; their first axis is that of frames, F."),)
     inputs = (Input("data", kind="tensor", doc="Tensors whose first axis counts frames."),)
     on_gpu = True
-    arguments = (Arg("replace", "bool", False, "Replace another first letter by ``F``, instead of refusing it."),)
+    arguments = (flag("replace", "Replace another first letter by ``F``, instead of refusing it."),)
     example = """
     >>> angles = fn.per_frame(fn.random.uniform(range=[-5.0, 5.0], shape=[8]))
     >>> fn.rotate(sequences, angle=angles)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, ints, register, samples
 
 
 @register
@@ -20,13 +20,15 @@ class Squeeze(Operator):
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "axes", "int", None,
+        ints(
+            "axes",
+            None,
             "Axes to remove; indices beyond the last axis are passed over, and with a negative one nothing is removed.",
-            vector=True, tensor=True, important=True,
+            tensor=True,
+            important=True,
         ),
         Arg("axis_names", "layout", None, "Axes to remove, by their letters; excludes `axes`."),
-    )  # fmt: skip
+    )
     example = '>>> fn.squeeze(gray, axis_names="C")'
 
     def setup(self) -> None:

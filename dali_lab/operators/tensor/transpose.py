@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
 
 
 @register
@@ -19,15 +19,8 @@ class Transpose(Operator):
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     on_gpu = True
     arguments = (
-        Arg(
-            "perm",
-            "int",
-            None,
-            "The input axis of each output axis; by default the axes are reversed.",
-            vector=True,
-            important=True,
-        ),
-        Arg("transpose_layout", "bool", True, "Reorder the layout too; otherwise it is kept."),
+        ints("perm", None, "The input axis of each output axis; by default the axes are reversed.", important=True),
+        flag("transpose_layout", "Reorder the layout too; otherwise it is kept.", default=True),
         Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
     )
     example = ">>> fn.transpose(images, perm=[2, 0, 1])"

@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.transforms.simple import MATRIX, per_sample
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, register
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, floats, register
 
 _DEGREE = np.float32(np.pi / 180)
 
@@ -27,32 +27,14 @@ class Rotation(Transforming):
             "float",
             REQUIRED,
             "Angle.",
-            tensor=True,
             per_frame=True,
             unit="deg",
             soft_minimum=-180,
             soft_maximum=180,
             important=True,
         ),
-        Arg(
-            "axis",
-            "float",
-            None,
-            "Axis of a rotation in space, of any length but zero.",
-            vector=True,
-            length=3,
-            tensor=True,
-            per_frame=True,
-        ),
-        Arg(
-            "center",
-            "float",
-            None,
-            "The point that stays where it is; the origin by default.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-        ),
+        floats("axis", None, "Axis of a rotation in space, of any length but zero.", length=3, per_frame=True),
+        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         REVERSE,
     )
     example = """
@@ -109,20 +91,19 @@ class Shear(Transforming):
 
     name = "transforms.shear"
     arguments = (
-        Arg(
-            "shear", "float", None, "The factors; excludes `angles`.",
-            vector=True, tensor=True, per_frame=True, important=True,
+        floats("shear", None, "The factors; excludes `angles`.", per_frame=True, important=True),
+        floats(
+            "angles",
+            None,
+            "Angles whose tangents are the factors; excludes `shear`.",
+            per_frame=True,
+            minimum=-90,
+            maximum=90,
+            unit="deg",
         ),
-        Arg(
-            "angles", "float", None, "Angles whose tangents are the factors; excludes `shear`.",
-            vector=True, tensor=True, per_frame=True, minimum=-90, maximum=90, unit="deg",
-        ),
-        Arg(
-            "center", "float", None, "The point that stays where it is; the origin by default.",
-            vector=True, tensor=True, per_frame=True,
-        ),
+        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         REVERSE,
-    )  # fmt: skip
+    )
     example = ">>> fn.transforms.shear(angles=[10, 0], center=[112, 112])"
 
     def setup(self) -> None:

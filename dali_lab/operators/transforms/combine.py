@@ -10,7 +10,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import stacked
 from dali_lab.operators.transforms.simple import MATRIX
 from dali_lab.operators.transforms.transforming import LAYOUT, Transforming, combined
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, flag, register
 
 
 @register
@@ -24,7 +24,7 @@ class Combine(Transforming):
         Input("second", kind="tensor", doc="Transforms that come after them."),
         Input("more", kind="tensor", doc="Further transforms.", optional=True, variadic=True),
     )
-    arguments = (Arg("reverse_order", "bool", False, "Do them in the opposite order."),)
+    arguments = (flag("reverse_order", "Do them in the opposite order."),)
     example = """
     >>> turn = fn.transforms.rotation(angle=30)
     >>> move = fn.transforms.translation(offset=[10, 5])

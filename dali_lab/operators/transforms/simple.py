@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, register
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, flag, floats, register
 
 MATRIX = [
     np.array([[1, 2, 3], [4, 5, 6]], np.float32),
@@ -27,16 +27,7 @@ class Translation(Transforming):
 
     name = "transforms.translation"
     arguments = (
-        Arg(
-            "offset",
-            "float",
-            REQUIRED,
-            "How far to move along each axis.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-            important=True,
-        ),
+        floats("offset", REQUIRED, "How far to move along each axis.", per_frame=True, important=True),
         REVERSE,
     )
     sized_by = ("offset",)
@@ -79,25 +70,8 @@ class Scale(Transforming):
 
     name = "transforms.scale"
     arguments = (
-        Arg(
-            "scale",
-            "float",
-            REQUIRED,
-            "Factor for each axis; a single one counts for all.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-            important=True,
-        ),
-        Arg(
-            "center",
-            "float",
-            None,
-            "The point that stays where it is; the origin by default.",
-            vector=True,
-            tensor=True,
-            per_frame=True,
-        ),
+        floats("scale", REQUIRED, "Factor for each axis; a single one counts for all.", per_frame=True, important=True),
+        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         Arg(
             "ndim",
             "int",
@@ -162,7 +136,7 @@ class Crop(Transforming):
     title = "Crop window"
     arguments = (
         *(
-            Arg(name, "float", (default,), doc, vector=True, tensor=True, per_frame=True, important=True)
+            floats(name, (default,), doc, per_frame=True, important=True)
             for name, default, doc in (
                 ("from_start", 0.0, "Where the first window begins, along each axis."),
                 ("from_end", 1.0, "Where the first window ends."),
@@ -170,7 +144,7 @@ class Crop(Transforming):
                 ("to_end", 1.0, "Where the second window ends."),
             )
         ),
-        Arg("absolute", "bool", False, "Exchange beginning and end of a window where they are the other way round."),
+        flag("absolute", "Exchange beginning and end of a window where they are the other way round."),
         REVERSE,
     )
     sized_by = ("from_start", "from_end", "to_start", "to_end")

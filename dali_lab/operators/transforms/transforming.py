@@ -10,15 +10,13 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import stacked
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Call, Input, Operator, Output, flag
 
 Matrices = npt.NDArray[np.float32]
 LAYOUT = "**"
 INPUT = Input("transforms", kind="tensor", doc="Transforms that come before (``[d, d + 1]``, FLOAT).", optional=True)
-REVERSE = Arg(
+REVERSE = flag(
     "reverse_order",
-    "bool",
-    False,
     "Apply the transforms of the input after this one, instead of before it. Without an input it has no effect.",
 )
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, FLOAT, GRAY, RGB, UINT8
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, flag, register, samples
 
 LEAST = 12
 GRIDS = (1, 2, 4, 8)
@@ -55,8 +55,8 @@ class OpticalFlow(Operator):
         ),
         Arg("output_grid", "int", 4, "Width of the cells of the result: 1, 2, 4 or 8.", unit="px", important=True),
         Arg("hint_grid", "int", 4, "Width of the cells of hints: 1, 2, 4 or 8.", unit="px"),
-        Arg("enable_temporal_hints", "bool", False, "Start from the flow of the frames before."),
-        Arg("enable_external_hints", "bool", False, "Start from the flows that the second input gives."),
+        flag("enable_temporal_hints", "Start from the flow of the frames before."),
+        flag("enable_external_hints", "Start from the flows that the second input gives."),
         Arg("image_type", "image_type", RGB, "Colours of the frames: RGB, BGR or GRAY."),
         Arg("output_format", "int", None, "", renamed_to="output_grid"),
     )

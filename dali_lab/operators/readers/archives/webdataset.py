@@ -17,7 +17,7 @@ from dali_lab.operators.readers.archives.index import Components, IndexFileError
 from dali_lab.operators.readers.archives.tar import TarError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, choice, flag, register, strings
 from dali_lab.schema.arguments import INTEGERS, REQUIRED
 
 _TYPES = (*INTEGERS, FLOAT16, FLOAT, FLOAT64)
@@ -42,26 +42,23 @@ class Webdataset(ListReader):
     shuffles_list = False
     tested_elsewhere = "tests/unit/readers/test_webdataset.py"
     arguments = (
-        Arg("paths", "string", REQUIRED, "Paths of the archives.", vector=True, widget="path", important=True),
-        Arg(
+        strings("paths", REQUIRED, "Paths of the archives.", widget="path", important=True),
+        strings(
             "ext",
-            "string",
             REQUIRED,
             "For each output the extension of its files, without a dot in front; several go with ``;`` between them.",
-            vector=True,
             important=True,
         ),
-        Arg("index_paths", "string", None, "Paths of the index files, one for each archive.", vector=True),
-        Arg(
+        strings("index_paths", None, "Paths of the index files, one for each archive."),
+        choice(
             "missing_component_behavior",
-            "string",
             "empty",
+            ("empty", "skip", "error"),
             "What becomes of samples that lack a file: the output is empty, the sample is left out, or it is an error.",
-            choices=("empty", "skip", "error"),
             synonyms=(("", "empty"),),
         ),
         Arg("dtypes", "dtype", None, "Type of the elements of each output; by default UINT8.", vector=True),
-        Arg("case_sensitive_extensions", "bool", True, "Tell upper and lower case apart in extensions."),
+        flag("case_sensitive_extensions", "Tell upper and lower case apart in extensions.", default=True),
         *READER,
     )
     example = '>>> encoded, label = fn.readers.webdataset(paths=["shard0.tar", "shard1.tar"], ext=["jpg;png", "cls"])'

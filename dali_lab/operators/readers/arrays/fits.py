@@ -9,7 +9,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader, check_alike
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, ints, register, strings
 
 
 @register
@@ -30,25 +30,35 @@ class Fits(ListReader):
     )
     tested_elsewhere = "tests/unit/readers/test_fits.py"
     arguments = (
-        Arg("file_root", "string", None, "Folder of the files; the root of relative paths.", widget="folder",
-            important=True),
+        Arg(
+            "file_root",
+            "string",
+            None,
+            "Folder of the files; the root of relative paths.",
+            widget="folder",
+            important=True,
+        ),
         Arg("file_filter", "string", "*.fits", "Pattern that names of files in `file_root` must match."),
         Arg("file_list", "string", None, "Text file with a path on each line.", widget="path"),
-        Arg("files", "string", None, "Paths of the files.", vector=True),
-        Arg(
+        strings("files", None, "Paths of the files."),
+        ints(
             "hdu_indices",
-            "int",
             (2,),
             "Which header-data units to read, counted from 1 on; 2 is the first after the primary one.",
-            vector=True,
             minimum=1,
             important=True,
         ),
-        Arg("dtypes", "dtype", None, "Kept for programs that set it: outputs have the type of the file.", vector=True,
-            advanced=True),
+        Arg(
+            "dtypes",
+            "dtype",
+            None,
+            "Kept for programs that set it: outputs have the type of the file.",
+            vector=True,
+            advanced=True,
+        ),
         *AFTER_EPOCH,
         *READER,
-    )  # fmt: skip
+    )
     example = '>>> images = fn.experimental.readers.fits(file_root=root, random_shuffle=True, name="Reader")'
 
     @classmethod

@@ -16,7 +16,7 @@ from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
 from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, flag, register, strings
 
 _WORTH_MAPPING = 64 << 10
 """Bytes of an array from which mapping its file costs less than reading it."""
@@ -48,13 +48,13 @@ class Numpy(ListReader):
         ),
         Arg("file_filter", "string", "*.npy", "Pattern that names of files in `file_root` must match.", important=True),
         Arg("file_list", "string", None, "Text file with a path on each line.", widget="path"),
-        Arg("files", "string", None, "Paths of the files.", vector=True),
+        strings("files", None, "Paths of the files."),
         *REGION,
         *AFTER_EPOCH,
         *READER,
-        Arg("cache_header_information", "bool", False, "Keep the headers of files that were read.", advanced=True),
-        Arg("register_buffers", "bool", True, "Kept for programs that set it.", advanced=True),
-        Arg("use_o_direct", "bool", False, "Kept for programs that set it.", advanced=True),
+        flag("cache_header_information", "Keep the headers of files that were read.", advanced=True),
+        flag("register_buffers", "Kept for programs that set it.", default=True, advanced=True),
+        flag("use_o_direct", "Kept for programs that set it.", advanced=True),
     )
     example = '>>> volumes = fn.readers.numpy(file_root=root, file_filter="*.npy", random_shuffle=True, name="Reader")'
 

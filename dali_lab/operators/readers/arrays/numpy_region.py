@@ -10,27 +10,24 @@ import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows, half_away, named_bounds
-from dali_lab.schema import Arg, Call, Operator
+from dali_lab.schema import Arg, Call, Operator, floats, ints
 
 _STARTS = ("roi_start", "rel_roi_start")
 _ENDS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
 
 
 def _relative(name: str, meaning: str) -> Arg:
-    return Arg(
-        name, "float", None, f"{meaning}, as a share of the extent.", vector=True, tensor=True,
-        soft_minimum=0.0, soft_maximum=1.0,
-    )  # fmt: skip
+    return floats(name, None, f"{meaning}, as a share of the extent.", tensor=True, soft_minimum=0.0, soft_maximum=1.0)
 
 
 REGION = (
-    Arg("roi_start", "int", None, "First element of the region along each axis.", vector=True, tensor=True),
+    ints("roi_start", None, "First element of the region along each axis.", tensor=True),
     _relative("rel_roi_start", "First element of the region"),
-    Arg("roi_end", "int", None, "Element after the last one of the region.", vector=True, tensor=True),
+    ints("roi_end", None, "Element after the last one of the region.", tensor=True),
     _relative("rel_roi_end", "Element after the last one of the region"),
-    Arg("roi_shape", "int", None, "Extent of the region.", vector=True, tensor=True),
+    ints("roi_shape", None, "Extent of the region.", tensor=True),
     _relative("rel_roi_shape", "Extent of the region"),
-    Arg("roi_axes", "int", (), "Axes that these speak of; all of them in order if not given.", vector=True),
+    ints("roi_axes", (), "Axes that these speak of; all of them in order if not given."),
     OUT_OF_BOUNDS,
     Arg("fill_value", "float", 0.0, "What is put where a region leaves the array, if it may."),
 )

@@ -17,7 +17,7 @@ from dali_lab.operators.readers.coco.saved import load_table, save_table
 from dali_lab.operators.readers.coco.table import CocoTable, Span, make_table
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, flag, register, strings
 
 _FROM_JSON = ("annotations_file", "skip_empty", "ratio", "ltrb", "images", "size_threshold")
 
@@ -76,26 +76,22 @@ class COCO(ListReader):
     arguments = (
         Arg("file_root", "string", None, "Folder of the pictures.", widget="folder", important=True),
         Arg("annotations_file", "string", "", "JSON file with the annotations.", widget="path", important=True),
-        Arg(
+        strings(
             "images",
-            "string",
             None,
             "Pictures to read, in this order, named as in the annotations; by default all, by their ids.",
-            vector=True,
         ),
-        Arg("ltrb", "bool", False, "Give boxes as left, top, right and bottom.", important=True),
-        Arg("ratio", "bool", False, "Give coordinates as shares of width and height.", important=True),
-        Arg("polygon_masks", "bool", False, "Give the polygons of objects, and their vertices."),
-        Arg(
+        flag("ltrb", "Give boxes as left, top, right and bottom.", important=True),
+        flag("ratio", "Give coordinates as shares of width and height.", important=True),
+        flag("polygon_masks", "Give the polygons of objects, and their vertices."),
+        flag(
             "pixelwise_masks",
-            "bool",
-            False,
             "Give a picture of labels. Of objects with one label all polygons are drawn; where there are none, the last"
             " of the masks that are lists of runs.",
         ),
-        Arg("masks", "bool", False, "Old form of `polygon_masks`, which counts coordinates instead of vertices."),
-        Arg("image_ids", "bool", False, "Give the ids of pictures."),
-        Arg("skip_empty", "bool", False, "Leave out pictures without objects."),
+        flag("masks", "Old form of `polygon_masks`, which counts coordinates instead of vertices."),
+        flag("image_ids", "Give the ids of pictures."),
+        flag("skip_empty", "Leave out pictures without objects."),
         Arg(
             "size_threshold",
             "float",
@@ -103,11 +99,9 @@ class COCO(ListReader):
             "Leave out objects whose box is less wide or high.",
             unit="px",
         ),
-        Arg("include_iscrowd", "bool", True, "Keep objects that are marked as crowds."),
-        Arg(
+        flag("include_iscrowd", "Keep objects that are marked as crowds.", default=True),
+        flag(
             "avoid_class_remapping",
-            "bool",
-            False,
             "Labels are the ids of categories, rather than their places in the file, counted from 1.",
         ),
         *AFTER_EPOCH,
@@ -120,13 +114,7 @@ class COCO(ListReader):
             widget="folder",
             advanced=True,
         ),
-        Arg(
-            "save_preprocessed_annotations",
-            "bool",
-            False,
-            "Save the annotations in a form that is read faster.",
-            advanced=True,
-        ),
+        flag("save_preprocessed_annotations", "Save the annotations in a form that is read faster.", advanced=True),
         Arg(
             "save_preprocessed_annotations_dir", "string", "", "Folder to save them in.", widget="folder", advanced=True
         ),

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.list_reader import READER
 from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
-from dali_lab.schema import Arg, Output, register
+from dali_lab.schema import Output, flag, register
 
 
 @register
@@ -30,8 +30,8 @@ class Caffe(LmdbReader):
     tested_elsewhere = "tests/unit/readers/test_caffe.py"
     arguments = (
         PATH,
-        Arg("image_available", "bool", True, "Records have pictures; without, there is no output for them."),
-        Arg("label_available", "bool", True, "Records have labels; without, there is no output for them."),
+        flag("image_available", "Records have pictures; without, there is no output for them.", default=True),
+        flag("label_available", "Records have labels; without, there is no output for them.", default=True),
         *READER,
     )
     example = '>>> encoded, labels = fn.readers.caffe(path="lmdb", random_shuffle=True, name="Reader")'

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.operators.readers.list_reader import READER
 from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
-from dali_lab.schema import Arg, Output, register
+from dali_lab.schema import Arg, Output, flag, register
 
 SINGLE, SPARSE, DENSE, WEIGHTED, NONE = range(5)
 """What labels are: one number; numbers of classes; a vector; numbers of classes with weights; not there."""
@@ -49,9 +49,9 @@ class Caffe2(LmdbReader):
             important=True,
         ),
         Arg("num_labels", "int", 1, "Number of classes, for sparse labels.", minimum=1),
-        Arg("image_available", "bool", True, "Records have pictures; without, there is no output for them."),
+        flag("image_available", "Records have pictures; without, there is no output for them.", default=True),
         Arg("additional_inputs", "int", 0, "Number of other tensors in each record.", minimum=0, maximum=1000),
-        Arg("bbox", "bool", False, "Records end with a bounding box, INT32 of shape (4,); (0,) where there is none."),
+        flag("bbox", "Records end with a bounding box, INT32 of shape (4,); (0,) where there is none."),
         *READER,
     )
     example = '>>> encoded, labels = fn.readers.caffe2(path="lmdb", random_shuffle=True, name="Reader")'

@@ -16,17 +16,15 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import ListReader, check_alike
 from dali_lab.operators.readers.lmdb.index import LmdbError, find_entries
-from dali_lab.schema import Arg, Call
+from dali_lab.schema import Call, strings
 from dali_lab.schema.arguments import REQUIRED
 
 Columns = list[npt.NDArray[Any]]
 
-PATH = Arg(
+PATH = strings(
     "path",
-    "string",
     REQUIRED,
     "Folders of LMDB files (or the files themselves), which are read as one list.",
-    vector=True,
     widget="folder",
     important=True,
 )

@@ -14,7 +14,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.records.index import read_index
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Call, Output, register, strings
 from dali_lab.schema.arguments import REQUIRED
 
 Table = npt.NDArray[np.int64]
@@ -48,8 +48,8 @@ class MXNet(ListReader):
     shuffles_list = False
     tested_elsewhere = "tests/unit/readers/test_mxnet.py"
     arguments = (
-        Arg("path", "string", REQUIRED, "RecordIO files.", vector=True, widget="path", important=True),
-        Arg("index_path", "string", REQUIRED, "The index file, only one.", vector=True, widget="path", important=True),
+        strings("path", REQUIRED, "RecordIO files.", widget="path", important=True),
+        strings("index_path", REQUIRED, "The index file, only one.", widget="path", important=True),
         *READER,
     )
     example = '>>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")'

@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.operators.readers.large_files import LargeFiles
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.records.index import FRAME, read_index
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
 
 _DTYPES = {tfrecord.int64: INT64, tfrecord.string: UINT8, tfrecord.float32: FLOAT}
@@ -56,8 +56,8 @@ class TFRecord(ListReader):
     shuffles_list = False
     tested_elsewhere = "tests/unit/readers/test_tfrecord.py"
     arguments = (
-        Arg("path", "string", REQUIRED, "Paths of the files.", vector=True, widget="path", important=True),
-        Arg("index_path", "string", REQUIRED, "Paths of their index files.", vector=True, important=True),
+        strings("path", REQUIRED, "Paths of the files.", widget="path", important=True),
+        strings("index_path", REQUIRED, "Paths of their index files.", important=True),
         FeatureArg(
             "features",
             "string",
@@ -66,8 +66,8 @@ class TFRecord(ListReader):
             vector=True,
             important=True,
         ),
-        Arg("feature_names", "string", None, "Their names, where `features` is a list.", vector=True, important=True),
-        Arg("use_o_direct", "bool", False, "Kept for programs that set it.", advanced=True),
+        strings("feature_names", None, "Their names, where `features` is a list.", important=True),
+        flag("use_o_direct", "Kept for programs that set it.", advanced=True),
         *READER,
     )
     example = """

@@ -15,7 +15,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import FILL_VALUE, pad_mode, padded
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
-from dali_lab.schema import Arg, register
+from dali_lab.schema import choice, flag, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video_index import FrameIndex
@@ -45,28 +45,24 @@ class VideoDecoded(VideoReading):
         *VIDEO_READER,
         pad_mode("none"),
         FILL_VALUE,
-        Arg(
+        flag(
             "uniform_sample",
-            "bool",
-            False,
             "One sequence for each video: frames spread evenly from its first to its last. `stride`, `step` and"
             " `pad_mode` have no effect then.",
         ),
-        Arg(
+        choice(
             "file_list_format",
-            "string",
             "timestamps",
+            ("timestamps", "frames"),
             "What starts and ends in `file_list` are: seconds, or numbers of frames (negative ones from the end).",
-            choices=("timestamps", "frames"),
         ),
-        Arg(
+        choice(
             "file_list_rounding",
-            "string",
             "start_down_end_up",
+            ("start_down_end_up", "start_up_end_down", "all_up", "all_down"),
             "How starts and ends between two frames are rounded.",
-            choices=("start_down_end_up", "start_up_end_down", "all_up", "all_down"),
         ),
-        Arg("file_list_include_end", "bool", True, "Parts of `file_list` end where the video ends, at the latest."),
+        flag("file_list_include_end", "Parts of `file_list` end where the video ends, at the latest.", default=True),
     )
     example = '>>> frames = fn.experimental.readers.video(filenames=["clip.mp4"], sequence_length=16, name="Reader")'
 

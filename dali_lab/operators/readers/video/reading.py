@@ -15,7 +15,7 @@ from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALI
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
-from dali_lab.schema import REQUIRED, Arg, Call, Input, Output
+from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, ints, strings
 from dali_lab.schema.operator import Extent
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 ROOTS = ("filenames", "file_root", "file_list")
 FILES = (
-    Arg("filenames", "string", (), "Paths of the videos.", vector=True),
+    strings("filenames", (), "Paths of the videos."),
     Arg(
         "file_root",
         "string",
@@ -40,22 +40,21 @@ FILES = (
         "Text file with a path and a label on each line, and maybe where to start and to end; ``#`` begins a remark.",
         widget="path",
     ),
-    Arg("labels", "int", None, "Label of each of `filenames`.", vector=True),
+    ints("labels", None, "Label of each of `filenames`."),
 )
 SEQUENCES = (
     Arg("sequence_length", "int", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
     Arg("stride", "int", 1, "Distance between frames of a sequence.", minimum=1, important=True),
     Arg("step", "int", -1, "Distance between the starts of sequences; by default they follow each other."),
     Arg("image_type", "image_type", RGB, "RGB or YCbCr."),
-    Arg(
+    choice(
         "enable_frame_num",
-        "string",
         "none",
+        ("none", "scalar", "sequence"),
         "Add an output with the number of the first frame ('scalar' or True), or of each frame ('sequence').",
-        choices=("none", "scalar", "sequence"),
         synonyms=(("false", "none"), ("true", "scalar")),
     ),
-    Arg("enable_timestamps", "bool", False, "Add an output with the time of each frame in seconds, from the first on."),
+    flag("enable_timestamps", "Add an output with the time of each frame in seconds, from the first on."),
 )
 VIDEO_READER = (*FILES, *SEQUENCES, *READER)
 OUTPUTS = (

@@ -16,7 +16,7 @@ from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
-from dali_lab.schema import Arg, register
+from dali_lab.schema import Arg, flag, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder
@@ -25,15 +25,13 @@ if TYPE_CHECKING:
 
 CONSTANT_RATE = (
     Arg("dtype", "dtype", UINT8, "UINT8 or FLOAT.", or_no_type=True),
-    Arg("normalized", "bool", False, "Values from 0 to 1."),
+    flag("normalized", "Values from 0 to 1."),
     Arg("channels", "int", 3, "Number of channels; it is 3.", minimum=3, maximum=3, advanced=True),
-    Arg("pad_sequences", "bool", False, "Fill sequences that the end of a video cuts short with black frames."),
-    Arg("skip_vfr_check", "bool", False, "Take videos of variable frame rate, too."),
-    Arg("file_list_frame_num", "bool", False, "Starts and ends in `file_list` are numbers of frames, not seconds."),
-    Arg(
+    flag("pad_sequences", "Fill sequences that the end of a video cuts short with black frames."),
+    flag("skip_vfr_check", "Take videos of variable frame rate, too."),
+    flag("file_list_frame_num", "Starts and ends in `file_list` are numbers of frames, not seconds."),
+    flag(
         "file_list_include_preceding_frame",
-        "bool",
-        False,
         "Round starts in seconds down and ends up to whole frames, not the other way round.",
     ),
     Arg("additional_decode_surfaces", "int", 2, "Kept for programs that set it.", minimum=0, advanced=True),
