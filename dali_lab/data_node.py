@@ -1,6 +1,6 @@
 """Data nodes, under NVIDIA DALI's module name."""
 
-from dali_lab.graph.data_node import (
+from dali_lab.graph.recorder import (
     DataNode,
     OpCall,
     ScalarConstant,

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from dali_lab.graph.tracing import traced_call
 from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.namespaces import Namespace
@@ -26,7 +27,7 @@ def make_function(operator: type[Operator]) -> Any:
     name = operator.name
 
     def function(*inputs: Any, **kwargs: Any) -> Any:
-        return operator.python_call(inputs, kwargs)
+        return traced_call(operator, inputs, kwargs)
 
     from dali_lab.schema.reference import docstring
 
@@ -60,7 +61,7 @@ def make_old_function(alias: Alias, operator: type[Operator]) -> Any:
     def function(*inputs: Any, **kwargs: Any) -> Any:
         if alias.warns:
             warn_renamed(f"fn.{alias.name}", f"fn.{alias.successor}")
-        return operator.python_call(inputs, {**alias.defaults, **kwargs})
+        return traced_call(operator, inputs, {**alias.defaults, **kwargs})
 
     parts = alias.name.split(".")
     function.__name__ = function.__qualname__ = parts[-1]

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from dali_lab.graph.data_node import DataNode as _DataNode  # noqa: F401  (programs import it from here)
-from dali_lab.graph.tracing import user_line
+from dali_lab.graph.recorder import DataNode as _DataNode  # noqa: F401  (programs import it from here)
+from dali_lab.graph.tracing import traced_call
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError, nearest
+from dali_lab.model.user_code import user_line
 from dali_lab.schema.aliases import Alias, aliases_of, warn_renamed
 from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.op_schema import OpSchema
@@ -97,7 +98,7 @@ class OperatorObject:
         return self._call(inputs, {**self.defaults, **self._arguments, **given})
 
     def _call(self, inputs: Sequence[Any], arguments: dict[str, Any]) -> Any:
-        return find_operator(self.operator_name).python_call(inputs, arguments)
+        return traced_call(find_operator(self.operator_name), inputs, arguments)
 
 
 class _ExternalSource(OperatorObject):

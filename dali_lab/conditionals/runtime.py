@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from dali_lab.conditionals.stack import ConditionStack
-from dali_lab.graph.data_node import DataNode
 from dali_lab.graph.naming import suggesting
-from dali_lab.graph.tracing import call_operator, user_line
+from dali_lab.graph.recorder import DataNode, Recorder
+from dali_lab.graph.tracing import call_operator
 from dali_lab.model.errors import ArgumentTypeError, GraphError
+from dali_lab.model.user_code import user_line
 
 Branch = Callable[[], Any]
 
@@ -61,11 +62,9 @@ def ld(value: Any) -> Any:
         If a branch left the variable without a value.
     """
     if isinstance(value, DataNode):
-        from dali_lab.pipeline.pipeline import Pipeline
-
-        pipeline = Pipeline.current()
-        stack = pipeline._condition_stack if pipeline is not None else None
-        return stack.bring(value) if stack is not None else value
+        recorder = Recorder.current()
+        conditions = recorder.conditions if recorder is not None else None
+        return conditions.bring(value) if conditions is not None else value
     if isinstance(value, Undefined):
         raise UnboundLocalError(f"the variable '{value.name}' is used before it has a value")
     return value
@@ -95,11 +94,9 @@ def final(value: Any) -> Any:
 
 
 def _stack() -> ConditionStack:
-    from dali_lab.pipeline.pipeline import Pipeline
-
-    pipeline = Pipeline.current()
-    stack = pipeline._condition_stack if pipeline is not None else None
-    if stack is None:
+    recorder = Recorder.current()
+    stack = recorder.conditions if recorder is not None else None
+    if not isinstance(stack, ConditionStack):
         raise GraphError(
             "a condition on a node was met outside of a pipeline with enable_conditionals=True", origin=user_line()
         )
@@ -162,11 +159,9 @@ def _count_return(stack: ConditionStack, returned: Any) -> None:
 
 def _count_unnamed(count: int) -> None:
     """Leave numbers out, so that names are made up as in NVIDIA DALI, where operators have them that are not here."""
-    from dali_lab.pipeline.pipeline import Pipeline
-
-    pipeline = Pipeline.current()
-    if pipeline is not None:
-        pipeline._unnamed += count
+    recorder = Recorder.current()
+    if recorder is not None:
+        recorder.unnamed += count
 
 
 def _check_defined(values: list[Any], names: tuple[str, ...], branch: int) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from dali_lab.graph.data_node import DataNode, OpCall
+from dali_lab.graph.recorder import DataNode, OpCall
 
 Key = tuple[int, int]
 

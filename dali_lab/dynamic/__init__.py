@@ -15,7 +15,14 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from dali_lab.dynamic import capture, checkpoint, math, random, readers
+from dali_lab.dynamic import (
+    capture,
+    checkpoint,
+    functions,  # noqa: F401  (fills the namespace)
+    math,
+    random,
+    readers,
+)
 from dali_lab.dynamic.batch import Batch, as_batch, batch
 from dali_lab.dynamic.dtypes import (
     DataType,
@@ -38,9 +45,9 @@ from dali_lab.dynamic.dtypes import (
 )
 from dali_lab.dynamic.dtypes import bool_ as bool  # noqa: A004  (NVIDIA DALI's name)
 from dali_lab.dynamic.external import ExternalSource
-from dali_lab.dynamic.functions import namespace
 from dali_lab.dynamic.images import imread
 from dali_lab.dynamic.modes import EvalContext, EvalMode, get_num_threads, set_num_threads
+from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.places import Device, device
 from dali_lab.dynamic.streams import (
     get_current_stream,

@@ -140,7 +140,7 @@ class Slicing:
         self._batch = batch
 
     def __getitem__(self, index: Any) -> Any:
-        from dali_lab.dynamic.indexing import subscripted
+        from dali_lab.dynamic.calling import subscripted
 
         return subscripted(self._batch, index)
 

@@ -1,4 +1,4 @@
-"""Calls of operators on tensors and batches."""
+"""Calls of operators on tensors and batches, expressions over them, and their indices."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from dali_lab.dynamic.modes import EvalMode
 from dali_lab.dynamic.places import Device
 from dali_lab.dynamic.places import device as as_device
 from dali_lab.dynamic.tensor import Tensor, as_tensor
-from dali_lab.dynamic.values import Value
-from dali_lab.graph.data_node import DataNode
-from dali_lab.graph.expressions import is_operand
+from dali_lab.dynamic.values import EXPRESSIONS, Value
+from dali_lab.graph.expressions import is_operand, subscript
+from dali_lab.graph.recorder import DataNode, outside
+from dali_lab.graph.tracing import traced_call
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, GraphError
 from dali_lab.model.tensor_list import TensorListCPU
-from dali_lab.pipeline.pipeline import outside
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
@@ -65,7 +65,7 @@ def call(
     def recorded(*operands: Any) -> Any:
         nodes = operands[: len(given)]
         connected = dict(zip(names, operands[len(given) :], strict=True))
-        return operator.python_call(nodes, {**arguments, **connected})
+        return traced_call(operator, nodes, {**arguments, **connected})
 
     values = [_input(each) for each in given]
     return record(recorded, (*values, *(arguments[name] for name in names)), batch_size=batch_size)
@@ -170,3 +170,59 @@ def _backend(operator: type[Operator], place: Device) -> str:
         offered = " or ".join("'gpu'" if name == "mixed" else repr(name) for name in operator.devices)
         raise ArgumentError(f"runs on {offered}, not on {str(place)!r}", argument="device", operator=operator.name)
     return place.device_type
+
+
+def subscripted(value: Value, index: Any) -> Any:
+    """``value[index]``, sample by sample for a batch.
+
+    Raises
+    ------
+    IndexError
+        If ``...`` stands there more than once.
+    """
+    items = list(index) if isinstance(index, tuple) else [index]
+    if sum(item is ... for item in items) > 1:
+        raise IndexError("an index can only have a single '...'")
+    if any(item is ... for item in items):
+        place = next(number for number, item in enumerate(items) if item is ...)
+        items[place : place + 1] = [slice(None)] * (value.ndim - len(items) + 1)
+    if all(isinstance(item, slice) and item.start is item.stop is item.step is None for item in items):
+        return value
+    bounds: list[Any] = []
+
+    def placed(bound: Any) -> Any:
+        if isinstance(bound, Value):
+            bounds.append(bound)
+            return len(bounds), ...
+        return bound
+
+    template = [
+        slice(placed(item.start), placed(item.stop), placed(item.step)) if isinstance(item, slice) else placed(item)
+        for item in items
+    ]
+
+    def recorded(node: DataNode, *nodes: DataNode) -> Any:
+        def filled(bound: Any) -> Any:
+            return nodes[bound[0] - 1] if isinstance(bound, tuple) else bound
+
+        whole = tuple(
+            slice(filled(item.start), filled(item.stop), filled(item.step)) if isinstance(item, slice) else filled(item)
+            for item in template
+        )
+        return subscript(node, whole)
+
+    return record(recorded, (value, *bounds))
+
+
+def _expression(name: str) -> Callable[..., Any]:
+    recorded = getattr(DataNode, name)
+
+    def method(self: Value, *others: Any) -> Any:
+        return expression(recorded, (self, *others))
+
+    method.__name__ = name
+    return method
+
+
+for _name in EXPRESSIONS:
+    setattr(Value, _name, _expression(_name))

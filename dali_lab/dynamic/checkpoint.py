@@ -321,4 +321,6 @@ def of_context(context: EvalContext) -> Checkpoint:
     return _of_contexts.setdefault(context, Checkpoint())
 
 
+EvalContext.checkpoint = property(of_context)
+
 __all__ = ["Checkpoint", "current"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,9 @@ class DType:
         Of floating-point numbers, without the sign; `None` for others.
     """
 
+    make_tensor: ClassVar[Callable[..., Any]]
+    """Makes tensors; :mod:`dali_lab.dynamic.tensor` sets it."""
+
     class Kind(Enum):
         """Kinds of numbers."""
 
@@ -51,9 +55,7 @@ class DType:
 
     def __call__(self, data: Any, **options: Any) -> Any:
         """A tensor of this type: ``float32([1, 2])``; options are those of :func:`tensor`."""
-        from dali_lab.dynamic.tensor import tensor
-
-        return tensor(data, dtype=self, **options)
+        return DType.make_tensor(data, dtype=self, **options)
 
     def __str__(self) -> str:
         return self.name

@@ -15,12 +15,13 @@ from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
 from dali_lab.executor.plan import make_plan
 from dali_lab.executor.pool import InlinePool
-from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
+from dali_lab.graph.recorder import DataNode, OpCall
 from dali_lab.graph.seeds import graph_seeds
-from dali_lab.graph.tracing import build_graph, user_line
+from dali_lab.graph.tracing import build_graph
 from dali_lab.model.batch import Batch
+from dali_lab.model.user_code import user_line
 
 _waiting: weakref.WeakValueDictionary[int, Outcome] = weakref.WeakValueDictionary()
 

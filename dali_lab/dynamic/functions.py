@@ -8,14 +8,12 @@ from collections.abc import Callable
 from typing import Any
 
 from dali_lab.dynamic.calling import call
+from dali_lab.dynamic.namespace import PACKAGE, namespace
 from dali_lab.dynamic.random import drawn_state
 from dali_lab.dynamic.readers import Reader
 from dali_lab.fn import make_function as make_node_function
-from dali_lab.schema.namespaces import Namespace
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import built_in, find_operator, on_register, registered
-
-PACKAGE = "dali_lab.dynamic"
 
 
 def make_function(operator: type[Operator]) -> Any:
@@ -69,7 +67,6 @@ def _add(operator: type[Operator]) -> None:
 
 _ONLY_IN_PIPELINES = {"external_source", "python_function", "dl_tensor_python_function", "torch_python_function"}
 
-namespace = Namespace(PACKAGE)
 for _name, _schema_name in built_in().items():
     _offer(_name, _schema_name, functools.partial(find_operator, _name))
 for _operator in registered():

@@ -7,13 +7,16 @@ import os
 import threading
 import weakref
 from enum import Enum
-from typing import TYPE_CHECKING, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from dali_lab.executor.pool import ThreadPool
 
-if TYPE_CHECKING:
-    from dali_lab.dynamic.checkpoint import Checkpoint
-    from dali_lab.dynamic.evaluation import Outcome
+
+class Pending(Protocol):
+    """A call that has not run yet."""
+
+    def evaluate(self) -> object:
+        """Run it, with all that it waits for."""
 
 
 class EvalMode(Enum):
@@ -59,6 +62,9 @@ class EvalContext:
         Number of the GPU for operators that are placed on one.
     """
 
+    checkpoint: ClassVar[Any]
+    """The states that this context keeps; :mod:`dali_lab.dynamic.checkpoint` makes the property."""
+
     def __init__(self, *, num_threads: int | None = None, device_id: int | None = None) -> None:
         if num_threads is not None and num_threads < 1:
             raise ValueError(f"num_threads must be at least 1, got {num_threads}")
@@ -66,7 +72,7 @@ class EvalContext:
         self._pool: ThreadPool | None = None
         self._made_for = (0, 0)
         self.device_id = device_id
-        self._waiting: weakref.WeakSet[Outcome] = weakref.WeakSet()
+        self._waiting: weakref.WeakSet[Pending] = weakref.WeakSet()
 
     @staticmethod
     def current() -> EvalContext:
@@ -82,13 +88,6 @@ class EvalContext:
     def num_threads(self) -> int:
         """Number of threads."""
         return self._threads or get_num_threads()
-
-    @property
-    def checkpoint(self) -> Checkpoint:
-        """The states that this context keeps."""
-        from dali_lab.dynamic.checkpoint import of_context
-
-        return of_context(self)
 
     @property
     def cuda_stream(self) -> None:
@@ -111,7 +110,7 @@ class EvalContext:
         for outcome in list(self._waiting):
             outcome.evaluate()
 
-    def remember(self, outcome: Outcome) -> None:
+    def remember(self, outcome: Pending) -> None:
         """Note what :meth:`evaluate_all` is to run."""
         self._waiting.add(outcome)
 

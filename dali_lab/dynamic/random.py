@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dali_lab.dynamic.namespace import namespace
 from dali_lab.kernels.cpu.philox import philox_block
 from dali_lab.kernels.streams import STATE_WORDS
 
@@ -135,12 +136,8 @@ def drawn_state(rng: Any) -> tuple[int, ...]:
 
 
 def __getattr__(name: str) -> Any:
-    from dali_lab.dynamic.functions import namespace
-
     return namespace.attribute(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:
-    from dali_lab.dynamic.functions import namespace
-
     return namespace.names(sys.modules[__name__])

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 
 from dali_lab.dynamic.batch import Batch
 from dali_lab.dynamic.modes import EvalContext
+from dali_lab.dynamic.namespace import namespace
 from dali_lab.dynamic.tensor import Tensor
+from dali_lab.graph.tracing import traced_call
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
 
@@ -142,7 +144,7 @@ class Reader:
             threads = (ctx or EvalContext.current()).num_threads
             pipeline = Pipeline(size, threads, None, enable_checkpointing=self._checkpointing, checkpoint=self._state)
             with pipeline:
-                found = find_operator(self.operator_name).python_call((), {**self._arguments, "name": "reader"})
+                found = traced_call(find_operator(self.operator_name), (), {**self._arguments, "name": "reader"})
                 self._keys = list(found) if isinstance(found, dict) else None
                 nodes = found.values() if isinstance(found, dict) else found
                 pipeline.set_outputs(*(nodes if isinstance(found, (dict, list, tuple)) else (nodes,)))
@@ -154,12 +156,8 @@ class Reader:
 
 
 def __getattr__(name: str) -> Any:
-    from dali_lab.dynamic.functions import namespace
-
     return namespace.attribute(sys.modules[__name__], name)
 
 
 def __dir__() -> list[str]:
-    from dali_lab.dynamic.functions import namespace
-
     return namespace.names(sys.modules[__name__])

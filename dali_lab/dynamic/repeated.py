@@ -10,7 +10,7 @@ from typing import Any
 
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.pool import InlinePool, ThreadPool
-from dali_lab.graph.data_node import DataNode, OpCall
+from dali_lab.graph.recorder import DataNode, OpCall
 from dali_lab.model.dtypes import DALIDataType, DALIImageType, DALIInterpType
 from dali_lab.schema.registry import find_operator
 

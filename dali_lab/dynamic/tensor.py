@@ -97,7 +97,7 @@ class Tensor(Value):
 
     def __getitem__(self, index: Any) -> Any:
         """A part of it: integers, slices, ``...`` and tensors of one integer; bounds beyond the end are cut."""
-        from dali_lab.dynamic.indexing import subscripted
+        from dali_lab.dynamic.calling import subscripted
 
         return subscripted(self, index)
 
@@ -190,3 +190,6 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None, layout: str | No
     if isinstance(data, Tensor) and dtype is None and device is None and layout is None:
         return data
     return Tensor(data, dtype, device, layout)
+
+
+DType.make_tensor = staticmethod(tensor)

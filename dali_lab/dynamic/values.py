@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from dali_lab.device.transfer import download
 from dali_lab.dynamic.dtypes import DType, dtype
 from dali_lab.dynamic.evaluation import Outcome, Slot
 from dali_lab.dynamic.places import Device, device
-from dali_lab.graph.data_node import DataNode
 from dali_lab.model.batch import Batch as Samples
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
 
@@ -36,7 +34,7 @@ class Value:
     slot: Slot
     outcome: Outcome | None = None
 
-    if TYPE_CHECKING:  # the methods are made below, from those of nodes
+    if TYPE_CHECKING:  # :mod:`dali_lab.dynamic.calling` makes the methods from those of nodes
 
         def __add__(self, other: Any, /) -> Any: ...
         def __radd__(self, other: Any, /) -> Any: ...
@@ -156,19 +154,3 @@ class Value:
 
     def __hash__(self) -> int:
         return id(self)
-
-
-def _expression(name: str) -> Callable[..., Any]:
-    recorded = getattr(DataNode, name)
-
-    def method(self: Value, *others: Any) -> Any:
-        from dali_lab.dynamic.calling import expression
-
-        return expression(recorded, (self, *others))
-
-    method.__name__ = name
-    return method
-
-
-for _name in EXPRESSIONS:
-    setattr(Value, _name, _expression(_name))

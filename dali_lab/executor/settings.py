@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy
-from dali_lab.graph.tracing import user_line
 from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
+from dali_lab.model.user_code import user_line
 
 NO_EFFECT = {
     "set_affinity": "threads are not bound to cores: chunks of one batch move between threads",

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.graph.data_node import DataNode
 from dali_lab.graph.naming import suggesting
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model import dtypes
 from dali_lab.model.scalars import ScalarConstant
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from dali_lab.graph.data_node import DataNode, _NewAxis
+from dali_lab.graph.recorder import DataNode, _NewAxis
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentTypeError, DaliLabError
 from dali_lab.model.scalars import ScalarConstant
@@ -34,7 +34,8 @@ def operation(name: str, *operands: Any) -> DataNode:
         If no operand is a node.
     """
     from dali_lab.graph.constants import implied_constant
-    from dali_lab.graph.tracing import call_operator, user_line
+    from dali_lab.graph.tracing import call_operator
+    from dali_lab.model.user_code import user_line
     from dali_lab.operators.math.arithmetic import LETTERS, constant_dtype
 
     nodes: list[DataNode] = []

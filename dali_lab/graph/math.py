@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dali_lab.graph.data_node import DataNode
 from dali_lab.graph.expressions import operation
+from dali_lab.graph.recorder import DataNode
 
 
 def sqrt(input: Any) -> DataNode:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
-import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from dali_lab.graph.dali_names import made_up_name
-from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import suggested_name, suggested_names, suggesting
+from dali_lab.graph.recorder import DataNode, OpCall, Recorder
 from dali_lab.model.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -26,45 +23,17 @@ from dali_lab.model.errors import (
     nearest,
 )
 from dali_lab.model.scalars import ScalarConstant
+from dali_lab.model.user_code import user_frame, user_line, user_stacklevel
 from dali_lab.schema.arguments import is_array
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 
-if TYPE_CHECKING:
-    from dali_lab.pipeline.pipeline import Pipeline
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _warned: set[str] = set()
 
 
-def user_line() -> str:
-    """``file:line`` of the innermost frame outside this package."""
-    frame = _user_frame()
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else ""
-
-
-def user_stacklevel() -> int:
-    """The ``stacklevel`` with which a warning of the calling function points at the line that `user_line` names."""
-    frame: FrameType | None = sys._getframe(1)
-    level = 1
-    while frame is not None and _is_inside(frame):
-        name = frame.f_code.co_filename
-        # Python does not count the frames of imports.
-        level += not ("importlib" in name and "_bootstrap" in name)
-        frame = frame.f_back
-    return level
-
-
-def _user_frame() -> FrameType | None:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and _is_inside(frame):
-        frame = frame.f_back
-    return frame
-
-
-def _is_inside(frame: FrameType) -> bool:
-    name = frame.f_code.co_filename
-    return name.startswith((_PACKAGE, "<frozen"))
+def traced_call(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """What ``fn.<name>(*inputs, **kwargs)`` does: record a call as the operator wants it."""
+    return operator.python_call(call_operator, inputs, kwargs)
 
 
 def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], together: object | None = None) -> Any:
@@ -83,6 +52,8 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
         With the operator, the argument, the value and the user's line.
     """
     operator = find_operator(name)
+    if not operator.takes_sets and any(map(_has_nodes, inputs)):
+        raise ArgumentTypeError("takes nodes, not lists of them; call it for each", operator=name, origin=user_line())
     if any(map(_is_set, inputs)):
         return _call_on_sets(name, inputs, kwargs)
     try:
@@ -94,20 +65,23 @@ def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], t
         error.origin = error.origin or user_line()
         raise
     device = "gpu" if call.device == "mixed" else call.device
-    pipeline = call.pipeline
-    if pipeline is None:
+    recorder = call.recorder
+    if recorder is None:
         nodes = tuple(DataNode(call, index, device) for index in range(call.outputs))
     else:
-        nodes = pipeline._recorded(call, device)
-    if (call.preserve or not nodes) and call.pipeline is not None:
-        call.pipeline.add_sink(DataNode(call, 0, device))
+        nodes = recorder.results(call, device)
+        if call.preserve or not nodes:
+            recorder.sinks.append(DataNode(call, 0, device))
     return nodes[0] if len(nodes) == 1 else list(nodes)
+
+
+def _has_nodes(item: Any) -> bool:
+    return isinstance(item, list) and any(isinstance(each, DataNode) for each in item)
 
 
 def _is_set(item: Any) -> bool:
     """Whether an input is a list that stands for several calls: nodes, and constants among them."""
-    nodes = isinstance(item, list) and any(isinstance(each, DataNode) for each in item)
-    return nodes and all(isinstance(each, (DataNode, ScalarConstant)) for each in item)
+    return _has_nodes(item) and all(isinstance(each, (DataNode, ScalarConstant)) for each in item)
 
 
 def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -120,7 +94,7 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
         return call_operator(name, sets[0], kwargs)
     together = object()
     others = {key: value for key, value in kwargs.items() if key != "name"}
-    variables = suggested_names(_user_frame(), len(sets))
+    variables = suggested_names(user_frame(), len(sets))
     results = []
     for index, each in enumerate(sets):
         # A name that is given belongs to the first; the others have it with a number.
@@ -133,12 +107,10 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
 
 
 def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> OpCall:
-    from dali_lab.pipeline.pipeline import Pipeline
-
-    pipeline = Pipeline.current()
+    recorder = Recorder.current()
     nodes = tuple(_as_node(operator, item, index) for index, item in enumerate(inputs))
     check_input_count(operator, len(nodes))
-    arguments, connections, own_name, preserve, device = _sort_arguments(operator, kwargs, pipeline)
+    arguments, connections, own_name, preserve, device = _sort_arguments(operator, kwargs, recorder)
     if device is None:
         device = "gpu" if any(node.device == "gpu" for node in nodes) and "gpu" in operator.devices else "cpu"
         if operator.devices and device not in operator.devices:
@@ -150,10 +122,10 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         raise ArgumentError(f"this operator runs on {offered}, not on {device!r}", argument="device")
     operator.verify(arguments, connections, len(nodes))
     for node in (*nodes, *connections.values()):
-        other = node.source.pipeline
-        if pipeline is not None and other is not None and other is not pipeline:
+        other = node.source.recorder
+        if recorder is not None and other is not None and other is not recorder:
             raise GraphError(f"{node.name} belongs to another pipeline; a node can be used only where it was made")
-    conditions = pipeline._condition_stack if pipeline is not None else None
+    conditions = recorder.conditions if recorder is not None else None
     if conditions is not None and conditions.depth:
         scope = conditions.scope() if "_scope" in operator.argument_table else None
         if scope is not None:
@@ -167,16 +139,16 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         connections,
         own_name,
         operator.count_outputs(arguments, len(nodes)),
-        pipeline,
+        recorder,
         user_line(),
         preserve,
-        suggested_name(_user_frame()),
+        suggested_name(user_frame()),
     )
     if conditions is not None:
         conditions.record(call)
-    if pipeline is not None and own_name is None:
-        call.unnamed = pipeline._unnamed
-        pipeline._unnamed += call.outputs if operator.name == "external_source" else 1
+    if recorder is not None and own_name is None:
+        call.unnamed = recorder.unnamed
+        recorder.unnamed += call.outputs if operator.name == "external_source" else 1
     return call
 
 
@@ -200,10 +172,9 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
     if isinstance(item, DataNode):
         return item
     from dali_lab.graph.constants import implied_constant
-    from dali_lab.pipeline.pipeline import Pipeline
 
-    pipeline = Pipeline.current()
-    adopted = pipeline._adopted(item) if pipeline is not None else None
+    recorder = Recorder.current()
+    adopted = recorder.adopted(item) if recorder is not None else None
     if adopted is not None:
         return adopted
 
@@ -227,7 +198,7 @@ def _as_node(operator: type[Operator], item: Any, index: int) -> DataNode:
 
 
 def _sort_arguments(
-    operator: type[Operator], kwargs: Mapping[str, Any], pipeline: Pipeline | None
+    operator: type[Operator], kwargs: Mapping[str, Any], recorder: Recorder | None
 ) -> tuple[dict[str, Any], dict[str, DataNode], str | None, bool, str | None]:
     from dali_lab.graph.constants import implied_constant
 
@@ -259,10 +230,10 @@ def _sort_arguments(
             if arg.renamed_to in kwargs:
                 raise ArgumentTypeError(f"given together with its successor '{arg.renamed_to}'", argument=key)
             key, arg = arg.renamed_to, operator.argument_table[arg.renamed_to]
-        if arg.tensor and pipeline is not None and not isinstance(value, DataNode):
-            adopted = pipeline._adopted(value)
+        if arg.tensor and recorder is not None and not isinstance(value, DataNode):
+            adopted = recorder.adopted(value)
             value = value if adopted is None else adopted
-        if arg.tensor and is_array(value) and np.shape(value) not in ((), (1,)):
+        if arg.tensor and is_array(value) and np.shape(value) not in (((),) if arg.arrays_are_nodes else ((), (1,))):
             # An array of more than a number stands for a node of a constant.
             value = implied_constant(value)
         if isinstance(value, DataNode):

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.graph.tracing import user_stacklevel
 from dali_lab.model.dtypes import PipelineAPIType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, FormatError
 from dali_lab.model.tensor_list import TensorList
+from dali_lab.model.user_code import user_stacklevel
 from dali_lab.pipeline.pipeline import Pipeline
 
 Counts = npt.NDArray[np.int64]

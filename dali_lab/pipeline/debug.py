@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ import numpy as np
 from dali_lab.conditionals import ConditionStack
 from dali_lab.executor.failures import explain
 from dali_lab.executor.plan import Step, make_operator
-from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Edge, Node
-from dali_lab.graph.tracing import user_line
+from dali_lab.graph.recorder import DataNode, OpCall, Recorder
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, GraphError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
+from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.call import Call
@@ -61,6 +62,20 @@ class _Place:
     operator: Operator
     seed: int
     drawn: int = 0
+
+
+class _DebugRecorder(Recorder):
+    """Runs calls as they are recorded."""
+
+    def results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
+        pipeline = self.owner()
+        assert isinstance(pipeline, DebugPipeline)
+        return pipeline._results(call, device)
+
+    def adopted(self, item: object) -> DataNode | None:
+        pipeline = self.owner()
+        assert isinstance(pipeline, DebugPipeline)
+        return pipeline._adopted(item)
 
 
 class DebugPipeline(Pipeline):
@@ -106,7 +121,7 @@ class DebugPipeline(Pipeline):
             self.feed_input(name, data)
         self._next, self._size, self._data = 0, None, {}
         if self._conditionals:
-            self._condition_stack = ConditionStack()
+            self._recorder.conditions = ConditionStack()
         with self:
             result = self._function()
             outputs = result if isinstance(result, tuple) else () if result is None else (result,)
@@ -153,7 +168,10 @@ class DebugPipeline(Pipeline):
             place.operator.close()
         super().close()
 
-    # -- what tracing asks --------------------------------------------------------------------------------------
+    # -- what the recorder asks ---------------------------------------------------------------------------------
+
+    def _make_recorder(self) -> Recorder:
+        return _DebugRecorder(weakref.ref(self))
 
     def _adopted(self, item: Any) -> DataNode | None:
         """Data from outside as a node: a tensor list, or a list of arrays that are the samples."""
@@ -161,12 +179,12 @@ class DebugPipeline(Pipeline):
         if not isinstance(item, TensorListCPU) and not is_list:
             return None
         batch = incoming_batch(item, copy=False)
-        call = OpCall("external_source", "cpu", (), {}, {}, None, 1, self, user_line())
+        call = OpCall("external_source", "cpu", (), {}, {}, None, 1, self._recorder, user_line())
         self._data[call.number, 0] = batch
         device = "gpu" if isinstance(item, TensorListGPU) else "cpu"
         return DataNodeDebug(call, 0, device, batch)
 
-    def _recorded(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
+    def _results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
         """Run a call at once."""
         place = self._place(call)
         self._next += 1

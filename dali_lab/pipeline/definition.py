@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from dali_lab.graph.data_node import DataNode
-from dali_lab.graph.tracing import user_line
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model.errors import ArgumentTypeError, nearest
+from dali_lab.model.user_code import user_line
 
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
@@ -113,7 +113,7 @@ def pipeline_def(
             from dali_lab.conditionals import ConditionStack
             from dali_lab.conditionals.rewriting import converted
 
-            pipeline._condition_stack = ConditionStack()
+            pipeline._recorder.conditions = ConditionStack()
             define = converted(function)
         with pipeline:
             result = define(*args, **for_function)

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import random
-import threading
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from dali_lab.conditionals import ConditionStack
 from dali_lab.executor.placement import choose_device, output_on_gpu
 from dali_lab.executor.policies import OperatorConcurrency, StreamPolicy, policies
 from dali_lab.executor.runner import Runner
 from dali_lab.executor.settings import Settings, make_settings
-from dali_lab.graph.data_node import DataNode, OpCall
 from dali_lab.graph.graph import Graph
+from dali_lab.graph.recorder import DataNode, Recorder
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.graph.switches import complete
-from dali_lab.graph.tracing import build_graph, dali_names, user_line
+from dali_lab.graph.tracing import build_graph, dali_names
 from dali_lab.graph.verification import verify
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, GraphError, nearest
 from dali_lab.model.tensor_list import TensorList, TensorListCPU, TensorListGPU
+from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.report import PipelineReport
 from dali_lab.pipeline.serialization import PipelineFiles
@@ -34,33 +31,6 @@ _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
     "py_start_method", "output_dtype", "output_ndim", "output_layout", "optimize", "bytes_per_sample",
 )  # fmt: skip
-_local = threading.local()
-
-
-def _push(pipeline: Callable[[], Pipeline | None]) -> None:
-    if not hasattr(_local, "stack"):
-        _local.stack = []
-    _local.stack.append(pipeline)
-
-
-@contextmanager
-def outside() -> Iterator[None]:
-    """No pipeline is being defined meanwhile."""
-    _push(lambda: None)
-    try:
-        yield
-    finally:
-        Pipeline.pop_current()
-
-
-@contextmanager
-def _current(pipeline: weakref.ref[Pipeline]) -> Iterator[None]:
-    """Makes a pipeline the current one, without keeping it: a thread of its own must not be the last to hold it."""
-    _push(pipeline)
-    try:
-        yield
-    finally:
-        Pipeline.pop_current()
 
 
 class Pipeline(PipelineReport, PipelineFiles):
@@ -135,8 +105,9 @@ class Pipeline(PipelineReport, PipelineFiles):
     ) -> None:
         self._settings = make_settings({k: v for k, v in locals().items() if k not in ("self", "__class__")})
         self._seed = random.SystemRandom().getrandbits(31) if self._settings.seed is None else self._settings.seed
+        self._recorder = self._make_recorder()
         self._outputs_traced: tuple[DataNode, ...] | None = None
-        self._sinks: list[DataNode] = []
+        self._sinks_traced = 0
         self._graph: Graph | None = None
         self._runner: Runner | None = None
         self._outputs_on_gpu: list[bool] = []
@@ -144,38 +115,40 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._closed = False
         self._api_type: dtypes.PipelineAPIType | None = None
         self._skip_api_check = False
-        self._condition_stack: ConditionStack | None = None
-        self._unnamed = 0
         self._dali_names: dict[str, str] = {}
 
     # -- the pipeline that is being defined ---------------------------------------------------------------------
 
+    def _make_recorder(self) -> Recorder:
+        return Recorder(weakref.ref(self))
+
     @staticmethod
     def current() -> Pipeline | None:
         """The pipeline that is being defined on this thread, or whose Python function is running on it."""
-        stack = getattr(_local, "stack", None)
-        return stack[-1]() if stack else None
+        recorder = Recorder.current()
+        pipeline = recorder.owner() if recorder is not None else None
+        return pipeline if isinstance(pipeline, Pipeline) else None
 
     @staticmethod
     def push_current(pipeline: Pipeline) -> Pipeline | None:
         """Make a pipeline the one being defined; returns the one before."""
         before = Pipeline.current()
-        _push(lambda: pipeline)
+        Recorder.push(pipeline._recorder)
         return before
 
     @staticmethod
     def pop_current() -> None:
         """Undo the last :meth:`push_current`."""
-        _local.stack.pop()
+        Recorder.pop()
 
     def __enter__(self) -> Self:
-        Pipeline.push_current(self)
+        Recorder.push(self._recorder)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        Pipeline.pop_current()
+        Recorder.pop()
 
     # -- definition ---------------------------------------------------------------------------------------------
 
@@ -201,7 +174,8 @@ class Pipeline(PipelineReport, PipelineFiles):
     @property
     def graph(self) -> Graph:
         """The graph, traced if it was not yet."""
-        if self._graph is None:
+        added = self._runner is None and len(self._recorder.sinks) > self._sinks_traced
+        if self._graph is None or added:
             self._trace()
         assert self._graph is not None
         return self._graph
@@ -230,16 +204,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         """Keep a node and run it, though it is no output."""
         if not isinstance(edge, DataNode):
             raise TypeError(f"a sink is a DataNode, not {type(edge).__name__}")
-        self._sinks.append(edge)
-        self._graph = None if self._runner is None else self._graph
-
-    def _recorded(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
-        """The nodes that stand for a call which was recorded; in debug mode they have their data."""
-        return tuple(DataNode(call, index, device) for index in range(call.outputs))
-
-    def _adopted(self, item: Any) -> DataNode | None:
-        """Data from outside as a node, in debug mode."""
-        return None
+        self._recorder.sinks.append(edge)
 
     def _trace(self, define_graph: Callable[[], Any] | None = None) -> None:
         if self._outputs_traced is None:
@@ -248,8 +213,9 @@ class Pipeline(PipelineReport, PipelineFiles):
                 self._outputs_traced = as_outputs(result if isinstance(result, (tuple, list)) else (result,))
         elif define_graph is not None:
             raise GraphError("the graph is defined twice: by set_outputs or pipeline_def, and by define_graph")
-        self._graph = build_graph(self._outputs_traced, self._sinks, self._stored_settings())
-        self._dali_names = dali_names((*self._outputs_traced, *self._sinks))
+        self._graph = build_graph(self._outputs_traced, self._recorder.sinks, self._stored_settings())
+        self._sinks_traced = len(self._recorder.sinks)
+        self._dali_names = dali_names((*self._outputs_traced, *self._recorder.sinks))
 
     def _stored_settings(self) -> dict[str, Any]:
         """The settings that travel with the graph: the usual ones, and of the others those that were changed."""
@@ -286,7 +252,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph))
         for step in self._runner.plan.steps():
             if hasattr(step.operator, "around"):
-                step.operator.around = functools.partial(_current, weakref.ref(self))
+                step.operator.around = self._recorder.recording
         self._fill_queue = True
 
     def start_py_workers(self) -> None:

@@ -73,6 +73,8 @@ class Arg:
         More elements than `length` are taken, too; those after it mean nothing.
     tensor
         Whether a node may be connected instead of a constant, giving one value for each sample.
+    arrays_are_nodes
+        Whether an array of one element is a connected constant, as longer arrays always are.
     per_frame
         Whether a connected node may give one value for each frame; then one for each sample, too.
     fed
@@ -110,6 +112,7 @@ class Arg:
     length: int | None = None
     longer: bool = False
     tensor: bool = False
+    arrays_are_nodes: bool = False
     per_frame: bool = False
     fed: tuple[dtypes.DALIDataType, ...] | None = None
     or_no_type: bool = False

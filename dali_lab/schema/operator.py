@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -18,6 +18,8 @@ from dali_lab.schema.cases import Case, ErrorCase, PerSample
 from dali_lab.schema.source import Draw
 
 Results = Batch | tuple[Batch, ...]
+Record = Callable[[str, Sequence[Any], Mapping[str, Any]], Any]
+"""Records a call in the pipeline that is being defined: the operator's name, its inputs, its arguments."""
 _BUILT_IN = "dali_lab.operators."
 
 
@@ -55,6 +57,8 @@ class Operator:
         It draws random numbers and takes a ``seed``.
     whole_batch
         It must see all samples of a batch at once; `setup` may decide it.
+    takes_sets
+        A list of nodes as an input stands for one call for each of them.
     frames
         Sequences are cut into frames before `run` and joined after it.
     source
@@ -99,6 +103,7 @@ class Operator:
     in_order: ClassVar[bool] = False
     defers: ClassVar[bool] = False
     takes_undecoded: ClassVar[bool] = False
+    takes_sets: ClassVar[bool] = True
     joins_scopes: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""
@@ -236,11 +241,9 @@ class Operator:
         return values
 
     @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """What ``fn.<name>(*inputs, **kwargs)`` does while a pipeline is defined: record one call."""
-        from dali_lab.graph.tracing import call_operator
-
-        return call_operator(cls.name, inputs, kwargs)
+        return record(cls.name, inputs, kwargs)
 
     @classmethod
     def on_cpu_only(cls, values: Mapping[str, Any]) -> str:

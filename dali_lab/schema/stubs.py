@@ -32,7 +32,7 @@ _HEADER = '''"""Operators as functions; written by ``python -m dali_lab.schema.s
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from dali_lab.graph.data_node import DataNode
+from dali_lab.graph.recorder import DataNode
 from dali_lab.schema.operator import Operator
 from dali_lab.types import DALIDataType, DALIImageType, DALIInterpType, ScalarConstant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab.graph.data_node import DataNode
+from dali_lab.graph.recorder import DataNode
 
 
 def select(ops: Sequence[Any], selected_op_idx: DataNode, *op_args: Any, **op_kwargs: Any) -> Any:

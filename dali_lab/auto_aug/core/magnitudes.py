@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dali_lab.auto_aug.core.nodes import draw
-from dali_lab.graph.data_node import DataNode
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model import dtypes
 from dali_lab.model.errors import ArgumentError
 

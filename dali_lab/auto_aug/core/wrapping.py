@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dali_lab.auto_aug.core.magnitudes import SignedBin, signed_bin
 from dali_lab.auto_aug.core.nodes import constant
-from dali_lab.graph.data_node import DataNode
+from dali_lab.graph.recorder import DataNode
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 
 _OWN = 2

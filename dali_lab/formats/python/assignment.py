@@ -9,8 +9,8 @@ from typing import Any
 from dali_lab.formats.python.evaluation import Evaluator
 from dali_lab.formats.python.names import Instance
 from dali_lab.formats.python.plain_values import MOST_ITEMS, NeedsRunning
-from dali_lab.graph.data_node import DataNode, next_call_number
 from dali_lab.graph.naming import node_name
+from dali_lab.graph.recorder import DataNode, next_call_number
 
 
 class Assigner(Evaluator):

@@ -31,7 +31,7 @@ from dali_lab.formats.python.plain_values import (
 )
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph import constants
-from dali_lab.graph.data_node import DataNode, _NewAxis, next_call_number
+from dali_lab.graph.recorder import DataNode, _NewAxis, next_call_number
 from dali_lab.model import scalars
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject

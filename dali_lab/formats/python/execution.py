@@ -13,7 +13,7 @@ from dali_lab.formats.python.assignment import Assigner
 from dali_lab.formats.python.names import Definition, Function, Instance, all_names, imported_module, imported_name
 from dali_lab.formats.python.plain_values import NeedsRunning
 from dali_lab.formats.values import PythonReference
-from dali_lab.graph.data_node import DataNode, next_call_number
+from dali_lab.graph.recorder import DataNode, next_call_number
 
 _MOST_DEPTH = 50
 

@@ -18,7 +18,7 @@ from dali_lab import fn, math, ops, tfrecord, types
 from dali_lab.formats.python.plain_values import MODULES, Namespace, NeedsRunning, method
 from dali_lab.formats.values import PythonReference
 from dali_lab.graph import constants
-from dali_lab.graph.data_node import DataNode, newaxis
+from dali_lab.graph.recorder import DataNode, newaxis
 from dali_lab.model import dtypes, scalars
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject

@@ -263,7 +263,7 @@ def _defined(settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]],
     """The graph of a pipeline whose operators are called by a function, which gives the outputs."""
     pipeline = Pipeline(**{"batch_size": 1, **settings})
     if conditionals:
-        pipeline._condition_stack = ConditionStack()
+        pipeline._recorder.conditions = ConditionStack()
     with pipeline:
         pipeline.set_outputs(*define())
     graph = pipeline.graph

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from dali_lab.graph.tracing import traced_call
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError
 from dali_lab.operators.python.python_function import FunctionOperator
@@ -111,7 +112,7 @@ def jax_function(
 
     @functools.wraps(function)
     def on_nodes(*inputs: Any) -> Any:
-        return find_operator("jax_function").python_call(inputs, options)
+        return traced_call(find_operator("jax_function"), inputs, options)
 
     return on_nodes
 

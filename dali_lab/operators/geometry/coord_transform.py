@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, floats, register, samples
 
 Array = npt.NDArray[np.float32]
@@ -42,11 +40,25 @@ class CoordTransform(Operator):
             "M",
             None,
             "The matrix, row by row; a single number stands for a multiple of the identity.",
+            arrays_are_nodes=True,
             per_frame=True,
             important=True,
         ),
-        floats("T", None, "What is added; a single number counts for all coordinates.", per_frame=True, important=True),
-        floats("MT", None, "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.", per_frame=True),
+        floats(
+            "T",
+            None,
+            "What is added; a single number counts for all coordinates.",
+            arrays_are_nodes=True,
+            per_frame=True,
+            important=True,
+        ),
+        floats(
+            "MT",
+            None,
+            "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.",
+            arrays_are_nodes=True,
+            per_frame=True,
+        ),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     differs = "Any type may be asked for, and points may have any number of coordinates."
@@ -58,10 +70,6 @@ class CoordTransform(Operator):
     def setup(self) -> None:
         if self.has("MT") and (self.has("M") or self.has("T")):
             raise self.fail("excludes 'M' and 'T'", "MT")
-
-    @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Any) -> Any:
-        return super().python_call(inputs, with_arrays_as_nodes(kwargs, ("M", "T", "MT")))
 
     def run(self, call: Call, points: Batch) -> Batch:
         frames = None

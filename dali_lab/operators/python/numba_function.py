@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT16
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.operators.python.python_function import refuse_sets
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, ints, register
 from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.operator import Record
 
 _MOST = 6
 
@@ -54,16 +54,15 @@ class NumbaFunction(Operator):
     ... )
     """
 
+    takes_sets = False
+
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         return len(values["out_types"])
 
     @classmethod
-    def python_call(cls, inputs: Any, kwargs: Mapping[str, Any]) -> Any:
-        from dali_lab.graph.tracing import call_operator
-
-        refuse_sets(cls.name, inputs)
-        return call_operator(cls.name, inputs, {"preserve": True, **kwargs})
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        return record(cls.name, inputs, {"preserve": True, **kwargs})
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:

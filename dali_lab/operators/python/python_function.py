@@ -14,21 +14,7 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorErro
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, register
 from dali_lab.schema.arguments import REQUIRED
-
-
-def refuse_sets(name: str, inputs: Sequence[Any]) -> None:
-    """Refuse lists of nodes, as NVIDIA DALI does: other operators are called once for each member.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If there are any.
-    """
-    from dali_lab.graph.data_node import DataNode
-    from dali_lab.graph.tracing import user_line
-
-    if any(isinstance(item, list) and any(isinstance(each, DataNode) for each in item) for item in inputs):
-        raise ArgumentTypeError("takes nodes, not lists of them; call it for each", operator=name, origin=user_line())
+from dali_lab.schema.operator import Record
 
 
 class FunctionOperator(Operator):
@@ -56,6 +42,7 @@ class FunctionOperator(Operator):
     devices = ("cpu", "gpu")
     whole_batch = True
     in_order = True
+    takes_sets = False
     tested_elsewhere = "tests/unit/pipeline/test_python_function.py"
     batches_by_default: ClassVar[bool] = False
 
@@ -65,16 +52,13 @@ class FunctionOperator(Operator):
         return 1 if count is None else int(count)
 
     @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from dali_lab.graph.tracing import call_operator
-
-        refuse_sets(cls.name, inputs)
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         given = {"preserve": True, **kwargs}
         if cls.batches_by_default:
             given.setdefault("batch_processing", True)
         if isinstance(given.get("output_layouts"), str):  # a single text is for all outputs, a list for the first ones
             given["output_layouts"] = [given["output_layouts"]] * cls.output_count(given)
-        return call_operator(cls.name, inputs, given)
+        return record(cls.name, inputs, given)
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Any, inputs: int) -> None:

@@ -15,7 +15,7 @@ from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorErro
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
 from dali_lab.schema import Arg, Call, Operator, Output, flag, register
-from dali_lab.schema.operator import Extent
+from dali_lab.schema.operator import Extent, Record
 from dali_lab.schema.source import Draw
 
 if TYPE_CHECKING:
@@ -91,9 +91,7 @@ class ExternalSource(Operator):
         return int(values.get("num_outputs") or 1)
 
     @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        from dali_lab.graph.tracing import call_operator
-
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         given = {**dict(zip(("source", "num_outputs"), inputs, strict=False)), **kwargs}
         if len(inputs) > 2:
             raise ArgumentTypeError("takes source and num_outputs as positional arguments", operator=cls.name)
@@ -105,7 +103,7 @@ class ExternalSource(Operator):
         if isinstance(layouts, (list, tuple)) and layouts and isinstance(outputs, int):
             # A list may be for the first outputs.
             given["layout"] = [*layouts, *[""] * (outputs - len(layouts))]
-        nodes = call_operator(cls.name, (), given)
+        nodes = record(cls.name, (), given)
         return [nodes] if given.get("num_outputs") is not None and not isinstance(nodes, list) else nodes
 
     @classmethod

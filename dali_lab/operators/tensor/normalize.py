@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.operators.tensor.array_arguments import with_arrays_as_nodes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
 from dali_lab.schema.operator import PerSample
 
@@ -48,13 +47,22 @@ class Normalize(Operator):
     )
     arguments = (
         flag("batch", "Find mean and deviation over the whole batch; the axes that are left must agree."),
-        Arg("mean", "float", None, "The mean, if it is known; otherwise it is found.", tensor=True, important=True),
+        Arg(
+            "mean",
+            "float",
+            None,
+            "The mean, if it is known; otherwise it is found.",
+            tensor=True,
+            arrays_are_nodes=True,
+            important=True,
+        ),
         Arg(
             "stddev",
             "float",
             None,
             "The standard deviation, if it is known; otherwise it is found.",
             tensor=True,
+            arrays_are_nodes=True,
             important=True,
         ),
         ints("axes", None, "Axes along which mean and deviation are found; all by default.", minimum=0),
@@ -77,10 +85,6 @@ class Normalize(Operator):
             raise self.fail("cannot be used with a connected mean or deviation", "batch")
         # Only statistics over the batch need all of it at once.
         object.__setattr__(self, "whole_batch", bool(self.value("batch")))
-
-    @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Any) -> Any:
-        return super().python_call(inputs, with_arrays_as_nodes(kwargs, ("mean", "stddev")))
 
     def run(self, call: Call, data: Batch) -> Batch:
         axes = self._axes(call, data)

@@ -19,6 +19,7 @@ from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.records.index import FRAME, read_index
 from dali_lab.schema import Arg, Call, Output, flag, register, strings
 from dali_lab.schema.arguments import REQUIRED
+from dali_lab.schema.operator import Record
 
 _DTYPES = {tfrecord.int64: INT64, tfrecord.string: UINT8, tfrecord.float32: FLOAT}
 
@@ -96,7 +97,7 @@ class TFRecord(ListReader):
         return {**rest, "features": dict(zip(names, features, strict=True))}
 
     @classmethod
-    def python_call(cls, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         features = kwargs.get("features")
         if not isinstance(features, Mapping):
             names = kwargs.get("feature_names")
@@ -104,7 +105,7 @@ class TFRecord(ListReader):
                 raise ArgumentTypeError(
                     "takes a dictionary of names and features", operator=cls.name, argument="features"
                 )
-            return super().python_call(inputs, kwargs)
+            return super().python_call(record, inputs, kwargs)
         for name, feature in features.items():
             if not isinstance(feature, (tfrecord.Feature, str)) or not isinstance(name, str):
                 raise ArgumentTypeError(
@@ -113,7 +114,7 @@ class TFRecord(ListReader):
                     argument="features",
                 )
         given = {**kwargs, "features": list(features.values()), "feature_names": list(features)}
-        outputs = super().python_call(inputs, given)
+        outputs = super().python_call(record, inputs, given)
         return dict(zip(features, outputs if isinstance(outputs, list) else [outputs], strict=True))
 
     @classmethod

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.graph.tracing import traced_call
 from dali_lab.schema.registry import find_operator
 
 
 def numba_function(*inputs: Any, **kwargs: Any) -> Any:
     """Run a function that Numba compiles; arguments as ``fn.numba_function``."""
-    return find_operator("numba_function").python_call(inputs, kwargs)
+    return traced_call(find_operator("numba_function"), inputs, kwargs)
 
 
 __all__ = ["numba_function"]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.graph.tracing import traced_call
 from dali_lab.schema.registry import find_operator
 
 
 def torch_python_function(*inputs: Any, **kwargs: Any) -> Any:
     """Run a Python function on torch tensors over the memory of the samples; arguments as ``fn.python_function``."""
-    return find_operator("torch_python_function").python_call(inputs, kwargs)
+    return traced_call(find_operator("torch_python_function"), inputs, kwargs)
 
 
 __all__ = ["torch_python_function"]

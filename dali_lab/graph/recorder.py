@@ -1,17 +1,19 @@
-"""The symbol that stands for an operator's output while a pipeline is being defined."""
+"""The pipeline that is being defined: which one it is, the calls that it records, and the nodes that stand for outputs.
+
+Calls of operators ask :meth:`Recorder.current`, so nothing below pipelines needs to know them.
+"""
 
 from __future__ import annotations
 
 import itertools
+import threading
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from dali_lab.model.scalars import ScalarConstant
-
-if TYPE_CHECKING:
-    from dali_lab.pipeline.pipeline import Pipeline
 
 _calls = itertools.count()
 
@@ -34,7 +36,7 @@ class OpCall:
     name
         The name that was asked for, or `None`.
     owner
-        The pipeline that was current, or `None`.
+        The recorder that was current, or `None`.
     origin
         ``file:line`` of the user's call.
     placed
@@ -54,7 +56,7 @@ class OpCall:
     connections: Mapping[str, DataNode]
     name: str | None
     outputs: int
-    owner: InitVar[Pipeline | None] = None
+    owner: InitVar[Recorder | None] = None
     origin: str = ""
     preserve: bool = False
     suggested: str = ""
@@ -63,14 +65,110 @@ class OpCall:
     unnamed: int = -1
     together: object | None = None
 
-    def __post_init__(self, owner: Pipeline | None) -> None:
-        # A weak reference: a pipeline holds its nodes, and must go as soon as its last user drops it.
-        self._pipeline = weakref.ref(owner) if owner is not None else None
+    def __post_init__(self, owner: Recorder | None) -> None:
+        # A weak reference: a recorder holds nodes, and must go as soon as its pipeline does.
+        self._recorder = weakref.ref(owner) if owner is not None else None
 
     @property
-    def pipeline(self) -> Pipeline | None:
-        """The pipeline that was current, if it still exists."""
-        return self._pipeline() if self._pipeline is not None else None
+    def recorder(self) -> Recorder | None:
+        """The recorder that was current, if its pipeline still exists."""
+        return self._recorder() if self._recorder is not None else None
+
+
+class ConditionScopes(Protocol):
+    """The conditions around the code that is being traced, as :mod:`dali_lab.conditionals` keeps them."""
+
+    @property
+    def depth(self) -> int:
+        """How many there are."""
+
+    def scope(self) -> DataNode | None:
+        """A node with as many samples as the branch that is being traced."""
+
+    def bring(self, node: DataNode) -> DataNode:
+        """The part of a node's batch that belongs to the branch that is being traced."""
+
+    def enter(
+        self, inputs: Sequence[DataNode], connections: Mapping[str, DataNode]
+    ) -> tuple[tuple[DataNode, ...], dict[str, DataNode]]:
+        """The inputs of a call as the branch that is being traced sees them."""
+
+    def record(self, call: OpCall) -> None:
+        """Note a call as made in this branch."""
+
+
+class _Stack(threading.local):
+    """For each thread, the recorders that were made current, innermost last; `None` stands for no pipeline."""
+
+    def __init__(self) -> None:
+        self.recorders: list[Recorder | None] = []
+
+
+_stack = _Stack()
+
+
+class Recorder:
+    """Records the calls of operators for one pipeline.
+
+    Attributes
+    ----------
+    owner
+        Gives the pipeline, if it still exists: the recorder does not keep it.
+    sinks
+        Nodes that run though no output depends on them.
+    conditions
+        Where conditions on nodes are traced, their scopes.
+    unnamed
+        Number of the next operator that NVIDIA DALI would make up a name for.
+    """
+
+    def __init__(self, owner: Callable[[], object | None] = lambda: None) -> None:
+        self.owner = owner
+        self.sinks: list[DataNode] = []
+        self.conditions: ConditionScopes | None = None
+        self.unnamed = 0
+
+    def results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
+        """The nodes that stand for the outputs of a call which was recorded."""
+        return tuple(DataNode(call, index, device) for index in range(call.outputs))
+
+    def adopted(self, item: object) -> DataNode | None:
+        """Data from outside as a node, where that can be."""
+        return None
+
+    @staticmethod
+    def current() -> Recorder | None:
+        """The recorder of the pipeline that is being defined on this thread, or whose Python function runs on it."""
+        return _stack.recorders[-1] if _stack.recorders else None
+
+    @staticmethod
+    def push(recorder: Recorder | None) -> None:
+        """Make a recorder the current one; `None` stands for no pipeline."""
+        _stack.recorders.append(recorder)
+
+    @staticmethod
+    def pop() -> None:
+        """Undo the last :meth:`push`."""
+        _stack.recorders.pop()
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """This recorder is the current one meanwhile."""
+        Recorder.push(self)
+        try:
+            yield
+        finally:
+            Recorder.pop()
+
+
+@contextmanager
+def outside() -> Iterator[None]:
+    """No pipeline is being defined meanwhile."""
+    Recorder.push(None)
+    try:
+        yield
+    finally:
+        Recorder.pop()
 
 
 class _NewAxis:

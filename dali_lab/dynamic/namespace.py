@@ -1,0 +1,8 @@
+"""The names that dynamic mode offers; :mod:`dali_lab.dynamic.functions` makes what they stand for."""
+
+from __future__ import annotations
+
+from dali_lab.schema.namespaces import Namespace
+
+PACKAGE = "dali_lab.dynamic"
+namespace = Namespace(PACKAGE)
