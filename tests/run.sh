@@ -16,7 +16,7 @@ mypy=$!
 extension=$!
 
 failed=""
-pytest -n 2 --dist loadgroup "$@" || failed="pytest"
+pytest -n 2 --dist loadgroup --durations=30 "$@" || failed="pytest"
 wait "$mypy" || failed="$failed mypy"
 wait "$extension" || failed="$failed extension"
 tail -n 40 "$said/mypy" "$said/extension"
