@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.operators.color.scaling import BRIGHTNESS, DTYPE, Scaling
+from dali_lab.operators.color.scaling import BRIGHTNESS_AND_SHIFT, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 
@@ -15,7 +15,7 @@ class Brightness(Scaling):
     """Changes the brightness of images: ``out = brightness_shift · range + brightness · in``."""
 
     name = "brightness"
-    arguments = (*BRIGHTNESS, DTYPE)
+    arguments = (*BRIGHTNESS_AND_SHIFT, DTYPE)
     example = ">>> fn.brightness(images, brightness=fn.random.uniform(range=[0.7, 1.3]))"
 
     @classmethod

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
-from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE, Scaling
+from dali_lab.operators.color.scaling import BRIGHTNESS_AND_SHIFT, CONTRAST_AND_CENTER, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 SUMS = "float32 products and sums are formed in another order"
@@ -23,7 +23,7 @@ class BrightnessContrast(Scaling):
     name = "brightness_contrast"
     title = "Brightness and contrast"
     differs = "Results of FLOAT agree to within 1e-6 of their size, as products and sums are formed in another order."
-    arguments = (*BRIGHTNESS, *CONTRAST, DTYPE)
+    arguments = (*BRIGHTNESS_AND_SHIFT, *CONTRAST_AND_CENTER, DTYPE)
     example = ">>> fn.brightness_contrast(images, brightness=fn.random.uniform(range=(0.8, 1.2)), contrast=1.1)"
 
     @classmethod

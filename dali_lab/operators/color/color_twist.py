@@ -6,11 +6,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, RGB, UINT8
-from dali_lab.operators.color.twisting import BRIGHTNESS, CONTRAST, HUE, LEVEL, SATURATION, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
-
-SUMS = "a sine may differ in its last bit, and the matrix with it"
+from dali_lab.model.dtypes import RGB
+from dali_lab.operators.color.scaling import BRIGHTNESS, CONTRAST, DTYPE
+from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, Twisting
+from dali_lab.schema import Arg, Case, PerSample, register, samples
 
 
 @register
@@ -25,7 +24,7 @@ class ColorTwist(Twisting):
         CONTRAST,
         BRIGHTNESS,
         Arg("image_type", "image_type", RGB, "Kept for programs that set it.", advanced=True),
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
+        DTYPE,
     )
     example = ">>> fn.color_twist(images, hue=fn.random.uniform(range=[-20.0, 20.0]), saturation=1.2)"
 
@@ -52,40 +51,4 @@ class ColorTwist(Twisting):
             reason=LEVEL,
             fraction=0.001,
         )
-        yield Case(
-            (pictures,),
-            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT},
-            tolerance=1e-3,
-            reason=SUMS,
-        )
-        yield Case(
-            (pictures,),
-            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": INT16},
-            tolerance=1,
-            reason=LEVEL,
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float32),),
-            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT},
-            tolerance=1e-5,
-            reason=SUMS,
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float16),),
-            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": FLOAT16},
-            tolerance=2e-3,
-            reason=SUMS,
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float32),),
-            {"hue": 30.0, "saturation": 1.2, "contrast": 0.9, "dtype": UINT8},
-            tolerance=1,
-            reason=LEVEL,
-        )
-        yield Case((samples.sequences(),), {"hue": 30.0, "saturation": 1.2, "contrast": 0.9}, tolerance=1, reason=LEVEL)
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))
+        yield from cls.cases_of_types({"hue": 30.0, "saturation": 1.2, "contrast": 0.9})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.operators.color.scaling import CONTRAST, DTYPE, Scaling
+from dali_lab.operators.color.scaling import CONTRAST_AND_CENTER, DTYPE, Scaling
 from dali_lab.schema import Case, ErrorCase, PerSample, register, samples
 
 
@@ -15,7 +15,7 @@ class Contrast(Scaling):
     """Changes the contrast of images: ``out = contrast_center + contrast · (in − contrast_center)``."""
 
     name = "contrast"
-    arguments = (*CONTRAST, DTYPE)
+    arguments = (*CONTRAST_AND_CENTER, DTYPE)
     example = ">>> fn.contrast(images, contrast=fn.random.uniform(range=[0.6, 1.4]), contrast_center=128)"
 
     @classmethod

@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, NO_TYPE, UINT8
-from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, VALUE, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
-
-SUMS = "a sine may differ in its last bit, and the matrix with it"
+from dali_lab.model.dtypes import NO_TYPE, UINT8
+from dali_lab.operators.color.twisting import HUE, LEVEL, SATURATION, SUMS, Twisting
+from dali_lab.schema import Arg, Case, PerSample, factor, register, samples
 
 
 @register
@@ -22,7 +20,7 @@ class Hsv(Twisting):
     arguments = (
         HUE,
         SATURATION,
-        VALUE,
+        factor("value", 1.0, "Factor of the value.", per_frame=True, important=True),
         Arg("dtype", "dtype", UINT8, "Type of the result; NO_TYPE asks for that of the input.", or_no_type=True),
     )
     example = ">>> fn.hsv(images, hue=15, saturation=0.8, value=1.1)"
@@ -46,37 +44,7 @@ class Hsv(Twisting):
             reason=LEVEL,
             fraction=0.001,
         )
-        yield Case(
-            (pictures,), {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT}, tolerance=1e-3, reason=SUMS
-        )
-        yield Case(
-            (pictures,), {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": INT16}, tolerance=1, reason=LEVEL
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float32),),
-            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT},
-            tolerance=1e-5,
-            reason=SUMS,
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float16),),
-            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": FLOAT16},
-            tolerance=2e-3,
-            reason=SUMS,
-        )
-        yield Case(
-            (samples.pictures(dtype=np.float32),),
-            {"hue": 30.0, "saturation": 1.2, "value": 0.9, "dtype": UINT8},
-            tolerance=1,
-            reason=LEVEL,
-        )
-        yield Case((samples.sequences(),), {"hue": 30.0, "saturation": 1.2, "value": 0.9}, tolerance=1, reason=LEVEL)
+        yield from cls.cases_of_types({"hue": 30.0, "saturation": 1.2, "value": 0.9})
         yield Case(
             (samples.pictures(dtype=np.float32),), {"saturation": 1.2, "dtype": NO_TYPE}, tolerance=1e-5, reason=SUMS
         )
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))

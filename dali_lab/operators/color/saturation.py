@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, UINT8
+from dali_lab.operators.color.scaling import DTYPE
 from dali_lab.operators.color.twisting import SATURATION, Twisting
-from dali_lab.schema import Arg, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Arg, Case, PerSample, register, samples
 
 
 @register
@@ -18,7 +18,7 @@ class Saturation(Twisting):
     name = "saturation"
     arguments = (
         SATURATION,
-        Arg("dtype", "dtype", None, "Type of the result; that of the input if not given.", or_no_type=True),
+        DTYPE,
         Arg("image_type", "image_type", None, "", removed=True),
     )
     example = ">>> fn.saturation(images, saturation=fn.random.uniform(range=[0.5, 1.5]))"
@@ -31,18 +31,4 @@ class Saturation(Twisting):
             (pictures,),
             {"saturation": PerSample([np.float32(v) for v in (0.5, 1, 2)])},
         )
-        yield Case((pictures,), {"saturation": 1.5, "dtype": FLOAT})
-        yield Case((pictures,), {"saturation": 1.5, "dtype": INT16})
-        yield Case((samples.pictures(dtype=np.float32),), {"saturation": 1.5, "dtype": FLOAT})
-        yield Case(
-            (samples.pictures(dtype=np.float16),),
-            {"saturation": 1.5, "dtype": FLOAT16},
-        )
-        yield Case((samples.pictures(dtype=np.float32),), {"saturation": 1.5, "dtype": UINT8})
-        yield Case((samples.sequences(),), {"saturation": 1.5})
-
-    @classmethod
-    def error_cases(cls) -> Iterable[ErrorCase]:
-        yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
-        yield ErrorCase((samples.planar(),), words=("CHW",))
-        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))
+        yield from cls.cases_of_types({"saturation": 1.5}, exact=True)

@@ -11,11 +11,15 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
 from dali_lab.schema import Arg, Call, Input, Operator, Output, factor
 
+IMAGES = ("HWC", "DHWC")
+SEQUENCES = ("HWC", "FHWC", "FDHWC")
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 LEVEL = "products are rounded in another order, so a value half-way between two levels may round to either"
 
-BRIGHTNESS = (
-    factor("brightness", 1.0, "Factor of the brightness.", per_frame=True, important=True),
+BRIGHTNESS = factor("brightness", 1.0, "Factor of the brightness.", per_frame=True, important=True)
+CONTRAST = factor("contrast", 1.0, "Factor of the contrast.", per_frame=True, important=True)
+BRIGHTNESS_AND_SHIFT = (
+    BRIGHTNESS,
     Arg(
         "brightness_shift",
         "float",
@@ -27,8 +31,8 @@ BRIGHTNESS = (
         step=0.01,
     ),
 )
-CONTRAST = (
-    factor("contrast", 1.0, "Factor of the contrast.", per_frame=True, important=True),
+CONTRAST_AND_CENTER = (
+    CONTRAST,
     Arg(
         "contrast_center",
         "float",
@@ -49,8 +53,8 @@ class Scaling(Operator):
     inputs = (
         Input(
             "data",
-            layouts=("HWC", "DHWC"),
-            assumed=("HWC", "FHWC", "FDHWC"),
+            layouts=IMAGES,
+            assumed=SEQUENCES,
             doc="Images, volumes or sequences of UINT8, INT16, INT32 or FLOAT.",
         ),
     )
@@ -71,9 +75,9 @@ class Scaling(Operator):
         self, call: Call, source: DALIDataType, dtype: DALIDataType
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Factor and offset of each sample, ``float32[N]`` each."""
-        brightness = self._numbers(call, "brightness", 1.0)
-        shift = self._numbers(call, "brightness_shift", 0.0)
-        contrast = self._numbers(call, "contrast", 1.0)
+        brightness = numbers(call, "brightness", 1.0)
+        shift = numbers(call, "brightness_shift", 0.0)
+        contrast = numbers(call, "contrast", 1.0)
         center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[source])
         return brightness * contrast, shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
 
@@ -83,10 +87,12 @@ class Scaling(Operator):
         diagonal = np.where(np.eye(3, dtype=bool).reshape(1, 9), factor[:, None], np.float32(0))
         return diagonal, np.repeat(offset.astype(np.float32)[:, None], 3, axis=1)
 
-    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[Any]:
-        if name not in self.argument_table:
-            return np.full(call.count, default, np.float32)
-        return call.numbers(name)
+
+def numbers(call: Call, name: str, default: float) -> npt.NDArray[np.float32]:
+    """The argument of each sample, or `default` where the operator has no such argument."""
+    if name not in call.operator.argument_table:
+        return np.full(call.count, default, np.float32)
+    return np.asarray(call.numbers(name), np.float32)
 
 
 def checked_dtype(

@@ -6,6 +6,7 @@ the bit: three decimals, their inverse with its rounding errors, and products in
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
-from dali_lab.operators.color.scaling import checked_dtype
-from dali_lab.schema import Arg, Call, Input, Operator, Output, degrees, factor
+from dali_lab.operators.color.scaling import IMAGES, SEQUENCES, checked_dtype, numbers
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, degrees, factor, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
+SUMS = "a sine may differ in its last bit, and the matrix with it"
 LEVEL = "a sine may differ in its last bit, so that a value half-way between two levels may round to either"
 
 _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]], np.float32)
@@ -31,15 +33,10 @@ _FROM_YIQ = np.array(
 """The inverse of :data:`_TO_YIQ`, by elimination in float32."""
 
 
-def _factor(name: str, doc: str) -> Arg:
-    return factor(name, 1.0, doc, per_frame=True, important=True)
-
-
 HUE = degrees("hue", 0.0, "Angle by which the hue is turned.", per_frame=True, important=True)
-SATURATION = _factor("saturation", "Factor of the saturation; 0 makes the image grey.")
-VALUE = _factor("value", "Factor of the value.")
-CONTRAST = _factor("contrast", "Factor of the contrast.")
-BRIGHTNESS = _factor("brightness", "Factor of the brightness.")
+SATURATION = factor(
+    "saturation", 1.0, "Factor of the saturation; 0 makes the image grey.", per_frame=True, important=True
+)
 
 
 class Twisting(Operator):
@@ -52,8 +49,8 @@ class Twisting(Operator):
     inputs = (
         Input(
             "data",
-            layouts=("HWC", "DHWC"),
-            assumed=("HWC", "FHWC", "FDHWC"),
+            layouts=IMAGES,
+            assumed=SEQUENCES,
             doc="RGB images or sequences of UINT8, INT16, INT32, FLOAT16 or FLOAT.",
         ),
     )
@@ -79,11 +76,11 @@ class Twisting(Operator):
 
     def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Matrix and offset of each sample, ``float32[N, 9]`` and ``[N, 3]``; `half` is the middle of the range."""
-        angle = (self._numbers(call, "hue", 0.0).astype(np.float64) * np.pi / 180).astype(np.float32).astype(np.float64)
-        saturation = self._numbers(call, "saturation", 1.0)
-        value = self._numbers(call, "value", 1.0)
-        brightness = self._numbers(call, "brightness", 1.0)
-        contrast = self._numbers(call, "contrast", 1.0)
+        angle = (numbers(call, "hue", 0.0).astype(np.float64) * np.pi / 180).astype(np.float32).astype(np.float64)
+        saturation = numbers(call, "saturation", 1.0)
+        value = numbers(call, "value", 1.0)
+        brightness = numbers(call, "brightness", 1.0)
+        contrast = numbers(call, "contrast", 1.0)
         turn = np.zeros((call.count, 3, 3), np.float32)
         turn[:, 0, 0] = 1
         turn[:, 1, 1] = turn[:, 2, 2] = np.cos(angle)
@@ -96,10 +93,27 @@ class Twisting(Operator):
             offset = np.repeat((np.float32(half) * (np.float32(1) - contrast) * brightness)[:, None], 3, axis=1)
         return matrix.reshape(-1, 9), offset
 
-    def _numbers(self, call: Call, name: str, default: float) -> npt.NDArray[np.float32]:
-        if name not in self.argument_table:
-            return np.full(call.count, default, np.float32)
-        return np.asarray(call.numbers(name), np.float32)
+    @classmethod
+    def cases_of_types(cls, arguments: dict[str, Any], *, exact: bool = False) -> Iterable[Case]:
+        """Cases of other types of elements, and of sequences."""
+        pictures = samples.pictures()
+        floats, halves = (samples.pictures(dtype=kind) for kind in (np.float32, np.float16))
+        for data, dtype, tolerance, reason in (
+            (pictures, {"dtype": FLOAT}, 1e-3, SUMS),
+            (pictures, {"dtype": INT16}, 1, LEVEL),
+            (floats, {"dtype": FLOAT}, 1e-5, SUMS),
+            (halves, {"dtype": FLOAT16}, 2e-3, SUMS),
+            (floats, {"dtype": UINT8}, 1, LEVEL),
+            (samples.sequences(), {}, 1, LEVEL),
+        ):
+            allowed, why = (0.0, "") if exact else (tolerance, reason)
+            yield Case((data,), {**arguments, **dtype}, tolerance=allowed, reason=why)
+
+    @classmethod
+    def error_cases(cls) -> Iterable[ErrorCase]:
+        yield ErrorCase((samples.pictures(channels=4),), words=("3 channels", "4"))
+        yield ErrorCase((samples.planar(),), words=("CHW",))
+        yield ErrorCase((samples.pictures(dtype=np.float64),), words=("FLOAT64",))
 
 
 def _product(a: npt.NDArray[np.float32], b: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
