@@ -15,7 +15,7 @@ from dali_lab.gallery.entries import load_entry
 from dali_lab.gallery.graphs import ENTRY_FILE, GRAPH_FILE
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import find_operator, has_operator, known_operator
 
 _MOST_ARGUMENTS = 6
 _FAMILIES = {"color": "colour", "filters": "blur", "geometry": "geometry", "audio": "audio", "decoders": "decoders"}
@@ -86,10 +86,12 @@ def new_entry(
 def before_of(graph: Graph) -> str | None:
     """The picture to compare with: what follows a decoder to bring pictures to a size, else the decoder."""
     for name in graph.order():
-        if not graph.nodes[name].op.startswith(("decoders.", "experimental.decoders.")):
+        operator = known_operator(graph.nodes[name].op)
+        if operator is None or not operator.decodes:
             continue
         after = graph.consumers()[name]
-        resized = len(after) == 1 and graph.nodes[after[0]].op in ("resize", "random_resized_crop")
+        follower = known_operator(graph.nodes[after[0]].op) if len(after) == 1 else None
+        resized = follower is not None and follower.resizes
         # A graph that only decodes and resizes is about resizing.
         if resized and graph.consumers()[after[0]]:
             return after[0]
@@ -125,7 +127,7 @@ def arguments_of(graph: Graph) -> list[dict[str, Any]]:
                 found.append((declared.important, place))
             elif declared.type in ("float", "int", "number") and low is not None and high is not None and low < high:
                 found.append((declared.important, {**place, "minimum": float(low), "maximum": float(high)}))
-            elif node.op == "random.uniform" and declared.name == "range":
+            elif find_operator(node.op).makes_numbers and declared.name == "range":
                 span = float(value[1]) - float(value[0])
                 if span > 0:
                     ends = {"minimum": float(value[0]) - span, "maximum": float(value[1]) + span}

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping
 
 from dali_lab.graph.graph import Edge, Graph, Node
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import known_operator
 
 Names = Mapping[str, str]
 """What NVIDIA DALI calls the operators of nodes; nodes that are not there have their own names."""
@@ -14,9 +14,10 @@ Names = Mapping[str, str]
 
 def schema_name(op: str) -> str:
     """The name of an operator's schema: ``decoders__Image``; an unknown operator's is its own."""
-    if not has_operator(op):
+    operator = known_operator(op)
+    if operator is None:
         return op
-    return "_ArithmeticGenericOp" if op.startswith("math.") else find_operator(op).schema_name
+    return "_ArithmeticGenericOp" if operator.syntax == "arithmetic" else operator.schema_name
 
 
 def made_up_name(op: str, number: int) -> str:
@@ -50,13 +51,14 @@ def distinct_names(graph: Graph, names: Names) -> Names:
 
 def _is_several(node: Node) -> bool:
     """Whether a node is an external source that is several operators in NVIDIA DALI."""
-    return node.op == "external_source" and node.arguments.get("num_outputs") is not None
+    operator = known_operator(node.op)
+    return operator is not None and operator.one_for_each_output(node.arguments)
 
 
 def count_outputs(graph: Graph, node: Node) -> int:
     """Outputs of a node; of one with an unknown operator, as many as are used, and one at least."""
-    if has_operator(node.op):
-        return int(find_operator(node.op).count_outputs(node.arguments, len(node.inputs)))
+    if (operator := known_operator(node.op)) is not None:
+        return int(operator.count_outputs(node.arguments, len(node.inputs)))
     edges = [*graph.outputs, *(edge for other in graph.nodes.values() for edge in other.edges())]
     return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
 

@@ -148,7 +148,7 @@ def _record(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str
         conditions.record(call)
     if recorder is not None and own_name is None:
         call.unnamed = recorder.unnamed
-        recorder.unnamed += call.outputs if operator.name == "external_source" else 1
+        recorder.unnamed += call.outputs if operator.one_for_each_output(arguments) else 1
     return call
 
 

@@ -235,7 +235,7 @@ class DebugPipeline(Pipeline):
         node = Node(name, call.op, call.device, (), dict(call.arguments), edges, call.origin)
         operator = make_operator(node)
         # Every operator but external sources takes one, whether it is random or not, as NVIDIA DALI does.
-        seed = 0 if call.op == "external_source" else int(self._seeds.integers(_SEEDS))
+        seed = 0 if operator.fed else int(self._seeds.integers(_SEEDS))
         if call.arguments.get("seed") is not None:
             seed = int(call.arguments["seed"])
         operator.seed = seed
@@ -295,9 +295,10 @@ def _told(call: OpCall) -> dict[str, str]:
 
     Numbers in expressions stay those of the first run without a word, as in NVIDIA DALI.
     """
-    table, expression = find_operator(call.op).argument_table, call.op.startswith("math.")
+    operator = find_operator(call.op)
+    table, arithmetic = operator.argument_table, operator.syntax == "arithmetic"
     constants = {
-        key: "a number" if expression else repr(value)
+        key: "a number" if arithmetic else repr(value)
         for key, value in call.arguments.items()
         if table[key].type != "object"
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy.typing as npt
 
@@ -75,6 +75,28 @@ class Operator:
         Its first input may be pictures that were left to it; see :meth:`ready_for_undecoded`.
     exact_layout
         Leave the layout of inputs as it is, and accept any.
+    joins_scopes
+        It joins the branches of a condition; see :meth:`cut_of_output` for what cuts a batch.
+    syntax
+        What Python has for it in place of a call: ``"arithmetic"`` (a sign, or a function of ``math``), ``"index"``
+        (``x[1, 2:5]``), ``"whole index"`` (``x[:]``), ``"shape"`` (``x.shape()``), ``"not"``, and ``"operand"`` for the
+        check of an operand of ``and`` and ``or``.
+    fed
+        For a `source`: batches come from ``Pipeline.feed_input``, unless the argument ``source`` gives them.
+    python_objects
+        Arguments that hold Python functions or other objects, which a program names and a file refers to.
+    serialized_arguments
+        Arguments that NVIDIA DALI's operator has, where it has fewer; `None` where it has them all.
+    makes_numbers
+        It makes numbers to connect to arguments: random operators, constants.
+    decodes
+        It turns encoded bytes into pictures, sound, video or arrays.
+    whole_decoder
+        For a decoder of pictures: the operator that decodes them whole, itself if it does.
+    resizes
+        It brings pictures to a size.
+    moves_points
+        Its output is points in the coordinates of a picture.
     beyond_dali
         NVIDIA DALI has no such operator.
     tested_elsewhere
@@ -105,6 +127,15 @@ class Operator:
     takes_undecoded: ClassVar[bool] = False
     takes_sets: ClassVar[bool] = True
     joins_scopes: ClassVar[bool] = False
+    syntax: ClassVar[Literal["", "arithmetic", "index", "whole index", "shape", "not", "operand"]] = ""
+    fed: ClassVar[bool] = False
+    python_objects: ClassVar[tuple[str, ...]] = ()
+    serialized_arguments: ClassVar[frozenset[str] | None] = None
+    makes_numbers: ClassVar[bool] = False
+    decodes: ClassVar[bool] = False
+    whole_decoder: ClassVar[str] = ""
+    resizes: ClassVar[bool] = False
+    moves_points: ClassVar[bool] = False
     hidden: ClassVar[bool] = False
     deprecated: ClassVar[str] = ""
     beyond_dali: ClassVar[bool] = False
@@ -208,6 +239,26 @@ class Operator:
     @classmethod
     def cut_of_output(cls, index: int) -> int | None:
         """For operators that cut a batch in two by their argument ``predicate``: which of the groups this output is."""
+        return None
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        """The operator that a row of nodes with such arguments becomes; empty if they stay by themselves."""
+        return ""
+
+    @classmethod
+    def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
+        """The decoder that decodes only what these arguments cut out of whole pictures; empty where none does."""
+        return ""
+
+    @classmethod
+    def one_for_each_output(cls, values: Mapping[str, Any]) -> bool:
+        """Whether NVIDIA DALI has an operator for each output of a node with these arguments."""
+        return False
+
+    @classmethod
+    def state_after(cls, batches: int, batch_size: int, epoch: int) -> Any:
+        """For a source without a state in NVIDIA DALI's checkpoints: its state after so many batches of an epoch."""
         return None
 
     @classmethod

@@ -125,6 +125,11 @@ def has_operator(name: str) -> bool:
     return _look(name) is not None
 
 
+def known_operator(name: str) -> type[Operator] | None:
+    """The operator called `name` under ``fn``, if there is one."""
+    return _look(name)
+
+
 def find_operator(name: str) -> type[Operator]:
     """The operator called `name` under ``fn``, or by its serialized name.
 

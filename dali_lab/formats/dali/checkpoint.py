@@ -99,9 +99,10 @@ def _foreign(message: Any, graph: Graph, names: Names, batch_size: int) -> Check
     sources: dict[str, Any] = {}
     for name, state in found.items():
         node = graph.nodes[name]
-        if node.op == "external_source":
-            sources[name] = {"iteration": consumed, "sample": consumed * batch_size, "epoch": epoch}
-        elif find_operator(node.op).source:
+        operator = find_operator(node.op)
+        if (own := operator.state_after(consumed, batch_size, epoch)) is not None:
+            sources[name] = own
+        elif operator.source:
             if state:
                 sources[name] = {"epoch_start": _reader_state(state, node), "batch_size": batch_size}
         elif state:
@@ -150,7 +151,7 @@ def _matched(states: Mapping[str, bytes], graph: Graph, names: Names) -> dict[st
     stateful = {
         node.id: operator_names(node, names)[0]
         for node in graph.nodes.values()
-        if node.op == "external_source" or find_operator(node.op).source or find_operator(node.op).random
+        if find_operator(node.op).source or find_operator(node.op).random
     }
     result = {node: states[name] for node, name in stateful.items() if name in states}
     used = {stateful[node] for node in result}

@@ -30,7 +30,7 @@ from dali_lab.graph.meaning import DEFAULT_SETTINGS, meaningful_settings
 from dali_lab.model import dtypes
 from dali_lab.model.errors import FormatError
 from dali_lab.schema.arguments import Arg
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import find_operator, has_operator, known_operator
 
 CPU_ONLY = dtypes.CPU_ONLY_DEVICE_ID
 PIPELINED, ASYNC, SEPARATED, DYNAMIC = 1, 2, 4, 8
@@ -218,7 +218,8 @@ class _Writer:
         pipeline.bytes_per_sample_hint = hint if isinstance(hint, int) else 0
 
     def _operators(self, node: Node) -> list[Any]:
-        if node.op == "external_source" and node.arguments.get("num_outputs") is not None:
+        operator = known_operator(node.op)
+        if operator is not None and operator.one_for_each_output(node.arguments):
             return self._sources(node)
         message = messages().OpDef(name=schema_name(node.op), inst_name=self.names.get(node.id, node.id))
         for edge in node.inputs:
@@ -235,31 +236,31 @@ class _Writer:
 
     def _arguments(self, message: Any, node: Node) -> None:
         arguments = {key: value for key, value in node.arguments.items() if value is not None}
-        if node.op.startswith("math.") and has_operator(node.op):
+        operator = known_operator(node.op)
+        if operator is not None and operator.syntax == "arithmetic":
             try:
                 message.args.extend(dali_arguments.write_expression(node.op, arguments, len(node.inputs)))
             except Unwritable as error:
                 raise FormatError(f"{node.id}: {error}") from error
             message.args.append(dali_arguments.write("preserve_name", False))
             return
-        table = find_operator(node.op).argument_table if has_operator(node.op) else {}
+        table = operator.argument_table if operator is not None else {}
         for name, value in arguments.items():
             if name in ("name", "device", "preserve_name"):
                 continue
             arg = table.get(name)
-            if node.op == "external_source" and name in _SOURCE_ARGUMENTS:
+            if operator is not None and operator.serialized_arguments and name in _SOURCE_ARGUMENTS:
                 if value is not None and type(value) is not _SOURCE_ARGUMENTS[name]:
                     self.kept.setdefault(node.id, {})[name] = values.encode(value, arg)
                 value, arg = _one(value[0] if isinstance(value, tuple) and len(value) == 1 else value), None
             self._write(message, node, name, value, arg)
-        source = has_operator(node.op) and find_operator(node.op).source
-        message.args.append(dali_arguments.write("preserve_name", bool(source)))
+        message.args.append(dali_arguments.write("preserve_name", operator is not None and operator.source))
 
     def _write(self, message: Any, node: Node, name: str, value: Any, arg: Arg | None) -> None:
-        of_source = (*_SOURCE_ARGUMENTS, "blocking", "repeat_last", "no_copy")
-        own = name == "_group" or (node.op == "external_source" and name not in of_source)
+        operator = known_operator(node.op)
+        serialized = operator.serialized_arguments if operator is not None else None
         try:
-            if own:
+            if name == "_group" or (serialized is not None and name not in serialized):
                 raise Unwritable("what NVIDIA DALI has no argument for")
             message.args.append(dali_arguments.write(name, value, arg))
         except (Unwritable, TypeError, ValueError, OverflowError):

@@ -9,7 +9,7 @@ from typing import Any
 from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.model.errors import GraphError
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import find_operator, known_operator
 
 MANY = 60
 """Graphs of more nodes are folded where they have conditions."""
@@ -58,7 +58,7 @@ def condition_folds(graph: Graph) -> list[Fold]:
         if name in conditional:
             component[name] = name
             for edge in graph.nodes[name].edges():
-                joined = graph.nodes[edge.node].op == "_conditional.merge" and not scopes.get(edge.node, 0)
+                joined = find_operator(graph.nodes[edge.node].op).joins_scopes and not scopes.get(edge.node, 0)
                 if edge.node in component and not joined:
                     component[root(edge.node)] = name
     members: dict[str, set[str]] = {}
@@ -128,9 +128,13 @@ def with_groups(graph: Graph) -> Graph:
 
 def operators_of(graph: Graph, nodes: Sequence[str]) -> tuple[str, ...]:
     """The operators of nodes, each once, without those that only serve conditions and numbers."""
-    ops = (graph.nodes[name].op for name in nodes)
-    plain = ("_conditional.", "math.", "random.", "tensor_subscript", "_tensor_subscript", "constant")
-    return tuple(dict.fromkeys(op for op in ops if not op.startswith(plain)))[:_MOST_NAMED]
+    ops = dict.fromkeys(graph.nodes[name].op for name in nodes)
+    return tuple(op for op in ops if not _serves_others(op))[:_MOST_NAMED]
+
+
+def _serves_others(op: str) -> bool:
+    operator = known_operator(op)
+    return operator is not None and bool(operator.hidden or operator.syntax or operator.makes_numbers)
 
 
 def _folded_groups(graph: Graph, groups: Sequence[Any]) -> Iterator[Fold]:
@@ -147,7 +151,8 @@ def _folded_groups(graph: Graph, groups: Sequence[Any]) -> Iterator[Fold]:
 
 
 def _in_condition(node: Node, scope: int) -> bool:
-    return bool(scope) or node.op in ("_conditional.split", "_conditional.merge")
+    operator = known_operator(node.op)
+    return bool(scope) or (operator is not None and (operator.joins_scopes or operator.cut_of_output(0) is not None))
 
 
 def _fed_by_sources(graph: Graph, order: Sequence[str]) -> set[str]:
@@ -155,7 +160,8 @@ def _fed_by_sources(graph: Graph, order: Sequence[str]) -> set[str]:
     fed: set[str] = set()
     for name in order:
         node = graph.nodes[name]
-        if (has_operator(node.op) and find_operator(node.op).source) or any(edge.node in fed for edge in node.edges()):
+        operator = known_operator(node.op)
+        if (operator is not None and operator.source) or any(edge.node in fed for edge in node.edges()):
             fed.add(name)
     return fed
 

@@ -12,13 +12,8 @@ from dataclasses import dataclass, field
 from dali_lab.executor.scopes import branch_of_scopes, node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import GraphError
+from dali_lab.schema.registry import find_operator
 
-SPLIT, MERGE, NOT, LOGICAL = (
-    "_conditional.split",
-    "_conditional.merge",
-    "_conditional.not_",
-    "_conditional.validate_logical",
-)
 Path = tuple[tuple[Edge, int], ...]
 """Conditions around a node, outermost first, each with the branch: 0 where it holds, 1 where not."""
 
@@ -104,9 +99,33 @@ class Conditions:
         return result
 
 
+def is_split(node: Node) -> bool:
+    """Whether the node cuts a batch by a condition."""
+    return find_operator(node.op).cut_of_output(0) is not None
+
+
+def is_merge(node: Node) -> bool:
+    """Whether the node joins the branches of a condition."""
+    return find_operator(node.op).joins_scopes
+
+
+def is_not(node: Node) -> bool:
+    """Whether the node is a ``not``."""
+    return find_operator(node.op).syntax == "not"
+
+
+def is_conditional(node: Node) -> bool:
+    """Whether the node is there for a condition alone."""
+    return is_split(node) or is_merge(node) or is_not(node) or _is_operand(node)
+
+
+def _is_operand(node: Node) -> bool:
+    return find_operator(node.op).syntax == "operand"
+
+
 def conditions(graph: Graph) -> Conditions | None:
     """The conditions of a finished graph, or `None` if it has none, or none that ``if`` can say."""
-    if not any(node.op == SPLIT or node.op == MERGE for node in graph.nodes.values()):
+    if not any(is_split(node) or is_merge(node) for node in graph.nodes.values()):
         return None
     try:
         return _Builder(graph).conditions()
@@ -131,10 +150,10 @@ class _Builder:
     def conditions(self) -> Conditions:
         nodes = self.graph.nodes
         for name in self.order:
-            if nodes[name].op == MERGE:
+            if is_merge(nodes[name]):
                 self._find_logical(nodes[name])
-        self.found.hidden |= {name for name in self.order if nodes[name].op == SPLIT}
-        if any("predicate" not in nodes[name].connections for name in self.found.hidden if nodes[name].op == SPLIT):
+        self.found.hidden |= {name for name in self.order if is_split(nodes[name])}
+        if any("predicate" not in nodes[name].connections for name in self.found.hidden if is_split(nodes[name])):
             raise _NotStructuredError
         self._find_inlined()
         rest = [name for name in self.order if name not in self.found.hidden and name not in self.found.inlined]
@@ -154,7 +173,7 @@ class _Builder:
     def _scope_of(self, edge: Edge) -> int:
         """The group of samples that an edge carries."""
         node = self.graph.nodes[edge.node]
-        if node.op == SPLIT and "predicate" in node.connections:
+        if is_split(node) and "predicate" in node.connections:
             return self.groups.get((_bare(node.connections["predicate"]), edge.output), 0)
         return self.scopes.get(edge.node, 0)
 
@@ -165,13 +184,13 @@ class _Builder:
         if predicate is None or len(merge.inputs) != 2:
             return
         left = nodes[predicate.node]
-        if left.op != LOGICAL or left.arguments.get("expression_side") != "left":
+        if not _is_operand(left) or left.arguments.get("expression_side") != "left":
             return
         word = left.arguments.get("expression_name")
         kept, other = merge.inputs if word == "or" else merge.inputs[::-1]
         right, split = nodes[other.node], nodes[kept.node]
-        fits = right.op == LOGICAL and right.arguments.get("expression_name") == word
-        fits = fits and split.op == SPLIT and _bare(split.inputs[0]) == _bare(predicate)
+        fits = _is_operand(right) and right.arguments.get("expression_name") == word
+        fits = fits and is_split(split) and _bare(split.inputs[0]) == _bare(predicate)
         if word in ("and", "or") and fits and kept.output == (0 if word == "or" else 1):
             self.found.logical[merge.id] = Logical(word, left.inputs[0], right.inputs[0])
             self.found.hidden |= {left.id, right.id, split.id}
@@ -202,7 +221,7 @@ class _Builder:
             unit: Edge | str = name
             if len(own) > len(path):
                 unit = own[len(path)][0]
-            elif node.op == MERGE and name not in self.found.logical:
+            elif is_merge(node) and name not in self.found.logical:
                 if "predicate" not in node.connections:
                     raise _NotStructuredError
                 unit = _bare(node.connections["predicate"])

@@ -35,18 +35,11 @@ from dali_lab.graph.recorder import DataNode, _NewAxis, next_call_number
 from dali_lab.model import scalars
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject
+from dali_lab.schema.registry import known_operator
 
 _MOST_STEPS = 20_000
 _MOST_SHOWN = 200
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
-_WITH_OBJECTS: dict[str, tuple[str, ...]] = {
-    "external_source": ("source",),
-    "python_function": ("function",),
-    "torch_python_function": ("function",),
-    "dl_tensor_python_function": ("function",),
-    "numba_function": ("run_fn", "setup_fn"),
-}
-"""Operators that take Python objects, and the arguments that are such."""
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
@@ -388,10 +381,9 @@ def objects_of(function: Any) -> frozenset[str]:
         name = getattr(function, "operator_name", "")
     else:
         path = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
-        name = path.rpartition("dali_lab.fn.")[2]
-    if not isinstance(name, str) or name not in _WITH_OBJECTS:
-        return frozenset()
-    return frozenset(_WITH_OBJECTS[name])
+        name = path.rpartition("dali_lab.fn.")[2] if "dali_lab.fn." in path else ""
+    operator = known_operator(name) if isinstance(name, str) and name else None
+    return frozenset(operator.python_objects) if operator is not None else frozenset()
 
 
 def _argument(value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 from dali_lab.formats.python.layout import Bracket, Piece, call, flat, number
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model import dtypes, scalars
+from dali_lab.schema.registry import find_operator
 
 ATOM, POWER, UNARY, COMPARISON = 14, 13, 12, 5
 _BINARY = {
@@ -52,7 +53,12 @@ class Expression:
 
 def is_expression(node: Node) -> bool:
     """Whether the node may be written as an expression."""
-    return node.op.startswith("math.") or node.op in ("_tensor_subscript", "_subscript_dim_check")
+    return find_operator(node.op).syntax in ("arithmetic", "index", "whole index")
+
+
+def is_arithmetic(node: Node) -> bool:
+    """Whether the node is a sign or a function of ``math``."""
+    return find_operator(node.op).syntax == "arithmetic"
 
 
 def expression(node: Node, operand: Callable[[Edge], Expression], *, exact: bool) -> Expression | None:
@@ -65,9 +71,10 @@ def expression(node: Node, operand: Callable[[Edge], Expression], *, exact: bool
     exact
         Only forms that trace back to the very same node.
     """
-    if node.op == "_tensor_subscript":
+    syntax = find_operator(node.op).syntax
+    if syntax == "index":
         return _subscript(node, operand)
-    if node.op == "_subscript_dim_check":
+    if syntax == "whole index":
         count = node.arguments.get("num_subscripts", 0)
         if set(node.arguments) != {"num_subscripts"} or len(node.inputs) != 1 or count not in range(1, 33):
             return None

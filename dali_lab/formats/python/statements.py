@@ -7,8 +7,15 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from dali_lab.formats.python.comments import comment_lines
-from dali_lab.formats.python.conditionals import NOT, SPLIT, Conditions, If, Item
-from dali_lab.formats.python.expressions import ATOM, Expression, expression, is_expression, operand_count
+from dali_lab.formats.python.conditionals import Conditions, If, Item, is_conditional, is_not, is_split
+from dali_lab.formats.python.expressions import (
+    ATOM,
+    Expression,
+    expression,
+    is_arithmetic,
+    is_expression,
+    operand_count,
+)
 from dali_lab.formats.python.layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.meaning import meaningful_arguments
@@ -126,28 +133,28 @@ class Statements:
         """Whether a node with a name that nobody chose only decides one ``if``, so that it can stand there."""
         assert self.conditions is not None
         node = self.graph.nodes[name]
-        if not (node.op.startswith("math.") or node.op == NOT or name in self.conditions.logical):
+        if not (is_arithmetic(node) or is_not(node) or name in self.conditions.logical):
             return False
         if re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is None:
             return False
         users = self.users[name]
-        joins = all(other.op == SPLIT or other.id in self.conditions.merges for other, _ in users)
+        joins = all(is_split(other) or other.id in self.conditions.merges for other, _ in users)
         decides = bool(users) and joins and all(key == "predicate" for _, key in users)
         return decides and not any(edge.node == name for edge in self.graph.outputs)
 
     def _may_inline(self, name: str) -> bool:
         """Whether a node is a part of one other expression, with a name that nobody chose."""
         node = self.graph.nodes[name]
-        if not node.op.startswith("math.") or self.uses[name] != 1:
+        if not is_arithmetic(node) or self.uses[name] != 1:
             return False
         consumer = next((other for other, key in self.users[name] if not key), None)
-        if consumer is None or not consumer.op.startswith("math.") or consumer.device != node.device:
+        if consumer is None or not is_arithmetic(consumer) or consumer.device != node.device:
             return False
         return re.fullmatch(rf"{re.escape(_auto_name(node.op))}(_\d+)?", name) is not None
 
     def _wants_name(self, node: Node) -> bool:
         operator = find_operator(node.op)
-        if not operator.source or not node.op.startswith("readers.") or operator.output_keys(node.arguments):
+        if not operator.source or operator.fed or operator.output_keys(node.arguments):
             return False
         return _unpacked(operator.count_outputs(node.arguments, len(node.inputs)), node)
 
@@ -156,7 +163,7 @@ class Statements:
         """Nodes whose names cannot be given: they are written as ``if``, ``and``, ``or`` or ``not``."""
         if self.conditions is None:
             return ()
-        nots = [name for name in self.order if self.graph.nodes[name].op == NOT]
+        nots = [name for name in self.order if is_not(self.graph.nodes[name])]
         return {*self.conditions.merges, *self.conditions.logical, *nots}
 
     def _settle(self) -> None:
@@ -165,7 +172,7 @@ class Statements:
             if wide := {name for name in self.order if name not in self.inlined and self._too_wide(name)}:
                 self.inlined -= {edge.node for name in wide for edge in self.graph.nodes[name].inputs}
             wrong = {name for name, given in self._traced_names().items() if given != name and name not in self._fixed}
-            unlined = {name for name in wrong & self.inlined if self.graph.nodes[name].op.startswith("math.")}
+            unlined = {name for name in wrong & self.inlined if is_arithmetic(self.graph.nodes[name])}
             if self.conditions is not None:
                 unlined -= self.conditions.inlined
             if unlined:
@@ -305,7 +312,7 @@ class Statements:
     def _right(self, name: str) -> tuple[Piece, int]:
         """What is assigned: an expression if the node can be written as one and needs no name, else a call."""
         node = self.graph.nodes[name]
-        if self.conditions is not None and (name in self.conditions.logical or node.op == NOT):
+        if self.conditions is not None and (name in self.conditions.logical or is_not(node)):
             condition = self._condition(node)
             return condition.piece, condition.precedence
         if is_expression(node) and not (self.exact and name in self.named):
@@ -321,7 +328,7 @@ class Statements:
     def _condition(self, node: Node) -> Expression:
         """``and``, ``or`` and ``not`` as Python writes them."""
         assert self.conditions is not None
-        if node.op == NOT:
+        if is_not(node):
             return Expression(f"not {self._reference(node.inputs[0], '').within(_NOT)}", _NOT)
         logical = self.conditions.logical[node.id]
         precedence = _AND if logical.word == "and" else _OR
@@ -331,12 +338,11 @@ class Statements:
 
     def _call(self, node: Node) -> Piece:
         operator = find_operator(node.op)
-        if node.op == "_shape" and node.device == "cpu" and node.id not in self.named:
+        if operator.syntax == "shape" and node.device == "cpu" and node.id not in self.named:
             return self._shape(node)
         items: list[tuple[str, Piece]] = [("", self._operand(edge, node).piece) for edge in node.inputs]
         # What conditionals record has defaults here that NVIDIA DALI does not have.
-        inner = node.op.startswith("_conditional.")
-        arguments = operator.as_called(node.arguments if inner else meaningful_arguments(node))
+        arguments = operator.as_called(node.arguments if is_conditional(node) else meaningful_arguments(node))
         hint = _identifier(node.id)
         for key in [key for key in operator.argument_table if key in arguments or key in node.connections]:
             if key in node.connections:

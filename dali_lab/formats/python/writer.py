@@ -12,7 +12,7 @@ from typing import Any, Literal
 from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.pictures.labels import printable
-from dali_lab.formats.python.conditionals import Conditions, conditions
+from dali_lab.formats.python.conditionals import Conditions, conditions, is_conditional
 from dali_lab.formats.python.expressions import is_expression
 from dali_lab.formats.python.layout import Imports, call, columns, free, lines, listing, quoted, value_piece
 from dali_lab.formats.python.statements import Statements
@@ -125,7 +125,7 @@ def _misnamed(graph: Graph, statements: Statements, *, exact: bool) -> set[str] 
     if any(change.kind not in ("renamed", "setting") for change in changes):
         return None
     renamed = [change.before for change in changes if change.kind == "renamed"]
-    kept = {name for name in renamed if not graph.nodes[name].op.startswith("_conditional.")}
+    kept = {name for name in renamed if not is_conditional(graph.nodes[name])}
     return kept if exact else {name for name in kept if not is_expression(graph.nodes[name])}
 
 
@@ -306,7 +306,7 @@ def _main(graph: Graph, function: str, statements: Statements, main: Main, batch
     fed = [
         name
         for name, node in graph.nodes.items()
-        if node.op in ("external_source", "inputs.video", "inputs.image") and node.arguments.get("source") is None
+        if find_operator(node.op).fed and node.arguments.get("source") is None
     ]
     start = ["def main():", "", f"    pipe = {function}()"]
     for name in fed:
@@ -329,9 +329,8 @@ def _main(graph: Graph, function: str, statements: Statements, main: Main, batch
 
 
 def _pytorch_loop(graph: Graph, names: Sequence[str], batches: int) -> list[str]:
-    readers = [
-        name for name, node in graph.nodes.items() if find_operator(node.op).source and node.op.startswith("readers.")
-    ]
+    sources = ((name, find_operator(node.op)) for name, node in graph.nodes.items())
+    readers = [name for name, operator in sources if operator.source and not operator.fed]
     items: list[tuple[str, Any]] = [("", "[pipe]"), ("", listing(quoted(name) for name in names))]
     if readers:
         items += [("reader_name=", quoted(readers[0])), ("last_batch_policy=", "LastBatchPolicy.PARTIAL")]

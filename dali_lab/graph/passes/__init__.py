@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from dali_lab.graph.graph import Graph
-from dali_lab.graph.passes.color_chain import color_chain
+from dali_lab.graph.passes.chains import color_chain, window_chain
 from dali_lab.graph.passes.decode_region import decode_region
 from dali_lab.graph.passes.expression import expression
 from dali_lab.graph.passes.resize_normalize import resize_normalize
-from dali_lab.graph.passes.window_chain import window_chain
 
 Pass = Callable[[Graph], Graph]
 

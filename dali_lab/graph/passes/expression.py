@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 from dali_lab.graph.graph import Edge, Graph, Node
-from dali_lab.graph.passes.matching import described
-from dali_lab.model.dtypes import BOOL, UINT8
+from dali_lab.graph.passes.matching import described, fused_name
 
+_FUSED = "_expression"
 _MOST = 32
 """Nodes that become one: each keeps a block of its results."""
 
@@ -35,9 +35,7 @@ def expression(graph: Graph) -> Graph:
 def _is_step(node: Node) -> bool:
     if node.connections or any(edge.output for edge in node.inputs):
         return False
-    if node.op == "cast":
-        return bool(UINT8 <= node.arguments.get("dtype", -1) <= BOOL)
-    return node.op.startswith("math.")
+    return fused_name(node) == _FUSED
 
 
 def _feeding(graph: Graph, root: Node, users: dict[str, set[str]]) -> list[Node]:
@@ -78,6 +76,4 @@ def _merged(root: Node, group: list[Node]) -> Node:
         for node in group
     ]
     parts = [described(node) for node in group]
-    return Node(
-        root.id, "_expression", root.device, tuple(inputs), {"parts": parts, "operands": operands}, {}, root.origin
-    )
+    return Node(root.id, _FUSED, root.device, tuple(inputs), {"parts": parts, "operands": operands}, {}, root.origin)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.schema.registry import find_operator
 
 
 def only_consumer(graph: Graph, producer: str) -> Node | None:
@@ -31,29 +32,9 @@ def replaced_pair(graph: Graph, first: str, second: str, merged: Node) -> Graph:
     return graph.replaced(nodes=nodes)
 
 
-def merged_chains(graph: Graph, fused: str, belongs: Callable[[Node], bool]) -> Graph:
-    """The graph with nodes that belong together and follow each other alone replaced by one of the operator `fused`.
-
-    They are placed on one device. It has the name of the last one, the inputs of the first one, and the argument
-    ``parts`` (:func:`described`).
-    """
-    for name in list(graph.nodes):
-        first = graph.nodes.get(name)
-        if first is None or not belongs(first):
-            continue
-        nodes = [first]
-        while (user := only_consumer(graph, nodes[-1].id)) is not None and belongs(user):
-            if user.device != first.device:
-                break
-            nodes.append(user)
-        if len(nodes) == 1:
-            continue
-        last = nodes[-1]
-        parts = [described(node) for node in nodes]
-        merged = Node(last.id, fused, last.device, first.inputs, {"parts": parts}, connections(nodes), last.origin)
-        for node in nodes[:-1]:
-            graph = replaced_pair(graph, node.id, last.id, merged)
-    return graph
+def fused_name(node: Node) -> str:
+    """The operator that this node may become a part of, or an empty text."""
+    return find_operator(node.op).fuses_as(node.arguments, len(node.inputs))
 
 
 def described(node: Node) -> dict[str, Any]:

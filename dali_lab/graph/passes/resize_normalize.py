@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 from dali_lab.graph.graph import Graph, Node
-from dali_lab.graph.passes.matching import only_consumer, replaced_pair
+from dali_lab.graph.passes.matching import fused_name, only_consumer, replaced_pair
+from dali_lab.schema.registry import find_operator
 
-_RESIZES = ("resize", "random_resized_crop", "resize_crop_mirror")
+_FUSED = "_resize_normalize"
 
 
 def resize_normalize(graph: Graph) -> Graph:
     """Exact: the resized values are rounded in between, as they would be when stored."""
     for name in list(graph.nodes):
         node = graph.nodes.get(name)
-        if node is None or node.op not in _RESIZES or "dtype" in node.arguments:
+        if node is None or not find_operator(node.op).resizes or fused_name(node) != _FUSED:
             continue
         user = only_consumer(graph, name)
-        if user is None or user.op != "crop_mirror_normalize" or user.device != node.device:
-            continue
-        if node.arguments.get("save_attrs"):
+        if user is None or find_operator(user.op).resizes or fused_name(user) != _FUSED or user.device != node.device:
             continue
         merged = Node(
             user.id,
-            "_resize_normalize",
+            _FUSED,
             node.device,
             node.inputs,
             {

@@ -28,6 +28,7 @@ from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.errors import ArgumentTypeError, GraphError
 from dali_lab.operators.readers.external_source import ExternalSource
 from dali_lab.pipeline.pipeline import Pipeline
+from dali_lab.schema.registry import find_operator
 
 Request = tuple[BatchId, Mapping[str, list[Any]]]
 Outputs = tuple[Any, ...] | BaseException
@@ -129,7 +130,7 @@ class DALIServer:
         names = [
             name
             for name, node in pipeline.graph.nodes.items()
-            if node.op == "external_source" and node.arguments.get("source") is None
+            if find_operator(node.op).python_objects == ("source",) and node.arguments.get("source") is None
         ]
         if not names:
             raise GraphError("the pipeline has no inputs: it needs an external_source without a source")

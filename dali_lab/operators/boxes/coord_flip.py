@@ -19,6 +19,7 @@ class CoordFlip(Operator):
     """Mirrors points about a centre: a coordinate c becomes ``2 center - c``."""
 
     name = "coord_flip"
+    moves_points = True
     title = "Flip points"
     inputs = (
         Input(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,11 @@ class ColorSpaceConversion(Operator):
         " 70,000 is one level off, where a sum lies within a rounding of the middle between two levels."
     )
     example = ">>> fn.color_space_conversion(images, image_type=types.RGB, output_type=types.YCbCr)"
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        spaces = (values.get("image_type"), values.get("output_type"))
+        return "_color_chain" if all(space in (RGB, BGR, YCbCr) for space in spaces) else ""
 
     def setup(self) -> None:
         for name in ("image_type", "output_type"):

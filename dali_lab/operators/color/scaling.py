@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,10 @@ class Scaling(Operator):
     outputs = (Output("data", doc="With the shape and layout of the input, of `dtype`."),)
     on_gpu = True
     frames = True
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)

@@ -6,7 +6,7 @@ the bit: three decimals, their inverse with its rounding errors, and products in
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,10 @@ class Twisting(Operator):
     outputs = (Output("data", doc="RGB images or sequences with the shape and layout of the input, of `dtype`."),)
     on_gpu = True
     frames = True
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_color_chain" if inputs == 1 and values.get("dtype", UINT8) == UINT8 else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
         dtype = checked_dtype(call, data, self.value("dtype"), DTYPES)

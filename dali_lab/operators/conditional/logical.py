@@ -41,6 +41,7 @@ class ValidateLogical(Operator):
         Arg("expression_side", "string", "left", "Which side of it."),
     )
     hidden = True
+    syntax = "operand"
     tested_elsewhere = "tests/unit/pipeline/test_conditionals.py"
 
     def run(self, call: Call, batch: Batch) -> Batch:
@@ -57,6 +58,7 @@ class Not(Operator):
     family = "tensor"
     inputs = (Input("input", kind="any"),)
     hidden = True
+    syntax = "not"
 
     def run(self, call: Call, batch: Batch) -> Batch:
         if batch.ndim:

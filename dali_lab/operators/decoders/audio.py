@@ -23,6 +23,7 @@ class Audio(Operator):
     """
 
     name = "decoders.audio"
+    decodes = True
     title = "Audio decoder"
     inputs = (ENCODED,)
     outputs = (

@@ -89,6 +89,8 @@ def encoded_bytes(call: Call, data: Batch) -> Batch:
 class ImageDecoder(Operator):
     """What all picture decoders share."""
 
+    decodes = True
+    whole_decoder = "decoders.image"
     differs = (
         "A damaged picture fails alone; NVIDIA DALI loses the pipeline, or the process. Decoded as well are BMP of 32"
         " bits with ANY_DATA, WebP and PNG with grey and alpha, TIFF and JPEG 2000 of any number of bits, and lossless"

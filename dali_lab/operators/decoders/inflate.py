@@ -29,6 +29,7 @@ class Inflate(Operator):
     """
 
     name = "decoders.inflate"
+    decodes = True
     inputs = (Input("data", kind="encoded", doc="Compressed bytes, one-dimensional UINT8."),)
     outputs = (Output("data", kind="any", doc="The unpacked data."),)
     on_gpu = True

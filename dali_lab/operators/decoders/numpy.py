@@ -27,6 +27,7 @@ class Numpy(Operator):
     """
 
     name = "decoders.numpy"
+    decodes = True
     title = "NumPy decoder"
     inputs = (ENCODED,)
     outputs = (Output("array", kind="any", doc="The arrays, in C order, without a layout."),)

@@ -43,6 +43,7 @@ class Video(Operator):
     """
 
     name = "decoders.video"
+    decodes = True
     title = "Video decoder"
     inputs = (ENCODED,)
     outputs = (Output("frames", kind="image", doc="Sequences of frames, UINT8, FHWC.", dtype=UINT8),)

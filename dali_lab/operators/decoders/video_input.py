@@ -32,6 +32,7 @@ class VideoInput(Operator):
     outputs = (Output("frames", kind="image", doc="Sequences of frames, UINT8, FHWC.", dtype=UINT8),)
     devices = ("cpu", "mixed")
     source = True
+    fed = True
     in_order = True
     whole_batch = True
     tested_elsewhere = "tests/unit/readers/test_video_input.py"

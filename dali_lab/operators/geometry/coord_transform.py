@@ -25,6 +25,7 @@ class CoordTransform(Operator):
     """
 
     name = "coord_transform"
+    moves_points = True
     title = "Transform points"
     inputs = (Input("points", kind="tensor", doc="Points or vectors; the last axis holds their coordinates."),)
     outputs = (

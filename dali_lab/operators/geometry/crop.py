@@ -20,6 +20,8 @@ from dali_lab.operators.geometry.windows import (
     Windowed,
     Windows,
     crop_windows,
+    fused_window,
+    is_region,
     verify_crop,
     within,
 )
@@ -96,6 +98,14 @@ class Crop(Windowed):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_crop(values, connected)
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return fused_window(values, inputs)
+
+    @classmethod
+    def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
+        return "decoders.image_crop" if is_region(values) else ""
 
     def run(self, call: Call, data: Batch) -> Batch:
         windows, _ = within(call, crop_windows(call, data.shapes, data.layout), data.shapes)

@@ -91,6 +91,10 @@ class CropMirrorNormalize(Windowed):
     """
 
     @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_resize_normalize"
+
+    @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_crop(values, connected)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +34,10 @@ class Flip(Operator):
         Arg("depthwise", "int", 0, "Mirror front and back of a volume.", per_frame=True, widget="switch"),
     )
     example = ">>> fn.flip(images, horizontal=fn.random.coin_flip())"
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_window_chain"
 
     def run(self, call: Call, data: Batch) -> Batch:
         out = call.allocate(data.shapes, data.dtype, data.layout)

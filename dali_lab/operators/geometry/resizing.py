@@ -249,6 +249,11 @@ class Resizing(Operator):
     )
     outputs: ClassVar[tuple[Output, ...]] = (Output("data", doc="The resized input, of `dtype`, with its layout."),)
     on_gpu = True
+    resizes = True
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "" if "dtype" in values or values.get("save_attrs") else "_resize_normalize"
 
     def plan(self, call: Call, images: Batch) -> Resampling:
         """Region and size for each sample."""

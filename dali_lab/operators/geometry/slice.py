@@ -16,6 +16,8 @@ from dali_lab.operators.geometry.windows import (
     OUT_OF_BOUNDS,
     SLICE,
     Windowed,
+    fused_window,
+    is_region,
     slice_windows,
     within,
 )
@@ -74,6 +76,17 @@ class Slice(Windowed):
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         verify_slice(values, connected, inputs)
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return fused_window(values, inputs)
+
+    @classmethod
+    def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
+        """A region of a picture has height and width alone."""
+        plane = "axes" not in connected and set(values.get("axes", (1, 0))) <= {0, 1}
+        plane = plane and set(values.get("axis_names", "WH")) <= set("HW")
+        return "decoders.image_slice" if plane and is_region(values) else ""
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         data = inputs[0]

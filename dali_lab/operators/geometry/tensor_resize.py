@@ -40,6 +40,7 @@ class TensorResize(Resizing):
     """
 
     name = "tensor_resize"
+    resizes = False
     inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
     arguments = (
         floats(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -327,6 +328,16 @@ def named_bounds(
         if _speaks(call.operator, start) and _speaks(call.operator, shape):
             last = (call.vectors(start, length).astype(np.float64) + call.vectors(shape, length)) * extents
     return first, last
+
+
+def fused_window(values: Mapping[str, Any], inputs: int) -> str:
+    """The chain that a window joins if it is nowhere padded and its position is no input."""
+    return "_window_chain" if inputs == 1 and values.get("out_of_bounds_policy", "error") != "pad" else ""
+
+
+def is_region(values: Mapping[str, Any]) -> bool:
+    """Whether a decoder's own arguments can say the same: no padding, no other type."""
+    return "dtype" not in values and values.get("out_of_bounds_policy", "error") == "error"
 
 
 class Windowed(Operator):

@@ -203,7 +203,12 @@ class Arithmetic(Operator):
     )
     on_gpu = True
     tested_elsewhere = "tests/conformance/test_expressions.py"
+    syntax = "arithmetic"
     expression: ClassVar[Expression]
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_expression"
 
     @classmethod
     def constants_of(cls, values: Mapping[str, Any]) -> list[str]:

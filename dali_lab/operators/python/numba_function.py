@@ -31,6 +31,7 @@ class NumbaFunction(Operator):
     name = "numba_function"
     schema_name = "NumbaFuncImpl"
     family = "tensor"
+    python_objects = ("run_fn", "setup_fn")
     outputs = (Output("output", doc="What the function wrote."),)
     inputs = (Input("inputs", kind="any", doc="One to six batches.", variadic=True),)
     arguments = (

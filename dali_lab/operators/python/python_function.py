@@ -44,6 +44,7 @@ class FunctionOperator(Operator):
     in_order = True
     takes_sets = False
     tested_elsewhere = "tests/unit/pipeline/test_python_function.py"
+    python_objects = ("function",)
     batches_by_default: ClassVar[bool] = False
 
     @classmethod

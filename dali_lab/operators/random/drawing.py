@@ -24,6 +24,7 @@ SHAPE = ints("shape", None, "Shape of each sample; a single number if not given.
 class Drawing(Operator):
     """Operators that make random numbers."""
 
+    makes_numbers = True
     inputs: ClassVar[tuple[Input, ...]] = (SHAPE_LIKE,)
     outputs = (
         Output(

@@ -39,6 +39,9 @@ class ExternalSource(Operator):
     outputs = (Output("output", kind="any", doc="What the source gave, one batch an iteration."),)
     devices = ("cpu", "gpu")
     source = True
+    fed = True
+    python_objects = ("source",)
+    serialized_arguments = frozenset({"layout", "dtype", "ndim", "blocking", "repeat_last", "no_copy"})
     tested_elsewhere = "tests/unit/pipeline/test_external_source.py"
     arguments = (
         Arg("source", "object", None, "A callable, an iterable or a generator function, of batches or of samples."),
@@ -89,6 +92,14 @@ class ExternalSource(Operator):
     @classmethod
     def output_count(cls, values: Mapping[str, Any]) -> int:
         return int(values.get("num_outputs") or 1)
+
+    @classmethod
+    def one_for_each_output(cls, values: Mapping[str, Any]) -> bool:
+        return values.get("num_outputs") is not None
+
+    @classmethod
+    def state_after(cls, batches: int, batch_size: int, epoch: int) -> Any:
+        return {"iteration": batches, "sample": batches * batch_size, "epoch": epoch}
 
     @classmethod
     def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:

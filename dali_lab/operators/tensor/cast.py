@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,10 @@ class Cast(Operator):
     on_gpu = True
     arguments = (Arg("dtype", "dtype", REQUIRED, "Type of the output.", important=True),)
     example = ">>> fn.cast(images, dtype=types.FLOAT)"
+
+    @classmethod
+    def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
+        return "_expression" if values.get("dtype") in _NUMBERS else ""
 
     def setup(self) -> None:
         if self.value("dtype") not in (*_NUMBERS, *_ENUMS):

@@ -22,6 +22,7 @@ class Constant(Operator):
     """
 
     name = "constant"
+    makes_numbers = True
     outputs = (
         Output("output", kind="tensor", doc="The same tensor in every sample, of `shape`, `dtype` and `layout`."),
     )

@@ -35,6 +35,7 @@ class TensorSubscript(Operator):
     """Takes a part of each tensor by indices and ranges, as ``node[1, 2:5, ::2]`` does."""
 
     name = "_tensor_subscript"
+    syntax = "index"
     schema_name = "_TensorSubscript"
     title = "Index"
     inputs = (Input("data", kind="tensor", doc="Tensors to index."),)
@@ -168,6 +169,7 @@ class SubscriptDimCheck(Operator):
     """Passes tensors on if they have as many dimensions as an index of full ranges had."""
 
     name = "_subscript_dim_check"
+    syntax = "whole index"
     schema_name = "_SubscriptDimCheck"
     title = "Check dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to check."),)
@@ -224,6 +226,7 @@ class Shape(_ShapeBase):
     """Gives the shape of each tensor, as ``node.shape()`` does."""
 
     name = "_shape"
+    syntax = "shape"
     schema_name = "_Shape"
     arguments = (Arg("dtype", "dtype", dtypes.INT64, "Type of the numbers."),)
 

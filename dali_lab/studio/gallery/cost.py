@@ -8,6 +8,7 @@ from typing import Any
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
+from dali_lab.schema.registry import known_operator
 from dali_lab.studio.preview.evaluation import Token
 
 Json = dict[str, Any]
@@ -60,11 +61,11 @@ def decoding_alone(graph: Graph) -> Graph | None:
     """The graph up to its first decoder of whole pictures; where it has another decoder, with that one replaced."""
     for name in graph.order():
         node = graph.nodes[name]
-        if not node.op.startswith("decoders.image"):
+        operator = known_operator(node.op)
+        if operator is None or not operator.whole_decoder:
             continue
-        plain = graph.with_node(
-            node.replaced(op="decoders.image", arguments={}, connections={}, inputs=node.inputs[:1])
-        )
+        whole = node.replaced(op=operator.whole_decoder, arguments={}, connections={}, inputs=node.inputs[:1])
+        plain = graph.with_node(whole)
         kept = plain.ancestors([name])
         nodes = {key: value for key, value in plain.nodes.items() if key in kept}
         return plain.replaced(nodes=nodes, outputs=(Edge(name),))

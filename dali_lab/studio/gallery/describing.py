@@ -125,7 +125,7 @@ def label_of(entry: Entry, argument: Argument) -> str:
     """What a control is called: for a random node, the argument that it feeds; else the argument's own name."""
     graph = entry.graph
     node = graph.nodes[argument.node]
-    if not node.op.startswith("random.") and node.op != "constant":
+    if not find_operator(node.op).makes_numbers:
         return argument.name.replace("_", " ")
     name, fed = argument.node, ""
     for _ in range(4):

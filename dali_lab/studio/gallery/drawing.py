@@ -17,7 +17,7 @@ from dali_lab.gallery.samples.own import MOST_PICTURES, pictures_in
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, DaliLabError
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import find_operator, has_operator, known_operator
 from dali_lab.studio.document.graph_document import sentence
 from dali_lab.studio.preview.entries import error_entry
 from dali_lab.studio.preview.evaluation import Evaluation, Evaluator, Token
@@ -75,7 +75,9 @@ class Photographs:
         chosen = [self.files[(first + index) % count] for index in range(max(batch, min(count, batch * 4)))]
         for node in graph.nodes.values():
             root = node.arguments.get("file_root")
-            if node.op == "readers.file" and isinstance(root, str) and root.startswith(PHOTOGRAPHS):
+            operator = known_operator(node.op)
+            lists_files = operator is not None and {"file_root", "files"} <= operator.argument_table.keys()
+            if lists_files and isinstance(root, str) and root.startswith(PHOTOGRAPHS):
                 arguments = {"file_root": os.fspath(self.folder), "files": chosen, "seed": READER_SEED}
                 graph = graph.with_node(node.replaced(arguments=arguments))
         if ANNOTATED in places_in(graph):

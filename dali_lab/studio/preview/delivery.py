@@ -12,6 +12,7 @@ from typing import Any
 from dali_lab.executor.failures import Cancelled
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
+from dali_lab.schema.registry import find_operator
 from dali_lab.studio.document.graph_document import sentence
 from dali_lab.studio.document.validation import Checked
 from dali_lab.studio.preview.entries import error_entry, node_error, output_entry, picture_entries
@@ -307,7 +308,7 @@ class _Teller:
             images = picture_entries(rendered.pictures if rendered else [], buffers)
             return {"kind": "mask", "node": edge.node, "output": edge.output, "images": images}
         # Coordinates in pixels are those of the picture as it was decoded.
-        decoded = [name for name in graph.ancestors([tap.node]) if graph.nodes[name].op.startswith("decoders.")]
+        decoded = [name for name in graph.ancestors([tap.node]) if find_operator(graph.nodes[name].op).decodes]
         source = Edge(decoded[0]) if len(decoded) == 1 else tap
         pictures = self._batch(evaluation, source)
         lacking = evaluation.results[source.node].missing[source.output] if pictures is not None else ()

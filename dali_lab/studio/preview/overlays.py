@@ -64,7 +64,7 @@ def _candidates(graph: Graph, kinds: dict[str, list[str]]) -> list[Overlay]:
         for index, kind in enumerate(kinds.get(name, ())):
             if kind in ("boxes", "mask"):
                 found[Overlay(kind, Edge(name, index))] = None
-        if operator.name in ("coord_transform", "coord_flip"):
+        if operator.moves_points:
             found[Overlay("points", Edge(name))] = None
     return list(found)
 

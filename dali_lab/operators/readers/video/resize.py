@@ -32,6 +32,7 @@ class VideoReaderResize(VideoReader, Resizing):
     name = "readers.video_resize"
     schema_name = "readers__VideoResize"
     title = "Video reader with resize"
+    resizes = False
     devices = ("cpu", "gpu")
     on_gpu = False
     tested_elsewhere = "tests/unit/readers/test_video.py"
