@@ -84,8 +84,9 @@ class Arg:
         For a type of data: ``types.NO_TYPE`` may be given; it stands for the type of the input, or counts as not given.
     minimum, maximum
         Allowed range of each element; `exclusive_minimum` leaves the minimum itself out.
-    soft_minimum, soft_maximum, step
-        The range worth playing with, for sliders.
+    slider
+        The range worth playing with and perhaps a step: ``(low, high)`` or ``(low, high, step)``; `None` for an end
+        stands for that of the allowed range.
     unit
         ``"px"``, ``"deg"``, ``"Hz"``, ``"dB"``, ``"s"``.
     choices
@@ -119,9 +120,7 @@ class Arg:
     minimum: float | None = None
     maximum: float | None = None
     exclusive_minimum: bool = False
-    soft_minimum: float | None = None
-    soft_maximum: float | None = None
-    step: float | None = None
+    slider: tuple[float | None, ...] = ()
     unit: str | None = None
     choices: tuple[str, ...] | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
@@ -139,6 +138,21 @@ class Arg:
     def required(self) -> bool:
         """Whether the argument must be given."""
         return self.default is REQUIRED
+
+    @property
+    def soft_minimum(self) -> float | None:
+        """The lower end of the slider."""
+        return self.slider[0] if self.slider else None
+
+    @property
+    def soft_maximum(self) -> float | None:
+        """The upper end of the slider."""
+        return self.slider[1] if self.slider else None
+
+    @property
+    def step(self) -> float | None:
+        """The step of the slider."""
+        return self.slider[2] if len(self.slider) > 2 else None
 
     @property
     def listed(self) -> bool:

@@ -32,11 +32,20 @@ def _made(kind: ArgType, fixed: dict[str, Any], name: str, default: Any, doc: st
     return Arg(name, kind, default, doc, **fixed, **more)
 
 
-floats = _preset("float", vector=True)
-"""A list of floats, or one."""
+number = _preset("float")
+"""A number."""
 
-ints = _preset("int", vector=True)
+numbers = _preset("float", vector=True)
+"""A list of numbers, or one."""
+
+integer = _preset("int")
+"""A whole number."""
+
+integers = _preset("int", vector=True)
 """A list of whole numbers, or one."""
+
+string = _preset("string")
+"""A text."""
 
 strings = _preset("string", vector=True)
 """A list of texts, or one."""
@@ -44,17 +53,17 @@ strings = _preset("string", vector=True)
 fraction = _preset("float", minimum=0.0, maximum=1.0)
 """A number that must lie between 0 and 1."""
 
-share = _preset("float", soft_minimum=0.0, soft_maximum=1.0, step=0.01)
+share = _preset("float", slider=(0.0, 1.0, 0.01))
 """A number that makes sense between 0 and 1."""
 
-factor = _preset("float", soft_minimum=0.0, soft_maximum=2.0, step=0.01)
+factor = _preset("float", slider=(0.0, 2.0, 0.01))
 """A factor of a property that 1 leaves as it is."""
 
-degrees = _preset("float", unit="deg", soft_minimum=-180.0, soft_maximum=180.0, step=1.0)
+degrees = _preset("float", unit="deg", slider=(-180.0, 180.0, 1.0))
 """An angle in degrees."""
 
-radians = _preset("float", soft_minimum=-3.15, soft_maximum=3.15, step=0.01)
+radians = _preset("float", slider=(-3.15, 3.15, 0.01))
 """An angle in radians."""
 
-pixel_value = _preset("float", soft_minimum=0, soft_maximum=255)
+pixel_value = _preset("float", slider=(0, 255))
 """A value of a pixel, of images of bytes."""

@@ -12,6 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import integer, number
 
 TYPES = (INT8, UINT8, INT16, UINT16, INT32, UINT32, FLOAT)
 _WAYS = ("scale", "out_length", "in_rate", "out_rate")
@@ -37,13 +38,12 @@ class AudioResample(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg("scale", "float", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
-        Arg("in_rate", "float", None, "Present rate, in the unit of `out_rate`.", tensor=True, unit="Hz"),
-        Arg("out_rate", "float", None, "Target rate, in the unit of `in_rate`.", tensor=True, minimum=0.0, unit="Hz"),
-        Arg("out_length", "int", None, "Number of elements of the result.", tensor=True, fed=(INT64,), minimum=0),
-        Arg(
+        number("scale", None, "Target rate through present rate.", tensor=True, minimum=0.0, important=True),
+        number("in_rate", None, "Present rate, in the unit of `out_rate`.", tensor=True, unit="Hz"),
+        number("out_rate", None, "Target rate, in the unit of `in_rate`.", tensor=True, minimum=0.0, unit="Hz"),
+        integer("out_length", None, "Number of elements of the result.", tensor=True, fed=(INT64,), minimum=0),
+        number(
             "quality",
-            "float",
             50.0,
             "Quality: lobes of the filter go from 3 at 0 over 16 at 50 to 64 at 100.",
             minimum=0.0,

@@ -14,7 +14,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, choice, flag, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, choice, flag, register, samples
+from dali_lab.schema.presets import integer, number
 
 Array = npt.NDArray[Any]
 _LINEAR_STEP = np.float32(200 / 3)
@@ -38,12 +39,9 @@ class MelFilterBank(Operator):
     on_gpu = True
     gpu_tolerance = (1e-6, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
-        Arg(
-            "nfilter", "int", 128, "Number of mel filters.", minimum=1, maximum=65536, soft_maximum=256, important=True
-        ),
-        Arg(
+        integer("nfilter", 128, "Number of mel filters.", minimum=1, maximum=65536, important=True, slider=(None, 256)),
+        number(
             "sample_rate",
-            "float",
             44100.0,
             "Sample rate of the sound.",
             minimum=0.0,
@@ -51,8 +49,8 @@ class MelFilterBank(Operator):
             unit="Hz",
             important=True,
         ),
-        Arg("freq_low", "float", 0.0, "Lowest frequency.", minimum=0.0, unit="Hz"),
-        Arg("freq_high", "float", 0.0, "Highest frequency; 0 is half of the sample rate.", minimum=0.0, unit="Hz"),
+        number("freq_low", 0.0, "Lowest frequency.", minimum=0.0, unit="Hz"),
+        number("freq_high", 0.0, "Highest frequency; 0 is half of the sample rate.", minimum=0.0, unit="Hz"),
         choice(
             "mel_formula",
             "slaney",

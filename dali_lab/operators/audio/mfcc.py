@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, flag, integer, number, register, samples
 
 
 @register
@@ -35,11 +35,11 @@ class MFCC(Operator):
     on_gpu = True
     gpu_tolerance = (1e-5, "products are added to the sum one by one, and on the CPU at times together")
     arguments = (
-        Arg("n_mfcc", "int", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
-        Arg("dct_type", "int", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
+        integer("n_mfcc", 20, "Number of coefficients; no more than there are mels.", minimum=1, important=True),
+        integer("dct_type", 2, "Type of the cosine transform, I to IV.", minimum=1, maximum=4),
         flag("normalize", "Use an orthonormal basis; not for type I."),
-        Arg("axis", "int", 0, "The axis to transform.", minimum=0),
-        Arg("lifter", "float", 0.0, "Strength of the lifter.", soft_minimum=0.0, soft_maximum=100.0),
+        integer("axis", 0, "The axis to transform.", minimum=0),
+        number("lifter", 0.0, "Strength of the lifter.", slider=(0.0, 100.0)),
     )
     example = ">>> fn.mfcc(fn.to_decibels(mels), n_mfcc=40, dct_type=2)"
 

@@ -12,7 +12,7 @@ from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import need_elements
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register, samples
 from dali_lab.schema.samples import Array
 
 
@@ -33,28 +33,24 @@ class NonsilentRegion(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg(
+        number(
             "cutoff_db",
-            "float",
             -60.0,
             "Power below which a window is silent, relative to the reference.",
             unit="dB",
-            soft_minimum=-100.0,
-            soft_maximum=0.0,
             important=True,
+            slider=(-100.0, 0.0),
         ),
-        Arg(
+        number(
             "reference_power",
-            "float",
             None,
             "Power of 0 dB; the largest power of the sound if not given.",
             minimum=0.0,
             exclusive_minimum=True,
         ),
-        Arg("window_length", "int", 2048, "Length of a window in elements.", minimum=1, important=True),
-        Arg(
+        integer("window_length", 2048, "Length of a window in elements.", minimum=1, important=True),
+        integer(
             "reset_interval",
-            "int",
             8192,
             "Elements after which the moving mean of FLOAT sound is computed anew, a multiple of `window_length`;"
             " -1 for never.",

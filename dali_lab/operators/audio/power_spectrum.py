@@ -10,7 +10,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.audio.signals import ROUNDING, need_float
 from dali_lab.operators.audio.spectrogram import POWER
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples
 
 
 @register
@@ -29,10 +29,9 @@ class PowerSpectrum(Operator):
         ),
     )
     arguments = (
-        Arg("axis", "int", -1, "The axis; any negative number is the last one.", important=True),
-        Arg(
+        integer("axis", -1, "The axis; any negative number is the last one.", important=True),
+        integer(
             "nfft",
-            "int",
             None,
             "Length of the transform, to which data are cut or filled up with zeros; that of the axis if not given.",
             minimum=1,

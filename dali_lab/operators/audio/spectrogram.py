@@ -12,9 +12,10 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.audio.signals import ROUNDING, need_elements, need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, floats, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, numbers, register, samples
+from dali_lab.schema.presets import integer
 
-POWER = Arg("power", "int", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
+POWER = integer("power", 2, "2 for the power of each frequency, 1 for its magnitude.", minimum=1, maximum=2)
 ROWS_AT_ONCE = 1 << 17
 """Elements of the transform that are held at once, so that a chunk of long sounds needs little memory."""
 
@@ -35,12 +36,10 @@ class Spectrogram(Operator):
     on_gpu = True
     gpu_tolerance = (4e-3, "float64 on the GPU, float32 on the CPU, whose step at powers of 14,000 is 0.001")
     arguments = (
-        Arg(
-            "nfft", "int", None, "Length of the transform; that of the window if not given.", minimum=1, important=True
-        ),
-        Arg("window_length", "int", 512, "Length of a window in elements.", minimum=1, important=True),
-        Arg("window_step", "int", 256, "Elements from one window to the next.", minimum=1, important=True),
-        floats("window_fn", None, "Weights of the window, `window_length` of them; Hann if not given."),
+        integer("nfft", None, "Length of the transform; that of the window if not given.", minimum=1, important=True),
+        integer("window_length", 512, "Length of a window in elements.", minimum=1, important=True),
+        integer("window_step", 256, "Elements from one window to the next.", minimum=1, important=True),
+        numbers("window_fn", None, "Weights of the window, `window_length` of them; Hann if not given."),
         POWER,
         flag("center_windows", "Windows reach beyond both ends, so that the first is centred at 0.", default=True),
         flag("reflect_padding", "Beyond the ends the sound is reflected, rather than silent.", default=True),

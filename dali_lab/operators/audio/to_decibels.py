@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.audio.signals import need_float
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, number, register, samples
 
 
 @register
@@ -22,19 +22,15 @@ class ToDecibels(Operator):
     on_gpu = True
     gpu_tolerance = (4e-5, "logarithms differ by a step of float32, times the multiplier")
     arguments = (
-        Arg(
+        number(
             "multiplier",
-            "float",
             10.0,
             "Factor of the logarithm: 10 for powers, 20 for magnitudes.",
             important=True,
-            soft_minimum=1.0,
-            soft_maximum=20.0,
+            slider=(1.0, 20.0),
         ),
-        Arg(
-            "reference", "float", 0.0, "The value of 0 dB; 0 stands for the largest value of each sample.", minimum=None
-        ),
-        Arg("cutoff_db", "float", -200.0, "Smallest result.", unit="dB", soft_minimum=-200.0, soft_maximum=0.0),
+        number("reference", 0.0, "The value of 0 dB; 0 stands for the largest value of each sample.", minimum=None),
+        number("cutoff_db", -200.0, "Smallest result.", unit="dB", slider=(-200.0, 0.0)),
     )
     example = ">>> fn.to_decibels(mels, multiplier=10.0, cutoff_db=-80.0)"
 

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, flag, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, flag, integer, register, samples
 
 
 @register
@@ -29,8 +29,8 @@ class BbFlip(Operator):
     outputs = (Output("boxes", kind="boxes", doc="The flipped boxes, ``(N, 4)`` or flat as they came."),)
     on_gpu = True
     arguments = (
-        Arg("horizontal", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
-        Arg("vertical", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
+        integer("horizontal", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
+        integer("vertical", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
         flag("ltrb", "Boxes are left, top, right, bottom instead of left, top, width, height."),
     )
     example = """

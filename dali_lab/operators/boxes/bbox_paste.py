@@ -17,7 +17,7 @@ from dali_lab.operators.boxes.coordinates import (
     sample_boxes_by_size,
     store,
 )
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Operator, Output, PerSample, register
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Operator, Output, PerSample, number, register
 
 
 @register
@@ -35,34 +35,16 @@ class BBoxPaste(Operator):
         Output("boxes", kind="boxes", dtype=FLOAT, doc="The boxes in the larger picture, of the input's shape."),
     )
     arguments = (
-        Arg(
+        number(
             "ratio",
-            "float",
             REQUIRED,
             "Size of the canvas over the size of the image.",
             tensor=True,
-            soft_minimum=1.0,
-            soft_maximum=4.0,
             important=True,
+            slider=(1.0, 4.0),
         ),
-        Arg(
-            "paste_x",
-            "float",
-            0.5,
-            "Horizontal place, from 0 (left) to 1 (right).",
-            tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-        ),
-        Arg(
-            "paste_y",
-            "float",
-            0.5,
-            "Vertical place, from 0 (top) to 1 (bottom).",
-            tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
-        ),
+        number("paste_x", 0.5, "Horizontal place, from 0 (left) to 1 (right).", tensor=True, slider=(0.0, 1.0)),
+        number("paste_y", 0.5, "Vertical place, from 0 (top) to 1 (bottom).", tensor=True, slider=(0.0, 1.0)),
         LTRB,
     )
     example = """

@@ -22,7 +22,7 @@ from dali_lab.operators.boxes.coordinates import (
 from dali_lab.operators.geometry.warping import SIZE_TYPES
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.presets import choice, flag, floats, fraction, ints
+from dali_lab.schema.presets import choice, flag, fraction, integers, number, numbers
 
 Coordinates = npt.NDArray[np.float32]
 MODES = ("expand", "halfway", "fixed")
@@ -52,8 +52,10 @@ class BBoxRotate(Operator):
         Output("labels", kind="tensor", doc="With labels: those of the boxes that are left.", dtype=INT32),
     )
     arguments = (
-        Arg("angle", "float", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),
-        ints("input_shape", REQUIRED, "Shape of the image before it is turned, in pixels.", tensor=True, fed=INTEGERS),
+        number("angle", REQUIRED, "Angle, counter-clockwise.", tensor=True, unit="deg", important=True),
+        integers(
+            "input_shape", REQUIRED, "Shape of the image before it is turned, in pixels.", tensor=True, fed=INTEGERS
+        ),
         Arg("shape_layout", "layout", "HW", "What the numbers of `input_shape` are; it holds H and W."),
         Arg(
             "bbox_layout",
@@ -64,7 +66,7 @@ class BBoxRotate(Operator):
         ),
         flag("bbox_normalized", "Boxes go from 0 to 1, rather than in pixels.", default=True),
         flag("keep_size", "The canvas keeps the size of the image.", important=True),
-        floats(
+        numbers(
             "size", (), "Height and width of the canvas in pixels, as given to `rotate`.", tensor=True, fed=SIZE_TYPES
         ),
         choice(

@@ -12,8 +12,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT32
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_counts, sample_boxes
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register
-from dali_lab.schema.presets import flag, floats, fraction
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema.presets import flag, fraction, number, numbers
 
 
 @register
@@ -37,12 +37,12 @@ class BoxEncoder(Operator):
     )
     on_gpu = True
     arguments = (
-        floats("anchors", REQUIRED, "Left, top, right, bottom of each anchor."),
+        numbers("anchors", REQUIRED, "Left, top, right, bottom of each anchor."),
         fraction("criteria", 0.5, "Intersection over union above which an anchor takes a box.", important=True),
         flag("offset", "Give boxes relative to their anchors."),
-        Arg("scale", "float", 1.0, "Factor of boxes and anchors before offsets are taken."),
-        floats("means", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets."),
-        floats("stds", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets."),
+        number("scale", 1.0, "Factor of boxes and anchors before offsets are taken."),
+        numbers("means", (0.0, 0.0, 0.0, 0.0), "Means of the four offsets."),
+        numbers("stds", (1.0, 1.0, 1.0, 1.0), "Standard deviations of the four offsets."),
     )
     example = ">>> boxes, labels = fn.box_encoder(boxes, labels, anchors=default_boxes, criteria=0.5)"
 

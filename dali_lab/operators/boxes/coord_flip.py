@@ -10,6 +10,7 @@ from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import integer, number
 
 _AXES = "xyz"
 
@@ -41,12 +42,12 @@ class CoordFlip(Operator):
             "Which coordinate comes where, of the letters x, y and z; `x`, `xy` or `xyz` by default. Those that the"
             " points do not have may be named as well.",
         ),
-        Arg("flip_x", "int", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
-        Arg("flip_y", "int", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
-        Arg("flip_z", "int", 0, "Mirror front and back.", tensor=True, widget="switch"),
-        Arg("center_x", "float", 0.5, "The x coordinate that stays.", tensor=True),
-        Arg("center_y", "float", 0.5, "The y coordinate that stays.", tensor=True),
-        Arg("center_z", "float", 0.5, "The z coordinate that stays.", tensor=True),
+        integer("flip_x", 1, "Mirror left and right.", tensor=True, widget="switch", important=True),
+        integer("flip_y", 0, "Mirror top and bottom.", tensor=True, widget="switch", important=True),
+        integer("flip_z", 0, "Mirror front and back.", tensor=True, widget="switch"),
+        number("center_x", 0.5, "The x coordinate that stays.", tensor=True),
+        number("center_y", 0.5, "The y coordinate that stays.", tensor=True),
+        number("center_z", 0.5, "The z coordinate that stays.", tensor=True),
     )
     example = '>>> fn.coord_flip(landmarks, layout="xy", flip_x=fn.random.coin_flip())'
 

@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import sample_boxes, sample_boxes_by_size, store
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
 from dali_lab.schema.operator import PerSample
-from dali_lab.schema.presets import choice, flag, floats, fraction, ints
+from dali_lab.schema.presets import choice, flag, fraction, integer, integers, numbers
 
 Array = npt.NDArray[Any]
 CORNERS = {2: "xyXY", 3: "xyzXYZ"}
@@ -72,18 +72,18 @@ class RandomBBoxCrop(Operator):
             "Taking the whole sample is one more choice beside the thresholds; not where `crop_shape` is given.",
             default=True,
         ),
-        floats(
+        numbers(
             "scaling", (1.0, 1.0), "Range of the window's extents relative to the sample.", minimum=0.0, important=True
         ),
-        floats(
+        numbers(
             "aspect_ratio",
             (1.0, 1.0),
             "Range of width over height; in volumes, one for all pairs of axes or one for each (xy, xz, yz).",
             minimum=0.0,
             important=True,
         ),
-        ints("crop_shape", None, "Extents of the window in pixels, instead of a range.", tensor=True, minimum=1),
-        ints("input_shape", None, "Extents of the sample.", tensor=True, minimum=1),
+        integers("crop_shape", None, "Extents of the window in pixels, instead of a range.", tensor=True, minimum=1),
+        integers("input_shape", None, "Extents of the sample.", tensor=True, minimum=1),
         Arg("shape_layout", "layout", None, "Order of these extents; WH or WHD if not given."),
         Arg("bbox_layout", "layout", None, "Order of coordinates: two corners (xyXY) or corner and size (xyWH)."),
         flag("ltrb", "Two corners, rather than corner and size; `bbox_layout` is its successor.", default=True),
@@ -92,10 +92,9 @@ class RandomBBoxCrop(Operator):
             None,
             "Part of a box that must remain for it to be kept; if not given, its centre must.",
         ),
-        Arg("num_attempts", "int", 1, "Windows that are drawn for one threshold.", minimum=1, maximum=1_000_000),
-        Arg(
+        integer("num_attempts", 1, "Windows that are drawn for one threshold.", minimum=1, maximum=1_000_000),
+        integer(
             "total_num_attempts",
-            "int",
             -1,
             "Windows that are drawn in all before the best one is taken; -1 for no end.",
             minimum=-1,

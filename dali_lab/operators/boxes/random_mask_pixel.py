@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT64, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, number, register
 from dali_lab.schema.operator import PerSample
 
 
@@ -29,16 +29,9 @@ class RandomMaskPixel(Operator):
     outputs = (Output("position", kind="tensor", doc="Index along each axis, INT64.", dtype=INT64),)
     random = True
     arguments = (
-        Arg(
-            "foreground",
-            "int",
-            0,
-            "Draw from the foreground, rather than from all pixels.",
-            tensor=True,
-            important=True,
-        ),
-        Arg("threshold", "float", 0.0, "Pixels above it are foreground.", tensor=True),
-        Arg("value", "int", None, "Pixels equal to it are foreground; excludes `threshold`.", tensor=True),
+        integer("foreground", 0, "Draw from the foreground, rather than from all pixels.", tensor=True, important=True),
+        number("threshold", 0.0, "Pixels above it are foreground.", tensor=True),
+        integer("value", None, "Pixels equal to it are foreground; excludes `threshold`.", tensor=True),
     )
     example = ">>> centre = fn.segmentation.random_mask_pixel(masks, foreground=fn.random.coin_flip(probability=0.7))"
 

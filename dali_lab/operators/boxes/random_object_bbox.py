@@ -13,8 +13,21 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import converted
 from dali_lab.model.dtypes import BOOL, INT8, INT16, INT32, UINT8, UINT16, UINT32
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, choice, flag, floats, ints, register
+from dali_lab.schema import (
+    Call,
+    Case,
+    ErrorCase,
+    Input,
+    Operator,
+    Output,
+    choice,
+    flag,
+    integers,
+    numbers,
+    register,
+)
 from dali_lab.schema.operator import PerSample
+from dali_lab.schema.presets import integer, number
 
 TYPES = (BOOL, UINT8, INT8, UINT16, INT16, UINT32, INT32)
 FORMATS = ("anchor_shape", "start_end", "box")
@@ -47,19 +60,17 @@ class RandomObjectBBox(Operator):
             FORMATS,
             "Two outputs, start and extents or start and end, or one with start and end.",
         ),
-        Arg(
+        number(
             "foreground_prob",
-            "float",
             1.0,
             "Chance of drawing an object; from 1 on it is always drawn, up to 0 never.",
             tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=1.0,
             important=True,
+            slider=(0.0, 1.0),
         ),
-        Arg("background", "int", 0, "The label that is no object.", tensor=True),
-        ints("classes", None, "Labels to draw from; all but the background if not given.", tensor=True),
-        floats(
+        integer("background", 0, "The label that is no object.", tensor=True),
+        integers("classes", None, "Labels to draw from; all but the background if not given.", tensor=True),
+        numbers(
             "class_weights",
             None,
             "Weights of the labels in `classes`, or without these of 0, 1, 2, … but the background. Nothing is drawn"
@@ -68,8 +79,8 @@ class RandomObjectBBox(Operator):
         ),
         flag("ignore_class", "Draw an object directly, whatever its label."),
         flag("output_class", "Give the label that was drawn, or the background, too."),
-        Arg("k_largest", "int", None, "Draw from so many of the largest objects.", minimum=1),
-        ints("threshold", None, "Least extent of an object along each axis.", tensor=True),
+        integer("k_largest", None, "Draw from so many of the largest objects.", minimum=1),
+        integers("threshold", None, "Least extent of an object along each axis.", tensor=True),
         flag("cache_objects", "Kept for programs that set it; objects are looked for anew.", advanced=True),
     )
     example = ">>> anchor, shape = fn.segmentation.random_object_bbox(masks, foreground_prob=0.8, k_largest=2)"

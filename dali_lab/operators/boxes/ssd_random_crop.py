@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
 from dali_lab.model.dtypes import FLOAT, INT32, UINT8
 from dali_lab.operators.boxes.coordinates import box_table, sample_boxes, store
-from dali_lab.schema import Arg, Call, Case, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, Input, Operator, Output, integer, register, samples
 
 THRESHOLDS = (-1.0, 0.1, 0.3, 0.5, 0.7, 0.9)
 """Least overlaps that are drawn from; taking the whole picture is one more choice."""
@@ -40,9 +40,7 @@ class SSDRandomCrop(Operator):
         Output("labels", kind="tensor", doc="Their labels.", dtype=INT32),
     )
     random = True
-    arguments = (
-        Arg("num_attempts", "int", 1, "Windows that are drawn for one overlap.", minimum=1, maximum=1_000_000),
-    )
+    arguments = (integer("num_attempts", 1, "Windows that are drawn for one overlap.", minimum=1, maximum=1_000_000),)
     deprecated = "Use ``fn.random_bbox_crop``, which gives the window for ``fn.slice``."
     example = ">>> images, boxes, labels = fn.ssd_random_crop(images, boxes, labels)"
 

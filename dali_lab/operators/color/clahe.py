@@ -9,18 +9,18 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register, samples
+from dali_lab.schema.presets import integer, number
 
 
 def _tiles(name: str, direction: str) -> Arg:
-    return Arg(
+    return integer(
         name,
-        "int",
         REQUIRED,
         f"Number of tiles across the {direction}.",
         minimum=1,
         maximum=1024,
-        soft_maximum=16,
         important=True,
+        slider=(None, 16),
     )
 
 
@@ -42,17 +42,14 @@ class Clahe(Operator):
     arguments = (
         _tiles("tiles_x", "width"),
         _tiles("tiles_y", "height"),
-        Arg(
+        number(
             "clip_limit",
-            "float",
             REQUIRED,
             "How many times as frequent as the mean a level may be; 0 sets no limit.",
-            soft_minimum=0.0,
-            soft_maximum=10.0,
-            step=0.1,
             important=True,
+            slider=(0.0, 10.0, 0.1),
         ),
-        Arg("bins", "int", 256, "Kept for programs that set it: there are 256 levels.", minimum=1, advanced=True),
+        integer("bins", 256, "Kept for programs that set it: there are 256 levels.", minimum=1, advanced=True),
         flag("luma_only", "Equalise the lightness of RGB images rather than their channels.", default=True),
     )
     example = ">>> fn.clahe(images, tiles_x=8, tiles_y=8, clip_limit=2.0)"

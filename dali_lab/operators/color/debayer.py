@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, UINT16, numpy_dtype
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import choice, ints
+from dali_lab.schema.presets import choice, integers
 
 _TILES = ("BG", "GB", "GR", "RG")
 _KERNELS = {
@@ -42,7 +42,7 @@ class Debayer(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "blue_position",
             REQUIRED,
             "Row and column of blue in the tile of 2 × 2 pixels that begins in the second row and column.",

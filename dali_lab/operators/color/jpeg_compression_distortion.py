@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, integer, register, samples
 
 
 @register
@@ -26,15 +26,13 @@ class JpegCompressionDistortion(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        integer(
             "quality",
-            "int",
             50,
             "Quality from 1 to 100; values beyond that are clamped.",
             tensor=True,
-            soft_minimum=1,
-            soft_maximum=100,
             important=True,
+            slider=(1, 100),
         ),
     )
     example = ">>> fn.jpeg_compression_distortion(images, quality=fn.random.uniform(range=(5, 80), dtype=types.INT32))"

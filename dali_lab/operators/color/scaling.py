@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, NO_TYPE, UINT8, DALIDataType, numpy_dtype
-from dali_lab.schema import Arg, Call, Input, Operator, Output, factor
+from dali_lab.schema import Arg, Call, Input, Operator, Output, factor, number
 
 IMAGES = ("HWC", "DHWC")
 SEQUENCES = ("HWC", "FHWC", "FDHWC")
@@ -21,22 +21,18 @@ BRIGHTNESS = factor("brightness", 1.0, "Factor of the brightness.", per_frame=Tr
 CONTRAST = factor("contrast", 1.0, "Factor of the contrast.", per_frame=True, important=True)
 BRIGHTNESS_AND_SHIFT = (
     BRIGHTNESS,
-    Arg(
+    number(
         "brightness_shift",
-        "float",
         0.0,
         "Added to the brightness, as a share of the range of the result (1 is 255 for UINT8).",
         per_frame=True,
-        soft_minimum=-1.0,
-        soft_maximum=1.0,
-        step=0.01,
+        slider=(-1.0, 1.0, 0.01),
     ),
 )
 CONTRAST_AND_CENTER = (
     CONTRAST,
-    Arg(
+    number(
         "contrast_center",
-        "float",
         0.5,
         "Intensity that contrast leaves as it is. If not given, it is the middle of the input's range: 0.5 for FLOAT,"
         " 128 for UINT8, 16384 for INT16, 2³⁰ for INT32.",
@@ -80,9 +76,9 @@ class Scaling(Operator):
         self, call: Call, source: DALIDataType, dtype: DALIDataType
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Factor and offset of each sample, ``float32[N]`` each."""
-        brightness = numbers(call, "brightness", 1.0)
-        shift = numbers(call, "brightness_shift", 0.0)
-        contrast = numbers(call, "contrast", 1.0)
+        brightness = value_of_each(call, "brightness", 1.0)
+        shift = value_of_each(call, "brightness_shift", 0.0)
+        contrast = value_of_each(call, "contrast", 1.0)
         center = call.numbers("contrast_center") if "contrast_center" in self.given else np.float32(_HALF[source])
         return brightness * contrast, shift * np.float32(_FULL[dtype]) + brightness * (center - contrast * center)
 
@@ -93,7 +89,7 @@ class Scaling(Operator):
         return diagonal, np.repeat(offset.astype(np.float32)[:, None], 3, axis=1)
 
 
-def numbers(call: Call, name: str, default: float) -> npt.NDArray[np.float32]:
+def value_of_each(call: Call, name: str, default: float) -> npt.NDArray[np.float32]:
     """The argument of each sample, or `default` where the operator has no such argument."""
     if name not in call.operator.argument_table:
         return np.full(call.count, default, np.float32)

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
-from dali_lab.operators.color.scaling import IMAGES, SEQUENCES, checked_dtype, numbers
+from dali_lab.operators.color.scaling import IMAGES, SEQUENCES, checked_dtype, value_of_each
 from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, degrees, factor, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT16, FLOAT)
@@ -80,11 +80,11 @@ class Twisting(Operator):
 
     def transformation(self, call: Call, half: float) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Matrix and offset of each sample, ``float32[N, 9]`` and ``[N, 3]``; `half` is the middle of the range."""
-        angle = (numbers(call, "hue", 0.0).astype(np.float64) * np.pi / 180).astype(np.float32).astype(np.float64)
-        saturation = numbers(call, "saturation", 1.0)
-        value = numbers(call, "value", 1.0)
-        brightness = numbers(call, "brightness", 1.0)
-        contrast = numbers(call, "contrast", 1.0)
+        angle = (value_of_each(call, "hue", 0.0).astype(np.float64) * np.pi / 180).astype(np.float32).astype(np.float64)
+        saturation = value_of_each(call, "saturation", 1.0)
+        value = value_of_each(call, "value", 1.0)
+        brightness = value_of_each(call, "brightness", 1.0)
+        contrast = value_of_each(call, "contrast", 1.0)
         turn = np.zeros((call.count, 3, 3), np.float32)
         turn[:, 0, 0] = 1
         turn[:, 1, 1] = turn[:, 2, 2] = np.cos(angle)

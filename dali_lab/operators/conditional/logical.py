@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL
 from dali_lab.model.errors import OperatorError
-from dali_lab.schema import Arg, Call, Case, Input, Operator, register
+from dali_lab.schema import Call, Case, Input, Operator, register, string
 
 
 def check_logical(batch: Batch, expression: str, side: str) -> None:
@@ -37,8 +37,8 @@ class ValidateLogical(Operator):
     title = "Check a condition"
     inputs = (Input("input", kind="any"),)
     arguments = (
-        Arg("expression_name", "string", "and", "The expression that is checked."),
-        Arg("expression_side", "string", "left", "Which side of it."),
+        string("expression_name", "and", "The expression that is checked."),
+        string("expression_side", "left", "Which side of it."),
     )
     hidden = True
     syntax = "operand"

@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import OperatorError
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, flag, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, flag, number, register, samples
 
 
 @register
@@ -36,9 +36,8 @@ class Audio(Operator):
     arguments = (
         flag("downmix", "Average the channels, which leaves one dimension.", important=True),
         Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
-        Arg(
+        number(
             "sample_rate",
-            "float",
             0.0,
             "Rate to resample to; 0 leaves a file at its own.",
             tensor=True,
@@ -47,7 +46,7 @@ class Audio(Operator):
             unit="Hz",
             important=True,
         ),
-        Arg("quality", "float", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
+        number("quality", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
     )
     example = """
     >>> encoded, labels = fn.readers.file(file_root=root, file_filters=["*.wav", "*.flac"])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.schema import Arg, Call, choice, ints
+from dali_lab.schema import Arg, Call, choice, integers
 
 _MODES = (("", "none"), ("repeat", "edge"), ("symmetric", "reflect_1001"), ("reflect", "reflect_101"))
 _FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or 'reflect_101' ('reflect', ABC → ABCBA)"
@@ -30,7 +30,7 @@ def pad_mode(default: str) -> Arg:
     )
 
 
-FILL_VALUE = ints(
+FILL_VALUE = integers(
     "fill_value", (0,), "Colour of frames that are filled: one number, or one for each channel.", minimum=0, maximum=255
 )
 

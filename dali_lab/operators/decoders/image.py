@@ -13,7 +13,7 @@ from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 from dali_lab.model.errors import SampleError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
 from dali_lab.schema.operator import Extent
 
 ENCODED = Input(
@@ -69,9 +69,9 @@ DECODING = (
     *(Arg(name, kind, default, doc, advanced=True) for name, (kind, default, doc) in _HINTS.items()),  # type: ignore[arg-type]
 )
 CACHING = (
-    Arg("cache_type", "string", "", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
-    Arg("cache_size", "int", 0, "Kept for programs that set it.", advanced=True),
-    Arg("cache_threshold", "int", 0, "Kept for programs that set it.", advanced=True),
+    string("cache_type", "", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
+    integer("cache_size", 0, "Kept for programs that set it.", advanced=True),
+    integer("cache_threshold", 0, "Kept for programs that set it.", advanced=True),
     flag("cache_debug", "Kept for programs that set it.", advanced=True),
     flag("cache_batch_copy", "Kept for programs that set it.", default=True, advanced=True),
 )

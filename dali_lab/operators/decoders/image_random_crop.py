@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.image import DECODING, ImageDecoder, sample_files
-from dali_lab.schema import Arg, Call, Case, ErrorCase, floats, register, share
+from dali_lab.schema import Call, Case, ErrorCase, integer, numbers, register, share
 
 RANDOM_WINDOW = (
     share(
@@ -22,19 +22,16 @@ RANDOM_WINDOW = (
         length=2,
         important=True,
     ),
-    floats(
+    numbers(
         "random_aspect_ratio",
         (3 / 4, 4 / 3),
         "Range of the window's width divided by its height; more than 0.",
         length=2,
-        soft_minimum=0.25,
-        soft_maximum=4.0,
-        step=0.01,
         important=True,
+        slider=(0.25, 4.0, 0.01),
     ),
-    Arg(
+    integer(
         "num_attempts",
-        "int",
         10,
         "Attempts to find a window before the largest that fits is taken; at once if there are none.",
         maximum=1_000_000,

@@ -14,7 +14,7 @@ from dali_lab.codecs.encoded import CodecError
 from dali_lab.device.transfer import to_host
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
-from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, choice, flag, ints, register
+from dali_lab.schema import REQUIRED, Arg, Call, ErrorCase, Input, Operator, Output, choice, flag, integers, register
 
 Table = npt.NDArray[np.int64]
 _BYTES = np.empty(0, np.uint8)
@@ -39,11 +39,11 @@ class Inflate(Operator):
     )
     tested_elsewhere = "tests/unit/codecs/test_inflate.py"
     arguments = (
-        ints("shape", REQUIRED, "Shape of an unpacked chunk.", tensor=True, important=True),
+        integers("shape", REQUIRED, "Shape of an unpacked chunk.", tensor=True, important=True),
         Arg("dtype", "dtype", UINT8, "Type of the unpacked elements.", important=True),
         choice("algorithm", "LZ4", unpacking.ALGORITHMS, "How the data are compressed."),
-        ints("chunk_offsets", None, "Where the chunks of a sample begin.", tensor=True),
-        ints("chunk_sizes", None, "Bytes of each chunk of a sample.", tensor=True),
+        integers("chunk_offsets", None, "Where the chunks of a sample begin.", tensor=True),
+        integers("chunk_sizes", None, "Bytes of each chunk of a sample.", tensor=True),
         Arg("layout", "layout", "", "Layout of an unpacked chunk."),
         Arg("sequence_axis_name", "layout", "F", "Letter of the axis of chunks, where there is a layout."),
         flag(

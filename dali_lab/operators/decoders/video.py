@@ -23,8 +23,9 @@ from dali_lab.operators.decoders.frame_numbers import (
     padded,
 )
 from dali_lab.operators.decoders.image import ENCODED
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, PerSample, flag, ints, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Operator, Output, PerSample, flag, integers, register, samples
 from dali_lab.schema.operator import Extent
+from dali_lab.schema.presets import integer
 
 COLORS = (
     "Colours become RGB by the matrix of BT.601 whatever the file names, as in NVIDIA DALI, and by the file's range."
@@ -54,11 +55,11 @@ class Video(Operator):
         " that are missing."
     )
     arguments = (
-        Arg("start_frame", "int", None, "First frame.", tensor=True, important=True),
-        Arg("end_frame", "int", None, "Frame before which to stop; not with `sequence_length`.", tensor=True),
-        Arg("sequence_length", "int", None, "Number of frames.", tensor=True, minimum=1, important=True),
-        Arg("stride", "int", None, "Distance between frames, 1 by default.", tensor=True, minimum=1, important=True),
-        ints(
+        integer("start_frame", None, "First frame.", tensor=True, important=True),
+        integer("end_frame", None, "Frame before which to stop; not with `sequence_length`.", tensor=True),
+        integer("sequence_length", None, "Number of frames.", tensor=True, minimum=1, important=True),
+        integer("stride", None, "Distance between frames, 1 by default.", tensor=True, minimum=1, important=True),
+        integers(
             "frames",
             None,
             "Numbers of the frames, in any order and as often as they are there; not with the arguments above.",

@@ -14,7 +14,7 @@ from dali_lab.model.errors import OperatorError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
-from dali_lab.schema import REQUIRED, Arg, Call, Operator, Output, choice, flag, register
+from dali_lab.schema import REQUIRED, Call, Operator, Output, choice, flag, integer, register
 from dali_lab.schema.operator import Extent
 from dali_lab.schema.source import Draw
 
@@ -38,7 +38,7 @@ class VideoInput(Operator):
     tested_elsewhere = "tests/unit/readers/test_video_input.py"
     differs = "It always decodes on the CPU. Operator traces with the identifier of the data are not there."
     arguments = (
-        Arg("sequence_length", "int", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
+        integer("sequence_length", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
         choice(
             "last_sequence_policy",
             "partial",

@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT8, INT16, UINT8, UINT16, numpy_dtype
 from dali_lab.operators.filters.convolving import spatial_axes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import choice, ints
+from dali_lab.schema.presets import choice, integers
 
 DTYPES = (UINT8, INT8, UINT16, INT16, FLOAT16, FLOAT)
 BORDERS = ("reflect_101", "reflect_1001", "wrap", "clamp", "constant")
@@ -55,7 +55,7 @@ class Filter(Operator):
     on_gpu = True
     cpu_inputs = (2,)
     arguments = (
-        ints(
+        integers(
             "anchor",
             (-1,),
             "Which element of the window lies on the result's place, one for each axis; −1 is the middle.",

@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, INT16, numpy_dtype
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import floats, ints
+from dali_lab.schema.presets import integers, numbers
 
 
 @register
@@ -32,7 +32,7 @@ class GaussianBlur(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        floats(
+        numbers(
             "sigma",
             (0.0,),
             "Standard deviation, one for all axes or one for each.",
@@ -40,11 +40,10 @@ class GaussianBlur(Operator):
             unit="px",
             minimum=0.0,
             maximum=10000.0,
-            soft_maximum=10.0,
-            step=0.1,
             important=True,
+            slider=(None, 10.0, 0.1),
         ),
-        ints(
+        integers(
             "window_size",
             (0,),
             "Length of the window, an odd number, one for all axes or one for each.",
@@ -52,8 +51,8 @@ class GaussianBlur(Operator):
             unit="px",
             minimum=0,
             maximum=65535,
-            soft_maximum=31,
             important=True,
+            slider=(None, 31),
         ),
         Arg("dtype", "dtype", None, "Type of the result: that of the input, or FLOAT.", or_no_type=True),
     )

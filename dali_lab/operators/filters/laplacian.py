@@ -13,7 +13,7 @@ from dali_lab.model.dtypes import BOOL, FLOAT, FLOAT16, FLOAT64, INT16, numpy_dt
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.filters.convolving import places, spatial_axes, volumes
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import flag, floats, ints
+from dali_lab.schema.presets import flag, integers, numbers
 
 LARGEST = 31
 
@@ -40,7 +40,7 @@ class Laplacian(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "window_size",
             (3,),
             "Length of the derivative window, an odd number, one for all axes or one for each.",
@@ -48,11 +48,10 @@ class Laplacian(Operator):
             unit="px",
             minimum=3,
             maximum=LARGEST,
-            soft_maximum=15,
-            step=2,
             important=True,
+            slider=(None, 15, 2),
         ),
-        ints(
+        integers(
             "smoothing_size",
             None,
             "Length of the smoothing windows, an odd number, one for all axes or one for each; that of the derivative"
@@ -61,11 +60,10 @@ class Laplacian(Operator):
             unit="px",
             minimum=1,
             maximum=LARGEST,
-            soft_maximum=15,
-            step=2,
             important=True,
+            slider=(None, 15, 2),
         ),
-        floats("scale", (1.0,), "Factor of the derivatives, one for all axes or one for each.", per_frame=True),
+        numbers("scale", (1.0,), "Factor of the derivatives, one for all axes or one for each.", per_frame=True),
         flag(
             "normalized_kernel",
             "Scale each derivative by ``2^(n + 2 − s)``, n the number of axes and s the sum of its windows' lengths."

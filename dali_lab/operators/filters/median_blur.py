@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
-from dali_lab.schema import Call, ErrorCase, Input, Operator, Output, ints, register, samples
+from dali_lab.schema import Call, ErrorCase, Input, Operator, Output, integers, register, samples
 
 DTYPES = (UINT8, UINT16, INT16, INT32, FLOAT)
 
@@ -24,7 +24,7 @@ class MedianBlur(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "window_size",
             (3, 3),
             "Width and height of the window, odd numbers.",
@@ -33,9 +33,8 @@ class MedianBlur(Operator):
             unit="px",
             minimum=1,
             maximum=255,
-            soft_maximum=31,
-            step=2,
             important=True,
+            slider=(None, 31, 2),
         ),
     )
     example = ">>> fn.experimental.median_blur(images, window_size=(5, 5))"

@@ -10,12 +10,12 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, UINT8, UINT16
 from dali_lab.operators.filters.pictures import LAYOUTS
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, choice, ints, samples
+from dali_lab.schema import Call, ErrorCase, Input, Operator, Output, choice, integer, integers, samples
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
 MORPHING = (
-    ints(
+    integers(
         "mask_size",
         (3, 3),
         "Width and height of the neighbourhood.",
@@ -24,10 +24,10 @@ MORPHING = (
         unit="px",
         minimum=1,
         maximum=65535,
-        soft_maximum=31,
         important=True,
+        slider=(None, 31),
     ),
-    ints(
+    integers(
         "anchor",
         (-1, -1),
         "Which column and row of the neighbourhood lie on the result's place; −1 is the middle.",
@@ -35,9 +35,7 @@ MORPHING = (
         per_frame=True,
         minimum=-1,
     ),
-    Arg(
-        "iterations", "int", 1, "How many times it is done.", minimum=0, maximum=32767, soft_maximum=10, important=True
-    ),
+    integer("iterations", 1, "How many times it is done.", minimum=0, maximum=32767, important=True, slider=(None, 10)),
     choice(
         "border_mode",
         "constant",

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 LIBRARY = "logarithm and cosine come from another mathematical library"
@@ -32,17 +32,8 @@ class GaussianNoise(Noising):
         " levels may round to either; with the same functions both are equal",
     )
     arguments = (
-        Arg("mean", "float", 0.0, "Mean of the noise.", tensor=True),
-        Arg(
-            "stddev",
-            "float",
-            1.0,
-            "Standard deviation of the noise.",
-            tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=64.0,
-            important=True,
-        ),
+        number("mean", 0.0, "Mean of the noise.", tensor=True),
+        number("stddev", 1.0, "Standard deviation of the noise.", tensor=True, important=True, slider=(0.0, 64.0)),
     )
     example = ">>> fn.noise.gaussian(images, stddev=fn.random.uniform(range=[1.0, 20.0]))"
 

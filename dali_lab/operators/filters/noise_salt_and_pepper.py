@@ -9,12 +9,12 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Arg, Call, Case, ErrorCase, flag, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, flag, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 
 def _share(name: str, default: float, doc: str) -> Arg:
-    return Arg(name, "float", default, doc, tensor=True, minimum=0.0, maximum=1.0, step=0.01, important=True)
+    return number(name, default, doc, tensor=True, minimum=0.0, maximum=1.0, important=True, slider=(None, None, 0.01))
 
 
 @register
@@ -26,19 +26,9 @@ class SaltAndPepperNoise(Noising):
     arguments = (
         _share("prob", 0.05, "Share of the pixels that are replaced."),
         _share("salt_vs_pepper", 0.5, "Share of salt among them."),
-        Arg(
-            "salt_val",
-            "float",
-            None,
-            "Value of salt; the highest of the type, or 1 for FLOAT, if not given.",
-            tensor=True,
-        ),
-        Arg(
-            "pepper_val",
-            "float",
-            None,
-            "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.",
-            tensor=True,
+        number("salt_val", None, "Value of salt; the highest of the type, or 1 for FLOAT, if not given.", tensor=True),
+        number(
+            "pepper_val", None, "Value of pepper; the lowest of the type, or −1 for FLOAT, if not given.", tensor=True
         ),
         flag("per_channel", "Decide for each channel by itself."),
     )

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.filters.noising import Noising
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -21,15 +21,13 @@ class ShotNoise(Noising):
     schema_name = "noise__Shot"
     title = "Shot noise"
     arguments = (
-        Arg(
+        number(
             "factor",
-            "float",
             12.0,
             "Strength of the noise; 0 leaves the input as it is.",
             tensor=True,
-            soft_minimum=0.0,
-            soft_maximum=100.0,
             important=True,
+            slider=(0.0, 100.0),
         ),
     )
     example = ">>> fn.noise.shot(images, factor=20.0)"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, floats, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, numbers, register, samples
 
 Array = npt.NDArray[np.float32]
 
@@ -37,7 +37,7 @@ class CoordTransform(Operator):
     )
     on_gpu = True
     arguments = (
-        floats(
+        numbers(
             "M",
             None,
             "The matrix, row by row; a single number stands for a multiple of the identity.",
@@ -45,7 +45,7 @@ class CoordTransform(Operator):
             per_frame=True,
             important=True,
         ),
-        floats(
+        numbers(
             "T",
             None,
             "What is added; a single number counts for all coordinates.",
@@ -53,7 +53,7 @@ class CoordTransform(Operator):
             per_frame=True,
             important=True,
         ),
-        floats(
+        numbers(
             "MT",
             None,
             "Matrix and offset side by side, ``[M T]``; excludes `M` and `T`.",

@@ -23,19 +23,20 @@ from dali_lab.operators.geometry.windows import (
     verify_crop,
     within,
 )
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, flag, floats, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Output, PerSample, flag, numbers, register, samples
+from dali_lab.schema.presets import integer, number
 
 NORMALIZATION = (
-    floats("mean", (0.0,), "Mean to subtract, one value or one for each channel.", tensor=True, important=True),
-    floats(
+    numbers("mean", (0.0,), "Mean to subtract, one value or one for each channel.", tensor=True, important=True),
+    numbers(
         "std",
         (1.0,),
         "Standard deviation to divide by, one value or one for each channel.",
         tensor=True,
         important=True,
     ),
-    Arg("scale", "float", 1.0, "Factor of the normalised values."),
-    Arg("shift", "float", 0.0, "Added to the normalised values."),
+    number("scale", 1.0, "Factor of the normalised values."),
+    number("shift", 0.0, "Added to the normalised values."),
 )
 
 
@@ -62,14 +63,8 @@ class CropMirrorNormalize(Windowed):
     on_gpu = True
     arguments = (
         *CROP,
-        Arg(
-            "mirror",
-            "int",
-            0,
-            "Mirror left and right where it is not zero.",
-            tensor=True,
-            widget="switch",
-            important=True,
+        integer(
+            "mirror", 0, "Mirror left and right where it is not zero.", tensor=True, widget="switch", important=True
         ),
         *NORMALIZATION,
         Arg("dtype", "dtype", FLOAT, "Type of the result: FLOAT, FLOAT16, UINT8 or INT8."),

@@ -7,13 +7,13 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8
-from dali_lab.schema import Arg, Call, Input, Operator, Output, pixel_value
+from dali_lab.schema import Arg, Call, Input, Operator, Output, integer, pixel_value
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 DISPLACING = (
     Arg("interp_type", "interp_type", INTERP_NN, "Interpolation: INTERP_NN or INTERP_LINEAR."),
     pixel_value("fill_value", 0.0, "Value outside the image."),
-    Arg("mask", "int", 1, "Samples with 0 are left as they are.", tensor=True, widget="switch"),
+    integer("mask", 1, "Samples with 0 are left as they are.", tensor=True, widget="switch"),
 )
 
 

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import flag, floats, ints, pixel_value
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema.presets import flag, integers, numbers, pixel_value, string
 
 
 @register
@@ -25,14 +25,14 @@ class Erase(Operator):
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     on_gpu = True
     arguments = (
-        floats(
+        numbers(
             "anchor",
             (),
             "Corner of each rectangle, or its centre with `centered_anchor`; in pixels, or as `normalized` says.",
             tensor=True,
             important=True,
         ),
-        floats(
+        numbers(
             "shape", (), "Extent of each rectangle, in pixels, or as `normalized` says.", tensor=True, important=True
         ),
         pixel_value(
@@ -43,14 +43,13 @@ class Erase(Operator):
             vector=True,
             tensor=True,
         ),
-        Arg(
+        string(
             "axis_names",
-            "string",
             "HW",
             "Axes that the coordinates speak of, by letters of the layout; if not given, all but C, such as"
             " HW of HWC and FHW of FHWC.",
         ),
-        ints("axes", (1, 0), "The same by numbers; used where `axis_names` is not given."),
+        integers("axes", (1, 0), "The same by numbers; used where `axis_names` is not given."),
         flag("centered_anchor", "The anchor is the centre of the rectangle."),
         flag("normalized", "Anchor and shape are shares of the extent."),
         flag("normalized_anchor", "The anchor is a share of the extent."),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, PerSample, integer, register, samples
 
 
 @register
@@ -29,9 +29,9 @@ class Flip(Operator):
     on_gpu = True
     frames = True
     arguments = (
-        Arg("horizontal", "int", 1, "Mirror left and right.", per_frame=True, widget="switch", important=True),
-        Arg("vertical", "int", 0, "Mirror top and bottom.", per_frame=True, widget="switch", important=True),
-        Arg("depthwise", "int", 0, "Mirror front and back of a volume.", per_frame=True, widget="switch"),
+        integer("horizontal", 1, "Mirror left and right.", per_frame=True, widget="switch", important=True),
+        integer("vertical", 0, "Mirror top and bottom.", per_frame=True, widget="switch", important=True),
+        integer("depthwise", 0, "Mirror front and back of a volume.", per_frame=True, widget="switch"),
     )
     example = ">>> fn.flip(images, horizontal=fn.random.coin_flip())"
 

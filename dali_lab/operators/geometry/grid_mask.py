@@ -9,16 +9,20 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INT32, UINT8
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import radians, share
+from dali_lab.schema.presets import integer, number, radians, share
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 
 
 def _shift(name: str, direction: str) -> Arg:
-    return Arg(
-        name, "float", 0.0, f"Shift of the grid along {direction}, after its rotation.", tensor=True, unit="px",
-        soft_minimum=-100.0, soft_maximum=100.0, step=1.0,
-    )  # fmt: skip
+    return number(
+        name,
+        0.0,
+        f"Shift of the grid along {direction}, after its rotation.",
+        tensor=True,
+        unit="px",
+        slider=(-100.0, 100.0, 1.0),
+    )
 
 
 @register
@@ -38,16 +42,15 @@ class GridMask(Operator):
     outputs = (Output("data", doc="The result, with the shape, type and layout of the input."),)
     on_gpu = True
     arguments = (
-        Arg(
+        integer(
             "tile",
-            "int",
             100,
             "Period of the grid: width of a square and of the space to the next one.",
             tensor=True,
             unit="px",
             minimum=1,
-            soft_maximum=300,
             important=True,
+            slider=(None, 300),
         ),
         share("ratio", 0.5, "Width of a square as a share of the period.", tensor=True, important=True),
         radians("angle", 0.0, "Rotation of the grid, in radians.", tensor=True),

@@ -11,7 +11,7 @@ from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Arg, Call, ErrorCase, register, samples
+from dali_lab.schema import Call, ErrorCase, integer, register, samples
 
 
 @register
@@ -26,14 +26,13 @@ class Jitter(Displacing):
     random = True
     on_gpu = True
     arguments = (
-        Arg(
+        integer(
             "nDegree",
-            "int",
             2,
             "Number of places along each axis that a pixel may come from.",
             minimum=1,
-            soft_maximum=20,
             important=True,
+            slider=(None, 20),
         ),
         *DISPLACING,
     )

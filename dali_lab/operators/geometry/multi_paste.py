@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, INT16, INT32, UINT8, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, integers, register, samples
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
 Table = npt.NDArray[np.int64]
@@ -51,8 +51,8 @@ class MultiPaste(Operator):
     frames = True
     whole_batch = True
     arguments = (
-        ints("in_ids", None, "Which samples of the batch are pasted.", tensor=True, important=True),
-        ints(
+        integers("in_ids", None, "Which samples of the batch are pasted.", tensor=True, important=True),
+        integers(
             "output_size",
             None,
             "Height and width of the result; that of the inputs if not given and all are alike. What follows the two,"

@@ -10,11 +10,11 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import ints
+from dali_lab.schema.presets import integer, integers, number
 
 
 def _place(name: str, doc: str) -> Arg:
-    return Arg(name, "float", 0.5, doc, tensor=True, minimum=0.0, maximum=1.0, step=0.01, important=True)
+    return number(name, 0.5, doc, tensor=True, minimum=0.0, maximum=1.0, important=True, slider=(None, None, 0.01))
 
 
 @register
@@ -30,35 +30,31 @@ class Paste(Operator):
     frames = True
     on_gpu = True
     arguments = (
-        Arg(
+        number(
             "ratio",
-            "float",
             REQUIRED,
             "Extent of the canvas divided by that of the image.",
             tensor=True,
             minimum=1.0,
-            soft_maximum=4.0,
-            step=0.01,
             important=True,
+            slider=(None, 4.0, 0.01),
         ),
-        ints(
+        integers(
             "fill_value",
             REQUIRED,
             "Colour of the canvas: one value, or one for each channel.",
-            soft_minimum=0,
-            soft_maximum=255,
             important=True,
+            slider=(0, 255),
         ),
-        Arg("n_channels", "int", 3, "Number of channels.", minimum=1, advanced=True),
-        Arg(
+        integer("n_channels", 3, "Number of channels.", minimum=1, advanced=True),
+        number(
             "min_canvas_size",
-            "float",
             0.0,
             "Least height and width of the canvas.",
             tensor=True,
             unit="px",
             minimum=0.0,
-            soft_maximum=1024,
+            slider=(None, 1024),
         ),
         _place("paste_x", "Place of the image: 0 at the left, 1 at the right."),
         _place("paste_y", "Place of the image: 0 at the top, 1 at the bottom."),

@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.decoders.image_random_crop import RANDOM_WINDOW, random_windows, verify_random_window
 from dali_lab.operators.geometry.resizing import FILTERS, Resampling, Resizing, extents_of
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, ints, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, integers, register, samples
 
 
 @register
@@ -28,15 +28,14 @@ class RandomResizedCrop(Resizing):
     )
     random = True
     arguments = (
-        ints(
+        integers(
             "size",
             REQUIRED,
             "Height and width of the result, or one number for both.",
             minimum=1,
             unit="px",
-            soft_minimum=1,
-            soft_maximum=512,
             important=True,
+            slider=(1, 512),
         ),
         *RANDOM_WINDOW,
         *FILTERS,

@@ -19,7 +19,7 @@ from dali_lab.operators.geometry.resizing import (
     verify_resize,
 )
 from dali_lab.operators.geometry.windows import CROP, ROUNDING, crop_windows, verify_crop
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, PerSample, integer, register, samples
 
 
 @register
@@ -38,9 +38,8 @@ class ResizeCropMirror(Resizing):
         *SIZES,
         *CROP,
         ROUNDING,
-        Arg(
+        integer(
             "mirror",
-            "int",
             0,
             "Mirror: 1 left and right, 2 top and bottom, 4 front and back, and their sums.",
             tensor=True,

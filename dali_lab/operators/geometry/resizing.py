@@ -12,15 +12,15 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_LINEAR, UINT8, UINT16, DALIDataType
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, Input, Operator, Output, choice, flag, floats
+from dali_lab.schema import Arg, Call, Input, Operator, Output, choice, flag, integer, number, numbers
 
 Table = npt.NDArray[np.float64]
 LAYOUTS = ("HWC", "FHWC", "CHW", "FCHW", "CFHW", "DHWC", "FDHWC", "CDHW", "FCDHW", "CFDHW")
 DTYPES = (UINT8, INT16, UINT16, FLOAT)
 
 _HINTS = (
-    Arg("temp_buffer_hint", "int", 0, "Kept for programs that set it.", advanced=True),
-    Arg("minibatch_size", "int", 32, "Kept for programs that set it.", advanced=True),
+    integer("temp_buffer_hint", 0, "Kept for programs that set it.", advanced=True),
+    integer("minibatch_size", 32, "Kept for programs that set it.", advanced=True),
 )
 FILTERS = (
     Arg(
@@ -40,21 +40,19 @@ FILTERS = (
 
 
 def _size(name: str, doc: str, **more: Any) -> Arg:
-    return Arg(name, "float", 0.0, doc, tensor=True, unit="px", soft_minimum=0, soft_maximum=1024, step=1, **more)
+    return number(name, 0.0, doc, tensor=True, unit="px", slider=(0, 1024, 1), **more)
 
 
 SIZES = (
-    floats(
+    numbers(
         "size",
         None,
         "Size of the result: height and width, for volumes depth, height and width, or one number for all."
         " Zero leaves an axis to `mode`, a negative size flips it.",
         tensor=True,
         unit="px",
-        soft_minimum=1,
-        soft_maximum=1024,
-        step=1,
         important=True,
+        slider=(1, 1024, 1),
     ),
     _size("resize_x", "Width of the result; zero leaves it to `mode`.", important=True),
     _size("resize_y", "Height of the result; zero leaves it to `mode`.", important=True),
@@ -68,10 +66,10 @@ SIZES = (
         "How sizes that are not given follow: 'default' keeps the shape, 'stretch' leaves them, 'not_larger' and"
         " 'not_smaller' keep the shape within, or around, the given size.",
     ),
-    floats("max_size", None, "Upper limit of the size, for all axes or for each.", unit="px"),
+    numbers("max_size", None, "Upper limit of the size, for all axes or for each.", unit="px"),
     flag("subpixel_scale", "Scale by the exact ratio, though the size is rounded to whole pixels.", default=True),
-    floats("roi_start", None, "Start of the region to resize, in the order of `size`.", tensor=True),
-    floats("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
+    numbers("roi_start", None, "Start of the region to resize, in the order of `size`.", tensor=True),
+    numbers("roi_end", None, "End of the region; before the start, it flips the axis.", tensor=True),
     flag("roi_relative", "The region is given in shares of the extent."),
 )
 

@@ -12,7 +12,7 @@ from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, ints, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
 from dali_lab.schema.operator import PerSample
 
 Table = npt.NDArray[np.int64]
@@ -34,11 +34,11 @@ class RoiRandomCrop(Operator):
     devices = ("cpu",)
     random = True
     arguments = (
-        ints("crop_shape", REQUIRED, "Size of the window.", tensor=True, unit="px", important=True),
-        ints("roi_start", REQUIRED, "Start of the region.", tensor=True, unit="px", important=True),
-        ints("roi_end", None, "End of the region; or give `roi_shape`.", tensor=True, unit="px"),
-        ints("roi_shape", None, "Size of the region; or give `roi_end`.", tensor=True, unit="px"),
-        ints(
+        integers("crop_shape", REQUIRED, "Size of the window.", tensor=True, unit="px", important=True),
+        integers("roi_start", REQUIRED, "Start of the region.", tensor=True, unit="px", important=True),
+        integers("roi_end", None, "End of the region; or give `roi_shape`.", tensor=True, unit="px"),
+        integers("roi_shape", None, "Size of the region; or give `roi_end`.", tensor=True, unit="px"),
+        integers(
             "in_shape",
             None,
             "Shape of the data, which the window must not leave, in place of the data.",

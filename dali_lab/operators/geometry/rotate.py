@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INTERP_CUBIC, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
-from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, PerSample, degrees, flag, floats, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, PerSample, degrees, flag, numbers, register, samples
 
 
 @register
@@ -25,7 +25,7 @@ class Rotate(Warping):
     inputs = (IMAGES,)
     arguments = (
         degrees("angle", REQUIRED, "Angle of the rotation.", per_frame=True, important=True),
-        floats(
+        numbers(
             "axis",
             None,
             "Axis of the rotation of a volume, as x, y and z; its length does not matter.",

@@ -22,7 +22,7 @@ from dali_lab.operators.geometry.resizing import (
 )
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, PerSample, register, samples
 from dali_lab.schema.call import LARGEST_SAMPLE
-from dali_lab.schema.presets import choice, flag, floats, ints, share
+from dali_lab.schema.presets import choice, flag, integers, numbers, share
 
 ROUNDING = ("round", "truncate", "ceil")
 Table = npt.NDArray[np.float64]
@@ -43,27 +43,24 @@ class TensorResize(Resizing):
     resizes = False
     inputs = (Input("data", kind="tensor", doc="Tensors of UINT8, INT16, UINT16 or FLOAT, of any layout."),)
     arguments = (
-        floats(
+        numbers(
             "sizes",
             None,
             "Size of the result; a negative size flips the axis.",
             tensor=True,
             unit="px",
-            soft_minimum=1,
-            soft_maximum=1024,
             important=True,
+            slider=(1, 1024),
         ),
-        floats(
+        numbers(
             "scales",
             None,
             "Factors of the size, in place of `sizes`.",
             tensor=True,
-            soft_minimum=0.1,
-            soft_maximum=4.0,
-            step=0.01,
             important=True,
+            slider=(0.1, 4.0, 0.01),
         ),
-        ints("axes", None, "The axes that are meant, negative ones counted from the last."),
+        integers("axes", None, "The axes that are meant, negative ones counted from the last."),
         Arg("axis_names", "layout", None, "The same by layout letters."),
         choice(
             "mode",
@@ -72,7 +69,7 @@ class TensorResize(Resizing):
             "Sizes left out: scaled by the mean factor of the others, kept (``stretch``); or one factor for all axes,"
             " so that no size is larger, or none smaller, than given.",
         ),
-        floats("max_size", None, "Limit of the size.", unit="px", minimum=0.0),
+        numbers("max_size", None, "Limit of the size.", unit="px", minimum=0.0),
         choice("size_rounding", "round", ROUNDING, "How sizes become whole: to the nearest, down or up."),
         flag(
             "subpixel_scale",
@@ -86,8 +83,8 @@ class TensorResize(Resizing):
             vector=True,
             tensor=True,
         ),
-        floats("roi_start", None, "Start of the region that is resized.", tensor=True, unit="px"),
-        floats("roi_end", None, "End of that region; less than the start to flip.", tensor=True),
+        numbers("roi_start", None, "Start of the region that is resized.", tensor=True, unit="px"),
+        numbers("roi_end", None, "End of that region; less than the start to flip.", tensor=True),
         flag("roi_relative", "The region is given in shares of the input's size."),
         *FILTERS,
     )

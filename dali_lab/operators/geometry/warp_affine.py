@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT16, INTERP_NN
 from dali_lab.operators.geometry.warping import IMAGES, SIZE, WARPING, Warping
-from dali_lab.schema import Call, Case, ErrorCase, Input, PerSample, flag, floats, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, PerSample, flag, numbers, register, samples
 
 
 @register
@@ -27,7 +27,7 @@ class WarpAffine(Warping):
         Input("mtx", kind="tensor", doc="The matrix of each sample, in place of the argument.", optional=True),
     )
     arguments = (
-        floats("matrix", (), "The matrix, row by row.", per_frame=True, important=True),
+        numbers("matrix", (), "The matrix, row by row.", per_frame=True, important=True),
         flag("inverse_map", "The matrix takes positions of the result to the source.", default=True),
         SIZE,
         *WARPING,

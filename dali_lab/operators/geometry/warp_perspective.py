@@ -22,7 +22,7 @@ from dali_lab.model.dtypes import (
 )
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import choice, flag, floats, pixel_value
+from dali_lab.schema.presets import choice, flag, numbers, pixel_value
 
 DTYPES = (UINT8, UINT16, INT16, FLOAT)
 BORDERS = ("constant", "replicate", "reflect", "wrap", "reflect_101")
@@ -54,11 +54,11 @@ class WarpPerspective(Operator):
     )
     gpu_share = 1e-3
     arguments = (
-        floats(
+        numbers(
             "matrix", (), "The matrix, row by row; a single number stands for all nine.", per_frame=True, important=True
         ),
         flag("inverse_map", "The matrix takes positions of the result to the source.", default=True),
-        floats(
+        numbers(
             "size",
             (),
             "Height and width of the result, rounded; those of the input if not given.",

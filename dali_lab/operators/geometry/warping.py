@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT8, INT16, INT32, INTERP_LINEAR, INTERP_NN, UINT8, DALIDataType, numpy_dtype
 from dali_lab.operators.geometry.windows import half_away
-from dali_lab.schema import Arg, Call, Input, Operator, Output, floats, pixel_value
+from dali_lab.schema import Arg, Call, Input, Operator, Output, numbers, pixel_value
 from dali_lab.schema.arguments import INTEGERS
 
 DTYPES = (UINT8, INT16, INT32, FLOAT)
@@ -38,7 +38,7 @@ WARPING = (
     ),
     Arg("output_dtype", "dtype", None, "", renamed_to="dtype"),
 )
-SIZE = floats(
+SIZE = numbers(
     "size",
     (),
     "Size of the result: height and width, for volumes depth, height and width; that of the input if not given."

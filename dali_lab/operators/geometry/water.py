@@ -10,30 +10,25 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INTERP_CUBIC, INTERP_LINEAR, numpy_dtype
 from dali_lab.operators.geometry.displacing import DISPLACING, Displacing
-from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, radians, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, PerSample, number, radians, register, samples
 
 
 def _wave(direction: str) -> tuple[Arg, ...]:
     return (
-        Arg(
+        number(
             f"ampl_{direction}",
-            "float",
             10.0,
             f"Amplitude of the wave along {direction}.",
             unit="px",
-            soft_minimum=0,
-            soft_maximum=50,
             important=True,
+            slider=(0, 50),
         ),
-        Arg(
+        number(
             f"freq_{direction}",
-            "float",
             math.pi * 2 / 128,
             f"Frequency of the wave along {direction}, in radians for a pixel.",
-            soft_minimum=0,
-            soft_maximum=0.5,
-            step=0.005,
             important=True,
+            slider=(0, 0.5, 0.005),
         ),
         radians(f"phase_{direction}", 0.0, f"Phase of the wave along {direction}, in radians."),
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, SampleError
-from dali_lab.schema import Arg, Call, Operator, choice, flag, floats, ints, pixel_value
+from dali_lab.schema import Arg, Call, Operator, choice, flag, integers, number, numbers, pixel_value
 
 Table = npt.NDArray[np.int64]
 
@@ -27,56 +27,50 @@ OUT_OF_BOUNDS = choice(
 FILL_VALUES = pixel_value("fill_values", (0.0,), "Padding, one value or one for each channel.", vector=True)
 
 CROP = (
-    floats(
+    numbers(
         "crop",
         None,
         "Size of the window: height and width, for volumes and sequences depth (or frames), height and width. Zero"
         " keeps an axis whole.",
         tensor=True,
         unit="px",
-        soft_minimum=1,
-        soft_maximum=1024,
-        step=1,
         important=True,
+        slider=(1, 1024, 1),
     ),
     *(
-        Arg(
+        number(
             f"crop_{axis}",
-            "float",
             0.0,
             f"{word} of the window; zero keeps the axis whole.",
             tensor=True,
             unit="px",
-            soft_minimum=0,
-            soft_maximum=1024,
-            step=1,
+            slider=(0, 1024, 1),
         )
         for axis, word in (("d", "Depth, or number of frames,"), ("h", "Height"), ("w", "Width"))
     ),
     *(
-        Arg(
+        number(
             f"crop_pos_{axis}",
-            "float",
             0.5,
             f"Place of the window along the {word}: 0 puts it at the start, 1 at the end.",
             tensor=True,
             minimum=0.0,
             maximum=1.0,
-            step=0.01,
+            slider=(None, None, 0.01),
         )
         for axis, word in (("x", "width"), ("y", "height"), ("z", "depth, or the frames"))
     ),
 )
 
 SLICE = (
-    ints("axes", (1, 0), "Axes that the other arguments speak of; negative ones count from the back.", tensor=True),
+    integers("axes", (1, 0), "Axes that the other arguments speak of; negative ones count from the back.", tensor=True),
     Arg("axis_names", "layout", "WH", "The same by layout letters; wins over `axes`."),
-    ints("start", None, "First element along each axis.", tensor=True, unit="px"),
-    floats("rel_start", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
-    ints("end", None, "Element after the last one.", tensor=True, unit="px"),
-    floats("rel_end", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
-    ints("shape", None, "Extent of the slice.", tensor=True, unit="px"),
-    floats("rel_shape", None, "The same as a share of the extent.", tensor=True, soft_minimum=0, soft_maximum=1),
+    integers("start", None, "First element along each axis.", tensor=True, unit="px"),
+    numbers("rel_start", None, "The same as a share of the extent.", tensor=True, slider=(0, 1)),
+    integers("end", None, "Element after the last one.", tensor=True, unit="px"),
+    numbers("rel_end", None, "The same as a share of the extent.", tensor=True, slider=(0, 1)),
+    integers("shape", None, "Extent of the slice.", tensor=True, unit="px"),
+    numbers("rel_shape", None, "The same as a share of the extent.", tensor=True, slider=(0, 1)),
     flag("normalized_anchor", "The `anchor` input, if of floats, is a share of the extent.", default=True),
     flag("normalized_shape", "The `shape` input, if of floats, is a share of the extent.", default=True),
 )

@@ -15,7 +15,8 @@ from dali_lab.model.dtypes import FLOAT, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.boxes.coordinates import box_table, store
 from dali_lab.operators.mixing.partners import IMAGES, Mixing, picture_shapes
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Output, fraction, ints, register, samples
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Output, fraction, integers, register, samples
+from dali_lab.schema.presets import number
 
 Array = npt.NDArray[Any]
 
@@ -41,7 +42,7 @@ class Mosaic(Mixing):
         Output("labels", kind="tensor", doc="With labels: those of the boxes that are left."),
     )
     arguments = (
-        ints("size", REQUIRED, "Height and width of the canvas.", length=2, minimum=1, unit="px", important=True),
+        integers("size", REQUIRED, "Height and width of the canvas.", length=2, minimum=1, unit="px", important=True),
         fraction(
             "center_range",
             (0.25, 0.75),
@@ -49,7 +50,7 @@ class Mosaic(Mixing):
             vector=True,
             length=2,
         ),
-        Arg("fill_value", "float", 114.0, "Value where there is no image."),
+        number("fill_value", 114.0, "Value where there is no image."),
         fraction("prune_threshold", 0.1, "Part of the area of a box that must remain."),
     )
     example = ">>> images, boxes, labels = fn.mixing.mosaic(images, boxes, labels, size=(640, 640))"

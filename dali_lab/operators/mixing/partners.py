@@ -11,7 +11,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import GeneratorState, open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
-from dali_lab.schema import Arg, Call, Input, Operator, Output
+from dali_lab.schema import Call, Input, Operator, Output, number
 
 IMAGES = Input("images", layouts=("HWC", "CHW"), doc="Images of any type.")
 LABELS = Input("labels", kind="tensor", doc="FLOAT shares of classes (one-hot), ``(classes,)``.", optional=True)
@@ -19,17 +19,15 @@ MIXED = (
     Output("images", doc="The mixed images, with the shape, type and layout of the input."),
     Output("labels", kind="tensor", doc="With labels: mixed like the images.", dtype=FLOAT),
 )
-ALPHA = Arg(
+ALPHA = number(
     "alpha",
-    "float",
     1.0,
     "Both parameters of the beta distribution that shares are drawn from.",
     tensor=True,
     minimum=0.0,
     exclusive_minimum=True,
-    soft_maximum=2.0,
-    step=0.1,
     important=True,
+    slider=(None, 2.0, 0.1),
 )
 _PERMUTATION = 0x6D6978696E67
 """Tells the stream of partners from the stream of shares."""

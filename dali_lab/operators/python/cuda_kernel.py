@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, numpy_dtype
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.presets import floats, ints
+from dali_lab.schema.presets import integers, numbers, string
 
 _EXAMPLE = "__device__ void dali_lab_example(const Sample& s, i64 i) { s.out[i] = s.in0[i] * s.numbers[0]; }"
 
@@ -33,11 +33,11 @@ class CudaKernel(Operator):
     whole_batch = True
     beyond_dali = True
     arguments = (
-        Arg("kernel", "string", REQUIRED, "Name under which the kernel was registered.", important=True),
+        string("kernel", REQUIRED, "Name under which the kernel was registered.", important=True),
         Arg("dtype", "dtype", None, "Type of the output; that of the first input if not given."),
-        ints("shape", (), "Shape of the output; that of the first input if not given.", tensor=True, fed=INTEGERS),
+        integers("shape", (), "Shape of the output; that of the first input if not given.", tensor=True, fed=INTEGERS),
         Arg("output_layout", "layout", None, "Layout of the output; that of the first input if not given."),
-        floats("numbers", (), "Up to 16 numbers for the kernel.", tensor=True),
+        numbers("numbers", (), "Up to 16 numbers for the kernel.", tensor=True),
     )
     example = '>>> fn.experimental.cuda_kernel(images, kernel="invert")'
 

@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT16
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, ints, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
 
@@ -38,12 +38,12 @@ class NumbaFunction(Operator):
         Arg("run_fn", "object", REQUIRED, "What to compile and call."),
         Arg("out_types", "dtype", REQUIRED, "Type of each output.", vector=True),
         Arg("in_types", "dtype", REQUIRED, "Type of each input.", vector=True),
-        ints("outs_ndim", REQUIRED, "Number of dimensions of each output.", minimum=0),
-        ints("ins_ndim", REQUIRED, "Number of dimensions of each input.", minimum=0),
+        integers("outs_ndim", REQUIRED, "Number of dimensions of each output.", minimum=0),
+        integers("ins_ndim", REQUIRED, "Number of dimensions of each input.", minimum=0),
         Arg("setup_fn", "object", None, "Compiled and called to give the outputs their shapes."),
         flag("batch_processing", "Call the function once with the whole batch."),
-        ints("blocks", None, "No effect here: for kernels on a GPU.", advanced=True),
-        ints("threads_per_block", None, "No effect here: for kernels on a GPU.", advanced=True),
+        integers("blocks", None, "No effect here: for kernels on a GPU.", advanced=True),
+        integers("threads_per_block", None, "No effect here: for kernels on a GPU.", advanced=True),
     )
     whole_batch = True
     tested_elsewhere = "tests/unit/pipeline/test_numba_function.py"

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.model.incoming import incoming_batch
-from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, register
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integer, register
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Record
 
@@ -27,7 +27,7 @@ class FunctionOperator(Operator):
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
     arguments: ClassVar[tuple[Arg, ...]] = (
         Arg("function", "object", REQUIRED, "What to call: with a sample of each input, or with lists of samples."),
-        Arg("num_outputs", "int", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
+        integer("num_outputs", 1, "Number of outputs; for more than one, the function returns a tuple.", minimum=0),
         flag("batch_processing", "Call the function once with the whole batch, a list of samples for each input."),
         Arg(
             "output_layouts", "layout", None, "The layout of all outputs, or a list of those of the first.", vector=True

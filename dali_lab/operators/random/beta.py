@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register
+from dali_lab.schema import Call, Case, ErrorCase, number, register
 from dali_lab.schema.operator import PerSample
 
 LIBRARY = "powers and logarithms come from another mathematical library"
@@ -26,12 +26,8 @@ class Beta(Drawing):
     )
     devices = ("cpu",)
     arguments = (
-        Arg(
-            "alpha", "float", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True
-        ),
-        Arg(
-            "beta", "float", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True
-        ),
+        number("alpha", 1.0, "First parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
+        number("beta", 1.0, "Second parameter.", tensor=True, minimum=0.0, exclusive_minimum=True, important=True),
         SHAPE,
         dtype_argument("FLOAT"),
     )

@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import flat, gathered, packed
 from dali_lab.model.dtypes import INT64
 from dali_lab.operators.random.drawing import SHAPE, SHAPE_LIKE, Drawing
-from dali_lab.schema import Call, Case, ErrorCase, Input, floats, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, numbers, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -26,7 +26,7 @@ class Choice(Drawing):
         SHAPE_LIKE,
     )
     arguments = (
-        floats("p", None, "Probability of each choice; all alike if not given.", tensor=True, important=True),
+        numbers("p", None, "Probability of each choice; all alike if not given.", tensor=True, important=True),
         SHAPE,
     )
     example = ">>> scale = fn.random.choice([0.5, 1.0, 2.0], p=[0.25, 0.5, 0.25])"

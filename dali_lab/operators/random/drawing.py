@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dali_lab.kernels.streams import open_stream
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, DALIDataType
-from dali_lab.schema import Arg, Call, Input, Operator, Output, ints
+from dali_lab.schema import Arg, Call, Input, Operator, Output, integers
 from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import Extent
 
@@ -18,7 +18,7 @@ _QUICKLY_DRAWN = 4096
 NUMBERS = (*INTEGERS, FLOAT, FLOAT64)
 """Numbers of a sample that are drawn rather than guessed when memory is planned: they may be arguments of others."""
 SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
-SHAPE = ints("shape", None, "Shape of each sample; a single number if not given.", tensor=True)
+SHAPE = integers("shape", None, "Shape of each sample; a single number if not given.", tensor=True)
 
 
 class Drawing(Operator):

@@ -9,7 +9,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT64, INT32, numpy_dtype
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Arg, Call, Case, ErrorCase, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, number, register, samples
 from dali_lab.schema.operator import PerSample
 
 LOGARITHM = "Box-Muller takes logarithm and cosine from another mathematical library"
@@ -25,8 +25,8 @@ class Normal(Drawing):
         "within 2e-6 of `stddev`."
     )
     arguments = (
-        Arg("mean", "float", 0.0, "Mean of the numbers.", tensor=True, important=True),
-        Arg("stddev", "float", 1.0, "Standard deviation of the numbers.", tensor=True, important=True),
+        number("mean", 0.0, "Mean of the numbers.", tensor=True, important=True),
+        number("stddev", 1.0, "Standard deviation of the numbers.", tensor=True, important=True),
         SHAPE,
         dtype_argument("FLOAT"),
     )

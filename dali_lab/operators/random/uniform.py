@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, FLOAT16, FLOAT64, INT32, numpy_dtype
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.random.drawing import SHAPE, Drawing, dtype_argument
-from dali_lab.schema import Call, Case, ErrorCase, floats, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, numbers, register, samples
 from dali_lab.schema.operator import PerSample
 
 
@@ -21,7 +21,7 @@ class Uniform(Drawing):
 
     name = "random.uniform"
     arguments = (
-        floats(
+        numbers(
             "range",
             (-1.0, 1.0),
             "Lower and upper bound; the upper one is left out. It has no effect where there are `values`.",
@@ -29,7 +29,7 @@ class Uniform(Drawing):
             tensor=True,
             important=True,
         ),
-        floats("values", None, "Values to pick from, all as likely.", tensor=True, important=True),
+        numbers("values", None, "Values to pick from, all as likely.", tensor=True, important=True),
         SHAPE,
         dtype_argument("FLOAT"),
     )

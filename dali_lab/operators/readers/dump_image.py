@@ -13,7 +13,7 @@ from dali_lab.device.transfer import to_host
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, register, samples, string
 
 
 @register
@@ -33,7 +33,7 @@ class DumpImage(Operator):
     in_order = True
     tested_elsewhere = "tests/unit/operators/test_dump_image.py"
     arguments = (
-        Arg("suffix", "string", "", "Part of the names of the files, without a path."),
+        string("suffix", "", "Part of the names of the files, without a path."),
         Arg("input_layout", "layout", "HWC", "Layout of the images: HWC."),
     )
     example = '>>> images = fn.dump_image(images, suffix="resized")'

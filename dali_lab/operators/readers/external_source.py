@@ -14,7 +14,7 @@ from dali_lab.model.dtypes import NO_TYPE, DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
 from dali_lab.model.incoming import checked_batch, incoming_batch
 from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
-from dali_lab.schema import Arg, Call, Operator, Output, flag, register
+from dali_lab.schema import Arg, Call, Operator, Output, flag, integer, register
 from dali_lab.schema.operator import Extent, Record
 from dali_lab.schema.source import Draw
 
@@ -45,7 +45,7 @@ class ExternalSource(Operator):
     tested_elsewhere = "tests/unit/pipeline/test_external_source.py"
     arguments = (
         Arg("source", "object", None, "A callable, an iterable or a generator function, of batches or of samples."),
-        Arg("num_outputs", "int", None, "Number of outputs; when given, the source gives tuples.", minimum=1),
+        integer("num_outputs", None, "Number of outputs; when given, the source gives tuples.", minimum=1),
         Arg(
             "cycle",
             "object",
@@ -67,10 +67,9 @@ class ExternalSource(Operator):
             "Use the memory of the data itself; it must stay as it is until the batch was used.",
             advanced=True,
         ),
-        Arg("prefetch_queue_depth", "int", None, "Batches that worker processes keep ahead.", minimum=1, advanced=True),
-        Arg(
+        integer("prefetch_queue_depth", None, "Batches that worker processes keep ahead.", minimum=1, advanced=True),
+        integer(
             "bytes_per_sample_hint",
-            "int",
             None,
             "Expected size of a sample, for the shared memory of workers.",
             minimum=1,

@@ -11,7 +11,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, FileList, find_files
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, flag, ints, register, strings
+from dali_lab.schema import Call, Output, flag, integers, register, string, strings
 
 
 @register
@@ -30,17 +30,16 @@ class File(ListReader):
     )
     tested_elsewhere = "tests/unit/readers/test_file.py"
     arguments = (
-        Arg(
+        string(
             "file_root",
-            "string",
             None,
             "Folder with a sub-folder for each label; the root of relative paths.",
             widget="folder",
             important=True,
         ),
-        Arg("file_list", "string", None, "Text file with a path and a label on each line.", widget="path"),
+        string("file_list", None, "Text file with a path and a label on each line.", widget="path"),
         strings("files", None, "Paths of the files."),
-        ints("labels", None, "Label of each of `files`; by default their positions."),
+        integers("labels", None, "Label of each of `files`; by default their positions."),
         strings("file_filters", IMAGE_FILTERS, "Patterns that names of files must match, such as ``*.jpg``."),
         strings("dir_filters", None, "Patterns that names of sub-folders must match."),
         flag("case_sensitive_filter", "Tell upper and lower case apart in patterns."),

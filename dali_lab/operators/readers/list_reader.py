@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError, DaliLabError
-from dali_lab.schema import Arg, Call, Operator, flag
+from dali_lab.schema import Call, Operator, flag, integer
 from dali_lab.schema.source import Draw
 
 if TYPE_CHECKING:
@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 
 READER = (
     flag("random_shuffle", "Draw samples from a buffer of `initial_fill` samples.", important=True),
-    Arg("initial_fill", "int", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
-    Arg("num_shards", "int", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
-    Arg("shard_id", "int", 0, "The part to read, less than `num_shards`.", minimum=0),
+    integer("initial_fill", 1024, "Size of the buffer that `random_shuffle` draws from.", minimum=1),
+    integer("num_shards", 1, "Number of parts that the data are cut into, one for each process.", minimum=1),
+    integer("shard_id", 0, "The part to read, less than `num_shards`.", minimum=0),
     flag("stick_to_shard", "Read the same part in each epoch, rather than the next one."),
     flag("pad_last_batch", "Repeat the last sample to fill the last batch and to even out the parts."),
     flag("skip_cached_images", "Kept for programs that set it; decoded pictures are not cached.", advanced=True),
     flag("lazy_init", "Look for the data when the first batch is read.", advanced=True),
     flag("read_ahead", "Have archives and record files read as a whole when they are opened.", advanced=True),
-    Arg(
+    integer(
         "prefetch_queue_depth",
-        "int",
         1,
         "Kept for programs that set it; batches are read ahead anyway.",
         minimum=1,
@@ -39,13 +38,13 @@ READER = (
         "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
         advanced=True,
     ),
-    Arg("tensor_init_bytes", "int", 1048576, "Kept for programs that set it.", advanced=True),
+    integer("tensor_init_bytes", 1048576, "Kept for programs that set it.", advanced=True),
 )
 """Arguments of all readers."""
 
 AFTER_EPOCH = (
     flag("shuffle_after_epoch", "Shuffle all samples anew in each epoch."),
-    Arg("shuffle_after_epoch_seed", "int", None, "Seed of those shuffles, the same for all shards.", advanced=True),
+    integer("shuffle_after_epoch_seed", None, "Seed of those shuffles, the same for all shards.", advanced=True),
 )
 """Arguments of readers that can shuffle their list in each epoch."""
 

@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.audio import decode_sounds
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, flag, register, strings
+from dali_lab.schema import Arg, Call, Output, flag, number, register, strings
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent
 
@@ -71,34 +71,31 @@ class NemoAsr(ListReader):
         flag("read_sample_rate", "Give the sample rates of files.", default=True),
         flag("read_text", "Give the transcripts.", default=True),
         flag("read_idxs", "Give the numbers of lines."),
-        Arg(
+        number(
             "sample_rate",
-            "float",
             -1.0,
             "Rate to resample to; up to 0 leaves files at their own.",
             maximum=1e9,
-            soft_minimum=0,
             unit="Hz",
             important=True,
+            slider=(0, None),
         ),
-        Arg("quality", "float", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
+        number("quality", 50.0, "Quality of resampling.", minimum=0.0, maximum=100.0),
         flag("downmix", "Average the channels, which leaves one dimension.", default=True, important=True),
         Arg("dtype", "dtype", FLOAT, "FLOAT (from -1 to 1), INT16 or INT32."),
-        Arg(
+        number(
             "min_duration",
-            "float",
             0.0,
             "Leave out lines with a shorter or no `duration`, if this is more than 0.",
-            soft_minimum=0,
             unit="s",
+            slider=(0, None),
         ),
-        Arg(
+        number(
             "max_duration",
-            "float",
             0.0,
             "Leave out lines with a longer `duration`, if this is more than 0.",
-            soft_minimum=0,
             unit="s",
+            slider=(0, None),
         ),
         *AFTER_EPOCH,
         *READER,
@@ -183,11 +180,11 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
         raise ArgumentError(f"cannot read '{path}': {reason}", argument="manifest_filepaths") from error
     decode: Callable[[bytes], Any] = msgspec.json.Decoder(_SaidWithText if read_text else _Said).decode
     entries: list[Entry] = []
-    for number, line in enumerate(lines, 1):
+    for row, line in enumerate(lines, 1):
         if not line.strip():
             continue
         if not line.lstrip().startswith(b"{"):
-            _skip(path, number, "is no object")
+            _skip(path, row, "is no object")
             continue
         try:
             said = decode(line)
@@ -195,11 +192,11 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
             try:
                 said = _unusual(line, read_text)
             except (ValueError, RecursionError, OverflowError) as error:
-                message = f"line {number} of '{path}' is damaged: {error}"
+                message = f"line {row} of '{path}' is damaged: {error}"
                 raise ArgumentError(message, argument="manifest_filepaths") from error
         duration = said.duration
         if not said.audio_filepath:
-            _skip(path, number, "names no 'audio_filepath'")
+            _skip(path, row, "names no 'audio_filepath'")
         elif not (high > 0 and duration > high) and not (low > 0 and duration < low):
             text = said.text.encode("utf-8", "surrogateescape").split(b"\0", 1)[0] if read_text else b""
             entries.append(Entry(said.audio_filepath, said.offset, duration, text, len(entries)))

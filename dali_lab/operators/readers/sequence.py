@@ -15,7 +15,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import IMAGE_FILTERS, entries
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, register
+from dali_lab.schema import Arg, Call, Output, integer, register, string
 from dali_lab.schema.arguments import REQUIRED
 from dali_lab.schema.operator import Extent
 
@@ -40,10 +40,10 @@ class Sequence(ListReader):
         " rounded as decoders.image does it, by up to one level otherwise than there."
     )
     arguments = (
-        Arg("file_root", "string", REQUIRED, "Folder of the streams.", widget="folder", important=True),
-        Arg("sequence_length", "int", REQUIRED, "Frames in a sequence.", minimum=1, soft_maximum=64, important=True),
-        Arg("step", "int", 1, "Frames from the start of a sequence to that of the next.", minimum=1, soft_maximum=64),
-        Arg("stride", "int", 1, "Frames from one frame of a sequence to the next.", minimum=1, soft_maximum=16),
+        string("file_root", REQUIRED, "Folder of the streams.", widget="folder", important=True),
+        integer("sequence_length", REQUIRED, "Frames in a sequence.", minimum=1, important=True, slider=(None, 64)),
+        integer("step", 1, "Frames from the start of a sequence to that of the next.", minimum=1, slider=(None, 64)),
+        integer("stride", 1, "Frames from one frame of a sequence to the next.", minimum=1, slider=(None, 16)),
         Arg("image_type", "image_type", DALIImageType.RGB, "Colours: RGB, BGR, GRAY, or ANY_DATA, as they are stored."),
         *READER,
     )

@@ -27,7 +27,7 @@ from dali_lab.model.dtypes import (
 )
 from dali_lab.model.errors import AxisError, InputError
 from dali_lab.model.promotion import is_float, is_integer
-from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, ints
+from dali_lab.schema import Arg, Call, Input, Operator, Output, flag, integers
 
 Array = npt.NDArray[Any]
 _SUMMED = {
@@ -45,7 +45,7 @@ _LARGE = (UINT16, INT32, UINT32, INT64, UINT64)
 """Types of which, or of the squares of which, FLOAT does not hold all numbers."""
 DATA = Input("data", kind="tensor", doc="Any tensors.")
 AXES = (
-    ints(
+    integers(
         "axes",
         None,
         "Axes to reduce; all by default, none for an empty list. Negative ones count from the end.",

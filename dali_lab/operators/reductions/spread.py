@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.operators.reductions.reducing import AXES, DATA, Summing
 from dali_lab.operators.reductions.sums import over_count
 from dali_lab.operators.tensor.cast import cast
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, integer, register, samples
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +25,7 @@ class _Spread(Summing):
     )
     arguments: ClassVar[tuple[Arg, ...]] = (
         *AXES,
-        Arg("ddof", "int", 0, "Subtracted from the number of elements in the divisor; 1 gives an unbiased variance."),
+        integer("ddof", 0, "Subtracted from the number of elements in the divisor; 1 gives an unbiased variance."),
     )
     differs = "A mean of one element serves all results, also where some axes are left (NVIDIA DALI reads beyond it)."
     summand = "SPREAD"

@@ -8,7 +8,20 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
+from dali_lab.schema import (
+    REQUIRED,
+    Arg,
+    Call,
+    Case,
+    ErrorCase,
+    Input,
+    Operator,
+    Output,
+    flag,
+    integers,
+    register,
+    samples,
+)
 from dali_lab.schema.operator import PerSample
 
 
@@ -22,7 +35,7 @@ class PermuteBatch(Operator):
     inputs = (Input("data", kind="any", doc="Any batch."),)
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "indices",
             REQUIRED,
             "Index of the sample that comes to each place: a list as long as the batch, or a node of scalars.",

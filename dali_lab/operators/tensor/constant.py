@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, floats, ints, register
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Operator, Output, integers, numbers, register
 
 
 @register
@@ -28,9 +28,9 @@ class Constant(Operator):
     )
     on_gpu = True
     arguments = (
-        floats("fdata", None, "Contents, for floating-point types; excludes `idata`.", important=True),
-        ints("idata", None, "Contents, for integer types; excludes `fdata`.", important=True),
-        ints("shape", None, "Shape of the output; by default as many numbers as there are."),
+        numbers("fdata", None, "Contents, for floating-point types; excludes `idata`.", important=True),
+        integers("idata", None, "Contents, for integer types; excludes `fdata`.", important=True),
+        integers("shape", None, "Shape of the output; by default as many numbers as there are."),
         Arg(
             "dtype",
             "dtype",

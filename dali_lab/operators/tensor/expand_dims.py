@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, ints, register, samples
+from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
 
 
 @register
@@ -20,7 +20,7 @@ class ExpandDims(Operator):
     inputs = (Input("data", kind="tensor", doc="Tensors to expand."),)
     on_gpu = True
     arguments = (
-        ints("axes", REQUIRED, "Places of the new axes in the output.", minimum=0, important=True),
+        integers("axes", REQUIRED, "Places of the new axes in the output.", minimum=0, important=True),
         Arg(
             "new_axis_names",
             "layout",

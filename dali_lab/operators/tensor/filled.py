@@ -14,9 +14,9 @@ from dali_lab.model.promotion import widened
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.operators.tensor.cast import cast
 from dali_lab.operators.tensor.shapes_of_output import check_layout, shape_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, integers, register, samples
 
-_SHAPE = ints("shape", None, "Shape of the output; a scalar if not given.", tensor=True, important=True)
+_SHAPE = integers("shape", None, "Shape of the output; a scalar if not given.", tensor=True, important=True)
 _LAYOUT = Arg("layout", "layout", None, "Axis names of the output.")
 _LIKE = Input("data_like", kind="tensor", doc="Tensors whose shape, type and layout are taken.")
 
@@ -159,7 +159,7 @@ class Full(Operator):
         ),
     )
     arguments = (
-        ints(
+        integers(
             "shape",
             None,
             "Shape of the output; by default a scalar, the first element of the value.",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema import Call, Case, ErrorCase, Input, Operator, Output, integer, register, samples, string
 
 _INPUTS = (Input("inputs", kind="tensor", doc="Tensors to join.", variadic=True),)
 
@@ -61,14 +61,8 @@ class Cat(_Joining):
     title = "Concatenate"
     outputs = (Output("output", doc="The inputs behind each other along the axis; the other extents are theirs."),)
     arguments = (
-        Arg(
-            "axis",
-            "int",
-            0,
-            "Axis along which the inputs are joined; negative ones count from the end.",
-            important=True,
-        ),
-        Arg("axis_name", "string", None, "The same by its letter in the layout; excludes `axis`."),
+        integer("axis", 0, "Axis along which the inputs are joined; negative ones count from the end.", important=True),
+        string("axis_name", None, "The same by its letter in the layout; excludes `axis`."),
     )
     example = '>>> fn.cat(left, right, axis_name="W")'
 
@@ -173,8 +167,8 @@ class Stack(_Joining):
     name = "stack"
     outputs = (Output("output", doc="The inputs beside each other along a new axis."),)
     arguments = (
-        Arg("axis", "int", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
-        Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
+        integer("axis", 0, "Place of the new axis in the output; negative ones count from the end.", important=True),
+        string("axis_name", None, "Letter of the new axis; without it the output has no layout."),
     )
     example = '>>> fn.stack(before, after, axis_name="F")'
 

@@ -13,7 +13,8 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.promotion import is_integer
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, floats, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, numbers, register, samples
+from dali_lab.schema.presets import number
 
 MAX_KEY = 65535
 
@@ -28,7 +29,7 @@ class LookupTable(Operator):
     outputs = (Output("output", doc="The values for the keys, of `dtype`, with the shape and layout of the input."),)
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "keys",
             (),
             "Input values in the table; of equal ones the last counts.",
@@ -36,8 +37,8 @@ class LookupTable(Operator):
             maximum=MAX_KEY,
             important=True,
         ),
-        floats("values", (), "Output value of each key.", important=True),
-        Arg("default_value", "float", 0.0, "Output value of all other inputs."),
+        numbers("values", (), "Output value of each key.", important=True),
+        number("default_value", 0.0, "Output value of all other inputs."),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
         Arg("output_dtype", "dtype", None, "Old name of `dtype`.", renamed_to="dtype"),
     )

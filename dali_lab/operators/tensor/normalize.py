@@ -13,8 +13,9 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integers, register, samples
 from dali_lab.schema.operator import PerSample
+from dali_lab.schema.presets import integer, number
 
 Array = npt.NDArray[Any]
 _DIRECT = (dtypes.UINT8, dtypes.FLOAT)
@@ -47,30 +48,28 @@ class Normalize(Operator):
     )
     arguments = (
         flag("batch", "Find mean and deviation over the whole batch; the axes that are left must agree."),
-        Arg(
+        number(
             "mean",
-            "float",
             None,
             "The mean, if it is known; otherwise it is found.",
             tensor=True,
             arrays_are_nodes=True,
             important=True,
         ),
-        Arg(
+        number(
             "stddev",
-            "float",
             None,
             "The standard deviation, if it is known; otherwise it is found.",
             tensor=True,
             arrays_are_nodes=True,
             important=True,
         ),
-        ints("axes", None, "Axes along which mean and deviation are found; all by default.", minimum=0),
+        integers("axes", None, "Axes along which mean and deviation are found; all by default.", minimum=0),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
-        Arg("shift", "float", 0.0, "The value that the mean becomes."),
-        Arg("scale", "float", 1.0, "Factor of the result, for integer types."),
-        Arg("epsilon", "float", 0.0, "Added to the variance, against small divisors.", minimum=0.0),
-        Arg("ddof", "int", 0, "Subtracted from the number of elements where the variance is found."),
+        number("shift", 0.0, "The value that the mean becomes."),
+        number("scale", 1.0, "Factor of the result, for integer types."),
+        number("epsilon", 0.0, "Added to the variance, against small divisors.", minimum=0.0),
+        integer("ddof", 0, "Subtracted from the number of elements where the variance is found."),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output; values are rounded and kept within its range."),
     )
     differs = "bool, float16 and 64-bit types are taken too."

@@ -13,6 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, register, samples
+from dali_lab.schema.presets import integer, number, string
 
 
 @register
@@ -32,12 +33,12 @@ class OneHot(Operator):
     )
     on_gpu = True
     arguments = (
-        Arg("num_classes", "int", 0, "Number of classes.", minimum=0, important=True),
+        integer("num_classes", 0, "Number of classes.", minimum=0, important=True),
         Arg("dtype", "dtype", dtypes.FLOAT, "Type of the output."),
-        Arg("on_value", "float", 1.0, "Value at the class; its fraction is dropped for integer types, which wrap."),
-        Arg("off_value", "float", 0.0, "Value elsewhere."),
-        Arg("axis", "int", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
-        Arg("axis_name", "string", None, "Letter of the new axis; without it the output has no layout."),
+        number("on_value", 1.0, "Value at the class; its fraction is dropped for integer types, which wrap."),
+        number("off_value", 0.0, "Value elsewhere."),
+        integer("axis", -1, "Place of the new axis in the output; -1 appends it.", minimum=-1),
+        string("axis_name", None, "Letter of the new axis; without it the output has no layout."),
     )
     example = ">>> fn.one_hot(labels, num_classes=1000, dtype=types.UINT8)"
 

@@ -12,7 +12,8 @@ from dali_lab.kernels.streams import truncated
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.operators.tensor.shapes_of_output import Rows, integer_table, integer_tables
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, integers, register, samples
+from dali_lab.schema.presets import number
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
 """What says as much as no value at all."""
@@ -34,11 +35,11 @@ class Pad(Operator):
     on_gpu = True
     differs = "FLOAT64 is allowed."
     arguments = (
-        Arg("fill_value", "float", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
-        ints("axes", None, "Axes to pad, all by default; −1 is the last.", tensor=True),
+        number("fill_value", 0.0, "Value of the padding; integers drop fractions.", tensor=True, important=True),
+        integers("axes", None, "Axes to pad, all by default; −1 is the last.", tensor=True),
         Arg("axis_names", "layout", None, "The same by their letters in the layout; excludes `axes`."),
-        ints("align", None, "Extents become multiples of these, or of the one.", tensor=True),
-        ints(
+        integers("align", None, "Extents become multiples of these, or of the one.", tensor=True),
+        integers(
             "shape",
             None,
             "Least extents of the chosen axes; -1 and 0 take that of the largest sample, 1 leaves the axis as it is.",

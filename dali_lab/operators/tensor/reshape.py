@@ -17,7 +17,7 @@ from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import check_layout, integer_table
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
-from dali_lab.schema.presets import floats, ints
+from dali_lab.schema.presets import integers, numbers
 
 _INPUTS = (
     Input("data", kind="tensor", doc="Tensors to reshape."),
@@ -29,7 +29,7 @@ _INPUTS = (
     ),
 )
 _ARGUMENTS = (
-    ints(
+    integers(
         "shape",
         None,
         "Wanted shape; one extent may be negative and takes what is left of the elements.",
@@ -37,13 +37,13 @@ _ARGUMENTS = (
         fed=INTEGERS,
         important=True,
     ),
-    floats(
+    numbers(
         "rel_shape",
         None,
         "Wanted shape relative to the input's; one factor may be negative and takes what is left. Excludes `shape`.",
         tensor=True,
     ),
-    ints(
+    integers(
         "src_dims",
         None,
         "The input axis from which each output axis takes its extent; -1 inserts an axis of one element.",

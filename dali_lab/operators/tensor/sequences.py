@@ -10,7 +10,7 @@ import numpy as np
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
-from dali_lab.schema.presets import flag, ints
+from dali_lab.schema.presets import flag, integers
 
 
 def _check_sequence(call: Call, data: Batch) -> None:
@@ -30,7 +30,7 @@ class ElementExtract(Operator):
     outputs = (Output("element", kind="tensor", doc="The elements at one of the indices."),)
     on_gpu = True
     arguments = (
-        ints("element_map", REQUIRED, "Indices of the elements; one output for each.", minimum=0, important=True),
+        integers("element_map", REQUIRED, "Indices of the elements; one output for each.", minimum=0, important=True),
     )
     example = ">>> first, last = fn.element_extract(sequences, element_map=[0, 7])"
 
@@ -97,7 +97,9 @@ class SequenceRearrange(Operator):
     inputs = (Input("sequences", kind="tensor", doc="Sequences, with the layout empty or beginning with ``F``."),)
     on_gpu = True
     arguments = (
-        ints("new_order", REQUIRED, "Index in the input of each element of the output.", tensor=True, important=True),
+        integers(
+            "new_order", REQUIRED, "Index in the input of each element of the output.", tensor=True, important=True
+        ),
     )
     example = ">>> fn.sequence_rearrange(sequences, new_order=[2, 1, 0])"
 

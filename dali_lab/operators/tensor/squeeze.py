@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.operators.tensor.shapes_of_output import integer_table
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, integers, register, samples
 
 
 @register
@@ -20,7 +20,7 @@ class Squeeze(Operator):
     inputs = (Input("data", kind="tensor", doc="Tensors to squeeze."),)
     on_gpu = True
     arguments = (
-        ints(
+        integers(
             "axes",
             None,
             "Axes to remove; indices beyond the last axis are passed over, and with a negative one nothing is removed.",

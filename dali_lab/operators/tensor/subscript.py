@@ -15,6 +15,7 @@ from dali_lab.model.promotion import is_integer
 from dali_lab.operators.tensor.shapes_of_output import integer_table
 from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, Input, Operator, Output, PerSample, register, samples
 from dali_lab.schema.arguments import INTEGERS
+from dali_lab.schema.presets import integer
 
 
 def _arguments() -> tuple[Arg, ...]:
@@ -27,7 +28,7 @@ def _arguments() -> tuple[Arg, ...]:
             Arg(f"hi_{axis}", "int", None, f"End in axis {axis}, not included.", **fed),
             Arg(f"step_{axis}", "int", None, f"Step in axis {axis}.", **fed),
         ]
-    return (*rows, Arg("num_subscripts", "int", None, "Number of indices, full ranges counted.", minimum=0))
+    return (*rows, integer("num_subscripts", None, "Number of indices, full ranges counted.", minimum=0))
 
 
 @register
@@ -174,7 +175,7 @@ class SubscriptDimCheck(Operator):
     title = "Check dimensions"
     inputs = (Input("data", kind="tensor", doc="Tensors to check."),)
     on_gpu = True
-    arguments = (Arg("num_subscripts", "int", REQUIRED, "Number of indices.", minimum=0),)
+    arguments = (integer("num_subscripts", REQUIRED, "Number of indices.", minimum=0),)
     hidden = True
 
     def run(self, call: Call, data: Batch) -> Batch:

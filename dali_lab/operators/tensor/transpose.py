@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, ints, register, samples
+from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integers, register, samples
 
 
 @register
@@ -19,7 +19,7 @@ class Transpose(Operator):
     inputs = (Input("data", kind="tensor", doc="Any tensors."),)
     on_gpu = True
     arguments = (
-        ints("perm", None, "The input axis of each output axis; by default the axes are reversed.", important=True),
+        integers("perm", None, "The input axis of each output axis; by default the axes are reversed.", important=True),
         flag("transpose_layout", "Reorder the layout too; otherwise it is kept.", default=True),
         Arg("output_layout", "layout", None, "Axis names of the output; goes before `transpose_layout`."),
     )

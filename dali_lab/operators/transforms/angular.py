@@ -8,7 +8,7 @@ import numpy as np
 
 from dali_lab.operators.transforms.simple import MATRIX, per_sample
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, floats, register
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, number, numbers, register
 
 _DEGREE = np.float32(np.pi / 180)
 
@@ -22,19 +22,9 @@ class Rotation(Transforming):
 
     name = "transforms.rotation"
     arguments = (
-        Arg(
-            "angle",
-            "float",
-            REQUIRED,
-            "Angle.",
-            per_frame=True,
-            unit="deg",
-            soft_minimum=-180,
-            soft_maximum=180,
-            important=True,
-        ),
-        floats("axis", None, "Axis of a rotation in space, of any length but zero.", length=3, per_frame=True),
-        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
+        number("angle", REQUIRED, "Angle.", per_frame=True, unit="deg", important=True, slider=(-180, 180)),
+        numbers("axis", None, "Axis of a rotation in space, of any length but zero.", length=3, per_frame=True),
+        numbers("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         REVERSE,
     )
     example = """
@@ -91,8 +81,8 @@ class Shear(Transforming):
 
     name = "transforms.shear"
     arguments = (
-        floats("shear", None, "The factors; excludes `angles`.", per_frame=True, important=True),
-        floats(
+        numbers("shear", None, "The factors; excludes `angles`.", per_frame=True, important=True),
+        numbers(
             "angles",
             None,
             "Angles whose tangents are the factors; excludes `shear`.",
@@ -101,7 +91,7 @@ class Shear(Transforming):
             maximum=90,
             unit="deg",
         ),
-        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
+        numbers("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
         REVERSE,
     )
     example = ">>> fn.transforms.shear(angles=[10, 0], center=[112, 112])"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from dali_lab.operators.transforms.transforming import REVERSE, Matrices, Transforming, empty
-from dali_lab.schema import REQUIRED, Arg, Call, Case, ErrorCase, PerSample, flag, floats, register
+from dali_lab.schema import REQUIRED, Call, Case, ErrorCase, PerSample, flag, integer, numbers, register
 
 MATRIX = [
     np.array([[1, 2, 3], [4, 5, 6]], np.float32),
@@ -27,7 +27,7 @@ class Translation(Transforming):
 
     name = "transforms.translation"
     arguments = (
-        floats("offset", REQUIRED, "How far to move along each axis.", per_frame=True, important=True),
+        numbers("offset", REQUIRED, "How far to move along each axis.", per_frame=True, important=True),
         REVERSE,
     )
     sized_by = ("offset",)
@@ -70,14 +70,12 @@ class Scale(Transforming):
 
     name = "transforms.scale"
     arguments = (
-        floats("scale", REQUIRED, "Factor for each axis; a single one counts for all.", per_frame=True, important=True),
-        floats("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
-        Arg(
-            "ndim",
-            "int",
-            None,
-            "Number of dimensions, where neither a list of factors nor an input tells it.",
-            minimum=1,
+        numbers(
+            "scale", REQUIRED, "Factor for each axis; a single one counts for all.", per_frame=True, important=True
+        ),
+        numbers("center", None, "The point that stays where it is; the origin by default.", per_frame=True),
+        integer(
+            "ndim", None, "Number of dimensions, where neither a list of factors nor an input tells it.", minimum=1
         ),
         REVERSE,
     )
@@ -136,7 +134,7 @@ class Crop(Transforming):
     title = "Crop window"
     arguments = (
         *(
-            floats(name, (default,), doc, per_frame=True, important=True)
+            numbers(name, (default,), doc, per_frame=True, important=True)
             for name, default, doc in (
                 ("from_start", 0.0, "Where the first window begins, along each axis."),
                 ("from_end", 1.0, "Where the first window ends."),

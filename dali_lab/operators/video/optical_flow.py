@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, FLOAT, GRAY, RGB, UINT8
 from dali_lab.model.errors import ArgumentError
-from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, flag, register, samples
+from dali_lab.schema import Arg, Call, ErrorCase, Input, Operator, Output, flag, integer, number, register, samples
 
 LEAST = 12
 GRIDS = (1, 2, 4, 8)
@@ -43,18 +43,17 @@ class OpticalFlow(Operator):
     )
     devices = ("cpu", "gpu")
     arguments = (
-        Arg(
+        number(
             "preset",
-            "float",
             0.0,
             "Speed and quality: 0 for the best quality, 0.5 for a medium one, 1 for the highest speed.",
             minimum=0.0,
             maximum=1.0,
-            step=0.5,
             important=True,
+            slider=(None, None, 0.5),
         ),
-        Arg("output_grid", "int", 4, "Width of the cells of the result: 1, 2, 4 or 8.", unit="px", important=True),
-        Arg("hint_grid", "int", 4, "Width of the cells of hints: 1, 2, 4 or 8.", unit="px"),
+        integer("output_grid", 4, "Width of the cells of the result: 1, 2, 4 or 8.", unit="px", important=True),
+        integer("hint_grid", 4, "Width of the cells of hints: 1, 2, 4 or 8.", unit="px"),
         flag("enable_temporal_hints", "Start from the flow of the frames before."),
         flag("enable_external_hints", "Start from the flows that the second input gives."),
         Arg("image_type", "image_type", RGB, "Colours of the frames: RGB, BGR or GRAY."),

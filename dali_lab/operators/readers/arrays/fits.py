@@ -9,7 +9,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader, check_alike
-from dali_lab.schema import Arg, Call, Output, ints, register, strings
+from dali_lab.schema import Arg, Call, Output, integers, register, string, strings
 
 
 @register
@@ -30,18 +30,11 @@ class Fits(ListReader):
     )
     tested_elsewhere = "tests/unit/readers/test_fits.py"
     arguments = (
-        Arg(
-            "file_root",
-            "string",
-            None,
-            "Folder of the files; the root of relative paths.",
-            widget="folder",
-            important=True,
-        ),
-        Arg("file_filter", "string", "*.fits", "Pattern that names of files in `file_root` must match."),
-        Arg("file_list", "string", None, "Text file with a path on each line.", widget="path"),
+        string("file_root", None, "Folder of the files; the root of relative paths.", widget="folder", important=True),
+        string("file_filter", "*.fits", "Pattern that names of files in `file_root` must match."),
+        string("file_list", None, "Text file with a path on each line.", widget="path"),
         strings("files", None, "Paths of the files."),
-        ints(
+        integers(
             "hdu_indices",
             (2,),
             "Which header-data units to read, counted from 1 on; 2 is the first after the primary one.",

@@ -16,7 +16,7 @@ from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
 from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
-from dali_lab.schema import Arg, Call, Output, flag, register, strings
+from dali_lab.schema import Call, Output, flag, register, string, strings
 
 _WORTH_MAPPING = 64 << 10
 """Bytes of an array from which mapping its file costs less than reading it."""
@@ -38,16 +38,9 @@ class Numpy(ListReader):
     )
     tested_elsewhere = "tests/unit/readers/test_numpy.py"
     arguments = (
-        Arg(
-            "file_root",
-            "string",
-            None,
-            "Folder of the files; the root of relative paths.",
-            widget="folder",
-            important=True,
-        ),
-        Arg("file_filter", "string", "*.npy", "Pattern that names of files in `file_root` must match.", important=True),
-        Arg("file_list", "string", None, "Text file with a path on each line.", widget="path"),
+        string("file_root", None, "Folder of the files; the root of relative paths.", widget="folder", important=True),
+        string("file_filter", "*.npy", "Pattern that names of files in `file_root` must match.", important=True),
+        string("file_list", None, "Text file with a path on each line.", widget="path"),
         strings("files", None, "Paths of the files."),
         *REGION,
         *AFTER_EPOCH,

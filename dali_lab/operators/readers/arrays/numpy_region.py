@@ -10,26 +10,26 @@ import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import OUT_OF_BOUNDS, Windows, half_away, named_bounds
-from dali_lab.schema import Arg, Call, Operator, floats, ints
+from dali_lab.schema import Arg, Call, Operator, integers, number, numbers
 
 _STARTS = ("roi_start", "rel_roi_start")
 _ENDS = ("roi_end", "rel_roi_end", "roi_shape", "rel_roi_shape")
 
 
 def _relative(name: str, meaning: str) -> Arg:
-    return floats(name, None, f"{meaning}, as a share of the extent.", tensor=True, soft_minimum=0.0, soft_maximum=1.0)
+    return numbers(name, None, f"{meaning}, as a share of the extent.", tensor=True, slider=(0.0, 1.0))
 
 
 REGION = (
-    ints("roi_start", None, "First element of the region along each axis.", tensor=True),
+    integers("roi_start", None, "First element of the region along each axis.", tensor=True),
     _relative("rel_roi_start", "First element of the region"),
-    ints("roi_end", None, "Element after the last one of the region.", tensor=True),
+    integers("roi_end", None, "Element after the last one of the region.", tensor=True),
     _relative("rel_roi_end", "Element after the last one of the region"),
-    ints("roi_shape", None, "Extent of the region.", tensor=True),
+    integers("roi_shape", None, "Extent of the region.", tensor=True),
     _relative("rel_roi_shape", "Extent of the region"),
-    ints("roi_axes", (), "Axes that these speak of; all of them in order if not given."),
+    integers("roi_axes", (), "Axes that these speak of; all of them in order if not given."),
     OUT_OF_BOUNDS,
-    Arg("fill_value", "float", 0.0, "What is put where a region leaves the array, if it may."),
+    number("fill_value", 0.0, "What is put where a region leaves the array, if it may."),
 )
 
 

@@ -17,7 +17,7 @@ from dali_lab.operators.readers.coco.saved import load_table, save_table
 from dali_lab.operators.readers.coco.table import CocoTable, Span, make_table
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.operators.readers.whole_files import Paths, read_files
-from dali_lab.schema import Arg, Call, Output, flag, register, strings
+from dali_lab.schema import Arg, Call, Output, flag, number, register, string, strings
 
 _FROM_JSON = ("annotations_file", "skip_empty", "ratio", "ltrb", "images", "size_threshold")
 
@@ -74,8 +74,8 @@ class COCO(ListReader):
         " undefined values. An object without a shape does not keep `pixelwise_masks` from drawing the others."
     )
     arguments = (
-        Arg("file_root", "string", None, "Folder of the pictures.", widget="folder", important=True),
-        Arg("annotations_file", "string", "", "JSON file with the annotations.", widget="path", important=True),
+        string("file_root", None, "Folder of the pictures.", widget="folder", important=True),
+        string("annotations_file", "", "JSON file with the annotations.", widget="path", important=True),
         strings(
             "images",
             None,
@@ -92,13 +92,7 @@ class COCO(ListReader):
         flag("masks", "Old form of `polygon_masks`, which counts coordinates instead of vertices."),
         flag("image_ids", "Give the ids of pictures."),
         flag("skip_empty", "Leave out pictures without objects."),
-        Arg(
-            "size_threshold",
-            "float",
-            0.1,
-            "Leave out objects whose box is less wide or high.",
-            unit="px",
-        ),
+        number("size_threshold", 0.1, "Leave out objects whose box is less wide or high.", unit="px"),
         flag("include_iscrowd", "Keep objects that are marked as crowds.", default=True),
         flag(
             "avoid_class_remapping",
@@ -106,18 +100,15 @@ class COCO(ListReader):
         ),
         *AFTER_EPOCH,
         *READER,
-        Arg(
+        string(
             "preprocessed_annotations",
-            "string",
             "",
             "Folder with annotations that were saved by `save_preprocessed_annotations`.",
             widget="folder",
             advanced=True,
         ),
         flag("save_preprocessed_annotations", "Save the annotations in a form that is read faster.", advanced=True),
-        Arg(
-            "save_preprocessed_annotations_dir", "string", "", "Folder to save them in.", widget="folder", advanced=True
-        ),
+        string("save_preprocessed_annotations_dir", "", "Folder to save them in.", widget="folder", advanced=True),
         Arg("meta_files_path", "string", None, "", renamed_to="preprocessed_annotations"),
         Arg("dump_meta_files", "bool", None, "", renamed_to="save_preprocessed_annotations"),
         Arg("dump_meta_files_path", "string", None, "", renamed_to="save_preprocessed_annotations_dir"),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.operators.readers.list_reader import READER
 from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordError, LmdbReader
-from dali_lab.schema import Arg, Output, flag, register
+from dali_lab.schema import Output, flag, integer, register
 
 SINGLE, SPARSE, DENSE, WEIGHTED, NONE = range(5)
 """What labels are: one number; numbers of classes; a vector; numbers of classes with weights; not there."""
@@ -38,9 +38,8 @@ class Caffe2(LmdbReader):
     tested_elsewhere = "tests/unit/readers/test_caffe.py"
     arguments = (
         PATH,
-        Arg(
+        integer(
             "label_type",
-            "int",
             SINGLE,
             "0: one number; 1: numbers of the classes that apply, given out as a vector of zeros and ones; 2: a vector;"
             " 3: like 1, with weights instead of ones; 4: no label.",
@@ -48,9 +47,9 @@ class Caffe2(LmdbReader):
             maximum=NONE,
             important=True,
         ),
-        Arg("num_labels", "int", 1, "Number of classes, for sparse labels.", minimum=1),
+        integer("num_labels", 1, "Number of classes, for sparse labels.", minimum=1),
         flag("image_available", "Records have pictures; without, there is no output for them.", default=True),
-        Arg("additional_inputs", "int", 0, "Number of other tensors in each record.", minimum=0, maximum=1000),
+        integer("additional_inputs", 0, "Number of other tensors in each record.", minimum=0, maximum=1000),
         flag("bbox", "Records end with a bounding box, INT32 of shape (4,); (0,) where there is none."),
         *READER,
     )

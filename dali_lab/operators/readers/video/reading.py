@@ -15,7 +15,7 @@ from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALI
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.frame_numbers import each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
-from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, ints, strings
+from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, integer, integers, string, strings
 from dali_lab.schema.operator import Extent
 
 if TYPE_CHECKING:
@@ -25,14 +25,7 @@ if TYPE_CHECKING:
 ROOTS = ("filenames", "file_root", "file_list")
 FILES = (
     strings("filenames", (), "Paths of the videos."),
-    Arg(
-        "file_root",
-        "string",
-        "",
-        "Folder with a sub-folder of videos for each label.",
-        widget="folder",
-        important=True,
-    ),
+    string("file_root", "", "Folder with a sub-folder of videos for each label.", widget="folder", important=True),
     Arg(
         "file_list",
         "string",
@@ -40,12 +33,12 @@ FILES = (
         "Text file with a path and a label on each line, and maybe where to start and to end; ``#`` begins a remark.",
         widget="path",
     ),
-    ints("labels", None, "Label of each of `filenames`."),
+    integers("labels", None, "Label of each of `filenames`."),
 )
 SEQUENCES = (
-    Arg("sequence_length", "int", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
-    Arg("stride", "int", 1, "Distance between frames of a sequence.", minimum=1, important=True),
-    Arg("step", "int", -1, "Distance between the starts of sequences; by default they follow each other."),
+    integer("sequence_length", REQUIRED, "Number of frames of a sequence.", minimum=1, important=True),
+    integer("stride", 1, "Distance between frames of a sequence.", minimum=1, important=True),
+    integer("step", -1, "Distance between the starts of sequences; by default they follow each other."),
     Arg("image_type", "image_type", RGB, "RGB or YCbCr."),
     choice(
         "enable_frame_num",

@@ -16,7 +16,7 @@ from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.operators.readers.video.reading import VIDEO_READER, VideoReading
-from dali_lab.schema import Arg, flag, register
+from dali_lab.schema import Arg, flag, integer, register
 
 if TYPE_CHECKING:
     from dali_lab.codecs.video import Video as Decoder
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 CONSTANT_RATE = (
     Arg("dtype", "dtype", UINT8, "UINT8 or FLOAT.", or_no_type=True),
     flag("normalized", "Values from 0 to 1."),
-    Arg("channels", "int", 3, "Number of channels; it is 3.", minimum=3, maximum=3, advanced=True),
+    integer("channels", 3, "Number of channels; it is 3.", minimum=3, maximum=3, advanced=True),
     flag("pad_sequences", "Fill sequences that the end of a video cuts short with black frames."),
     flag("skip_vfr_check", "Take videos of variable frame rate, too."),
     flag("file_list_frame_num", "Starts and ends in `file_list` are numbers of frames, not seconds."),
@@ -34,7 +34,7 @@ CONSTANT_RATE = (
         "file_list_include_preceding_frame",
         "Round starts in seconds down and ends up to whole frames, not the other way round.",
     ),
-    Arg("additional_decode_surfaces", "int", 2, "Kept for programs that set it.", minimum=0, advanced=True),
+    integer("additional_decode_surfaces", 2, "Kept for programs that set it.", minimum=0, advanced=True),
 )
 
 
