@@ -98,7 +98,8 @@ def _encoded(ending: str, array: Array, options: list[int]) -> npt.NDArray[np.ui
     """The bytes of a file that holds a contiguous picture."""
     cv2 = opencv.module()
     try:
-        done, encoded = cv2.imencode(ending, array, options)
+        with opencv.reporting_by_errors(cv2):
+            done, encoded = cv2.imencode(ending, array, options)
     except cv2.error as error:
         raise CodecError(str(error).strip().splitlines()[-1]) from None
     if not done:

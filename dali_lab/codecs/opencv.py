@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,32 +12,34 @@ import numpy.typing as npt
 from dali_lab.codecs.encoded import Buffer, CodecError
 from dali_lab.codecs.headers import ImageInfo
 
-_module: Any = None
-
 
 def module() -> Any:
-    """OpenCV, with its own threads and its messages off.
+    """OpenCV, with the settings that the process has given it.
 
     Raises
     ------
     CodecError
         If it is not installed.
     """
-    global _module
-    if _module is None:
-        ours = "OPENCV_LOG_LEVEL" not in os.environ
-        if ours:
-            os.environ["OPENCV_LOG_LEVEL"] = "OFF"
-        try:
-            import cv2
-        except ImportError:
-            raise CodecError("this needs OpenCV (package 'opencv-python-headless'), which is not installed") from None
-        finally:
-            if ours:
-                os.environ.pop("OPENCV_LOG_LEVEL", None)
-        cv2.setNumThreads(0)
-        _module = cv2
-    return _module
+    try:
+        import cv2
+    except ImportError:
+        raise CodecError("this needs OpenCV (package 'opencv-python-headless'), which is not installed") from None
+    return cv2
+
+
+@contextmanager
+def reporting_by_errors(cv2: Any) -> Iterator[None]:
+    """Turn off OpenCV's messages while a picture is decoded or encoded: an exception tells what is wrong."""
+    logging = cv2.utils.logging
+    level = logging.getLogLevel()
+    logging.setLogLevel(logging.LOG_LEVEL_SILENT)
+    try:
+        yield
+    finally:
+        # Silent: it was turned off by the process, or by another thread that is here and turns it on again.
+        if level != logging.LOG_LEVEL_SILENT:
+            logging.setLogLevel(level)
 
 
 def decode(data: Buffer, info: ImageInfo, output_type: str) -> npt.NDArray[Any]:
@@ -55,7 +58,10 @@ def decode(data: Buffer, info: ImageInfo, output_type: str) -> npt.NDArray[Any]:
     else:
         flags = cv2.IMREAD_COLOR
     try:
-        array = cv2.imdecode(np.frombuffer(data, np.uint8), flags | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION)
+        with reporting_by_errors(cv2):
+            array = cv2.imdecode(
+                np.frombuffer(data, np.uint8), flags | cv2.IMREAD_ANYDEPTH | cv2.IMREAD_IGNORE_ORIENTATION
+            )
     except cv2.error as error:
         raise CodecError(str(error).strip().splitlines()[-1]) from None
     if array is None:

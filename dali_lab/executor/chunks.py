@@ -20,6 +20,7 @@ from dali_lab.executor.plan import Stage, Step, bare
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
+from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.schema.call import Notes, Wait
 from dali_lab.schema.running import run_operator
@@ -49,12 +50,12 @@ class Placement:
         with self._lock:
             if self._buffer is None:
                 self._shape, self._dtype = shape, dtype
-                self._buffer = np.empty(size * self._total, np.uint8)
+                self._buffer = buffer(size * self._total)
             elif (shape, dtype) != (self._shape, self._dtype):
                 return None
-            buffer = self._buffer
-        addresses = buffer.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
-        return Batch(addresses, shapes, dtype, layout, (buffer,))
+            memory = self._buffer
+        addresses = memory.ctypes.data + size * np.arange(start, start + len(shapes), dtype=np.int64)
+        return Batch(addresses, shapes, dtype, layout, (memory,))
 
 
 @dataclass(eq=False)

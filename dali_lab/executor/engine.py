@@ -52,7 +52,7 @@ from dali_lab.executor.chunks import ChunkRunner, Watcher
 from dali_lab.executor.device_stage import DeviceRunner
 from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.failures import Cancelled
-from dali_lab.executor.memory import keep_freed_memory, release_compiler
+from dali_lab.executor.memory import release_compiler
 from dali_lab.executor.plan import Plan, Stage, bare
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.graph import Edge
@@ -119,7 +119,6 @@ class Engine:
         transient: bool = False,
         user_context: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
-        keep_freed_memory()
         self.plan = plan
         self.seeds = dict(seeds)
         self.drawn: dict[str, int] = defaultdict(int)

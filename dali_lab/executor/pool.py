@@ -12,6 +12,8 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 
+from dali_lab.model import buffers
+
 Task = Callable[[], None]
 Part = Callable[[], bool]
 """Does a part of some work that several threads share, and returns whether more is left to be begun."""
@@ -55,6 +57,7 @@ class ThreadPool:
         self._closed = False
         self._threads: list[threading.Thread] = []
         _pools.add(self)
+        buffers.keep_for(self)
         for index in range(threads):
             thread = threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True)
             with lock:  # the interpreter may end meanwhile, and then joins the threads that have started
@@ -121,6 +124,7 @@ class ThreadPool:
             self._closed = True
             self._queue.clear()
             self._ready.notify_all()
+        buffers.release(self)
         current = threading.current_thread()
         if timeout is not None and current.name.startswith("dali-lab"):
             return False
@@ -168,6 +172,7 @@ class InlinePool:
 
     def __init__(self) -> None:
         self._tasks: deque[Task] = deque()
+        buffers.keep_for(self)
 
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
         """Add a task; they run in the order in which they came."""
@@ -186,6 +191,7 @@ class InlinePool:
     def close(self, timeout: float | None = None) -> bool:
         """Drop the tasks."""
         self._tasks.clear()
+        buffers.release(self)
         return True
 
 

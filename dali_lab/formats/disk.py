@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
-import tempfile
+import secrets
 from pathlib import Path
 
 from dali_lab.model.errors import FormatError
@@ -42,14 +43,16 @@ def write_bytes(path: PathLike, data: bytes) -> None:
             return
         with contextlib.suppress(OSError):
             target = target.resolve()
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
+        mode = target.stat().st_mode & 0o777 if target.exists() else None
+        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.part")
         try:
-            with os.fdopen(handle, "wb") as file:
+            # A new file has the rights that the system gives to new files, an old one keeps its own.
+            with open(temporary, "xb", opener=functools.partial(os.open, mode=0o666 if mode is None else mode)) as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            mode = target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask()
-            os.chmod(temporary, mode)
+            if mode is not None:
+                os.chmod(temporary, mode)
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(OSError):
@@ -63,10 +66,3 @@ def write_bytes(path: PathLike, data: bytes) -> None:
 def write_text(path: PathLike, text: str) -> None:
     """Write text as UTF-8 with ``\\n`` at the ends of lines, in the way of :func:`write_bytes`."""
     write_bytes(path, text.encode("utf-8"))
-
-
-def _umask() -> int:
-    """The process's umask, which can only be read by setting it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask

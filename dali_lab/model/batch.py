@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.device.memory import Block
+from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype, to_dali_type
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ class Batch:
         item = numpy_dtype(dtype).itemsize
         sizes = table.prod(axis=1) * item
         ends = np.cumsum(sizes)
-        buffer = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8)
-        addresses = buffer.ctypes.data + ends - sizes
-        return cls(addresses, table, dtype, layout, (buffer,), sources)
+        memory = buffer(int(ends[-1]) if len(ends) else 0)
+        addresses = memory.ctypes.data + ends - sizes
+        return cls(addresses, table, dtype, layout, (memory,), sources)
 
     @classmethod
     def of(cls, arrays: Iterable[npt.ArrayLike], layout: str = "", dtype: DALIDataType | None = None) -> Batch:

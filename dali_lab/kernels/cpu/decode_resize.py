@@ -19,6 +19,7 @@ from dali_lab.kernels.cpu.machine.instructions import cycles, take
 from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
+from dali_lab.model.buffers import buffer
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized
@@ -121,7 +122,7 @@ def decode_resize_normalize(
 
     def work(most: int) -> bool:
         began = time.perf_counter()
-        space = np.zeros(row_memory, np.int64), np.empty(picture_size + _SLACK, np.uint8)
+        space = np.zeros(row_memory, np.int64), buffer(picture_size + _SLACK)
         arguments: Any = (*pictures_in, *space, *planes_out, most)
         decoding = _decode_resize(*arguments)
         spent = time.perf_counter() - began

@@ -14,6 +14,8 @@ Array = np.ndarray[Any, Any]
 
 _TILE = 16
 """Rows whose powers are gathered before they are written, where they become neighbours in the result."""
+_AT_ONCE = 1 << 16
+"""Elements that OpenCV transforms in one call: of more it gives parts to threads of its own."""
 
 
 @part
@@ -87,8 +89,10 @@ def transform(rows: Array) -> None:
     """
     import cv2
 
-    cv2.setNumThreads(0)
-    cv2.dft(rows, rows, flags=cv2.DFT_ROWS)
+    count = max(1, _AT_ONCE // rows.shape[1])
+    for first in range(0, len(rows), count):
+        some = rows[first : first + count]
+        cv2.dft(some, some, flags=cv2.DFT_ROWS)
 
 
 @part

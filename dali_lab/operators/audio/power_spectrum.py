@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.operators.audio.signals import ROUNDING, need_float
@@ -63,7 +64,7 @@ class PowerSpectrum(Operator):
         for size in np.unique(sizes).tolist():
             part = np.flatnonzero(sizes == size)
             chosen = shapes[part]
-            rows = np.empty((int((chosen[:, 0] * chosen[:, 2]).sum()), size), np.float32)
+            rows = buffers.empty((int((chosen[:, 0] * chosen[:, 2]).sum()), size), np.float32)
             if not len(rows):
                 continue
             spectra.lines(data.addresses[part], chosen, rows, empty)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT
 from dali_lab.model.errors import ArgumentError
@@ -116,7 +117,7 @@ class Spectrogram(Operator):
         from dali_lab.kernels.cpu.memory import like
 
         empty = like(np.float32)
-        rows = np.empty((int(counts.sum()), nfft), np.float32)
+        rows = buffers.empty((int(counts.sum()), nfft), np.float32)
         before = len(self._window) // 2 if self.value("center_windows") else 0
         spectra.windows(
             sound.addresses, lengths, counts, self._window, self.value("window_step"), before,

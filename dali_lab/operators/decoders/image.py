@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dali_lab.codecs.headers import Headers, read_headers
 from dali_lab.codecs.undecoded import Undecoded
+from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 from dali_lab.model.errors import SampleError
@@ -243,7 +244,7 @@ class ImageDecoder(Operator):
             dtype=numpy_dtype(dtype),
             adjust_orientation=self.value("adjust_orientation"),
             use_fast_idct=self.value("use_fast_idct"),
-            allocate=np.empty,
+            allocate=buffers.empty,
             headers=[headers[place] for place in places],
         )
         if failures:

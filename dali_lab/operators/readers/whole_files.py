@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
+from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import UINT8
 from dali_lab.schema import Call
 
@@ -90,7 +91,7 @@ def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
     while done < len(rows):
         if needed < 0 or (needed > _LARGE and not os.path.isfile(paths.names[rows[done]])):
             return None
-        block = np.empty(max(int(paths.typical * (len(rows) - done)), needed), np.uint8)
+        block = buffer(max(int(paths.typical * (len(rows) - done)), needed))
         count = file_access.read_whole(wanted[done:], block.ctypes.data, len(block), addresses[done:], sizes[done:])
         if not count and sizes[done] <= len(block):
             return None

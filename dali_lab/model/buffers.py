@@ -1,0 +1,207 @@
+"""Memory of batches: mapped by the package itself and used again, so that the process's heap is left as it is.
+
+A fresh page costs two to three microseconds when it is first touched, which for a photograph is as much as half of
+decoding it. So while a task pool is open, memory that batches give back keeps its pages for the next ones. It is given
+back when the last array over it is gone, in whichever thread that is, also after its pipeline is closed.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import mmap
+import os
+import threading
+import weakref
+from collections import deque
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_IDLE = 256 << 20
+"""Most bytes with pages that are kept for later batches."""
+LEAST_MAPPED = 64 << 10
+"""Bytes of the smallest array that has memory here; smaller ones are NumPy's own."""
+_SLAB = 256 << 20
+"""Bytes that are mapped at a time, at least: what is not used has no pages."""
+_ALIGNMENT = 64
+
+
+class _Slab:
+    """Memory mapped in one piece; it is unmapped with the last range and the last array that refer to it."""
+
+    __slots__ = ("address", "memory", "nbytes")
+
+    def __init__(self, nbytes: int) -> None:
+        if hasattr(mmap, "MAP_PRIVATE"):
+            self.memory = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        else:
+            self.memory = mmap.mmap(-1, nbytes)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            self.memory.madvise(mmap.MADV_HUGEPAGE)
+        self.address = np.frombuffer(self.memory, np.uint8).ctypes.data
+        self.nbytes = nbytes
+
+
+class _Range:
+    """Free memory; only its first `paged` bytes may have pages."""
+
+    __slots__ = ("address", "nbytes", "paged", "slab")
+
+    def __init__(self, slab: _Slab, address: int, nbytes: int, paged: int) -> None:
+        self.slab, self.address, self.nbytes, self.paged = slab, address, nbytes, paged
+
+
+class _Heap:
+    """Cuts arrays from slabs, at the lowest address that fits, so that those in use stay close together."""
+
+    def __init__(self) -> None:
+        self.users: weakref.WeakSet[object] = weakref.WeakSet()
+        self._free: list[_Range] = []  # by address
+        # What is dropped, at any point of any thread, is put back by the next thread that can have the lock.
+        self._returned: deque[tuple[_Slab, int, int]] = deque()
+        self._lock = threading.Lock()
+
+    def take(self, nbytes: int) -> tuple[_Slab, int]:
+        """Memory for so many bytes, a multiple of the alignment, and its address."""
+        with self._lock:
+            self._drain()
+            fitting = (free for free in self._free if free.nbytes >= nbytes)
+            found = next(fitting, None) or self._grow(nbytes)
+            address = found.address
+            found.address += nbytes
+            found.nbytes -= nbytes
+            found.paged = max(0, found.paged - nbytes)
+            if not found.nbytes:
+                self._free.remove(found)
+            return found.slab, address
+
+    def give(self, slab: _Slab, address: int, nbytes: int) -> None:
+        """Take memory back; the garbage collector may call this while the same thread holds the lock."""
+        self._returned.append((slab, address, nbytes))
+        if len(self._returned) > 16 or not self.users:
+            self.settle()
+
+    def settle(self) -> None:
+        """Put back what was given back, and leave as many pages as there may be, unless another thread is at it."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._drain()
+            finally:
+                self._lock.release()
+
+    def idle(self) -> int:
+        """Bytes that are free and have pages."""
+        with self._lock:
+            self._drain()
+            return sum(free.paged for free in self._free)
+
+    def _drain(self) -> None:
+        while self._returned:
+            self._put_back(*self._returned.popleft())
+        excess = sum(free.paged for free in self._free) - (MOST_IDLE if self.users else 0)
+        for free in self._free[::-1] if excess > 0 else ():
+            excess -= self._drop_pages(free, min(free.paged, excess))
+            if not excess:
+                break
+
+    def _put_back(self, slab: _Slab, address: int, nbytes: int) -> None:
+        place = bisect.bisect_left(self._free, address, key=attrgetter("address"))
+        freed = _Range(slab, address, nbytes, nbytes)
+        if place < len(self._free):
+            after = self._free[place]
+            if after.slab is slab and address + nbytes == after.address:
+                freed.paged += after.paged
+                freed.nbytes += after.nbytes
+                del self._free[place]
+        if place:
+            before = self._free[place - 1]
+            if before.slab is slab and before.address + before.nbytes == address:
+                before.paged = before.nbytes + freed.paged
+                before.nbytes += freed.nbytes
+                return
+        self._free.insert(place, freed)
+
+    def _drop_pages(self, free: _Range, nbytes: int) -> int:
+        """Give the last `nbytes` of a range that have pages back to the system, and return how many these are."""
+        free.paged -= nbytes
+        if free.nbytes == free.slab.nbytes and not free.paged:
+            self._free.remove(free)
+        elif hasattr(mmap, "MADV_DONTNEED"):
+            begin = free.address - free.slab.address
+            first, last = _next_page(begin + free.paged), _next_page(begin + free.paged + nbytes)
+            last = last if last <= begin + free.nbytes else last - mmap.PAGESIZE
+            if first < last:
+                free.slab.memory.madvise(mmap.MADV_DONTNEED, first, last - first)
+        return nbytes
+
+    def _grow(self, nbytes: int) -> _Range:
+        try:
+            slab = _Slab(max(nbytes, _SLAB))
+        except OSError:
+            slab = _Slab(nbytes)
+        found = _Range(slab, slab.address, slab.nbytes, 0)
+        bisect.insort(self._free, found, key=attrgetter("address"))
+        return found
+
+
+def _next_page(place: int) -> int:
+    return -(-place // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+class _Lease:
+    """Memory of an array, which goes back to its heap with the last reference to it."""
+
+    __slots__ = ("__array_interface__", "_address", "_heap", "_nbytes", "_slab")
+
+    def __init__(self, heap: _Heap, nbytes: int) -> None:
+        self._heap, self._nbytes = heap, -(-nbytes // _ALIGNMENT) * _ALIGNMENT
+        self._slab, self._address = heap.take(self._nbytes)
+        self.__array_interface__ = {"version": 3, "data": (self._address, False), "shape": (nbytes,), "typestr": "|u1"}
+
+    def __del__(self) -> None:
+        if hasattr(self, "_slab"):  # there was memory
+            self._heap.give(self._slab, self._address, self._nbytes)
+
+
+_heap = _Heap()
+
+
+def buffer(nbytes: int) -> npt.NDArray[np.uint8]:
+    """Memory with undefined contents, as an array of bytes."""
+    if nbytes >= LEAST_MAPPED:
+        try:
+            return np.asarray(_Lease(_heap, nbytes))
+        except (OSError, OverflowError):
+            pass  # NumPy says how much could not be had
+    return np.empty(nbytes, np.uint8)
+
+
+def empty(shape: tuple[int, ...], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """An array with undefined contents in such memory, otherwise as :func:`numpy.empty` makes it."""
+    kind = np.dtype(dtype)
+    return buffer(math.prod(shape) * kind.itemsize).view(kind).reshape(shape)
+
+
+def keep_for(user: object) -> None:
+    """Keep pages of free memory until `user` is released or gone."""
+    _heap.users.add(user)
+
+
+def release(user: object) -> None:
+    """End what :func:`keep_for` began; with the last user, the pages of free memory go back to the system."""
+    _heap.users.discard(user)
+    _heap.settle()
+
+
+def _after_fork() -> None:
+    """A child has a heap of its own: a thread that is not there may hold the lock of its parent's."""
+    global _heap
+    _heap.users.clear()
+    _heap = _Heap()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
