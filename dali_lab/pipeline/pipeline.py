@@ -60,7 +60,8 @@ class Pipeline(PipelineReport, PipelineFiles):
     py_num_workers, py_start_method, py_callback_pickler
         Processes of parallel external sources: how many, started by ``"fork"`` or ``"spawn"``, and for the latter a
         module with ``dumps`` and ``loads`` (or a tuple of it and keyword arguments of both) for sources that `pickle`
-        does not take.
+        does not take. ``"fork"`` is for programs whose other threads are idle: OpenBLAS, on which NumPy stands, may
+        hang for ever in a thread that computes at that moment.
     output_dtype, output_ndim, output_layout
         What the outputs must be, one value or one for each output; other outputs raise.
     exec_dynamic, bytes_per_sample, set_affinity, max_streams, default_cuda_stream_priority, stream_policy, concurrency
