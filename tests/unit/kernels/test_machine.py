@@ -19,7 +19,7 @@ _FENCED = ("llvmlite", "numba.core", "numba.np", "numba.extending")
 _DOCUMENTED = {
     "kernels/cpu/memory.py": "numba.extending.overload is public",
     "operators/python/numba_function.py": "numba.core.errors are what compiling raises",
-    "studio/compilations.py": "numba.core.event is documented",
+    "studio/preview/compilations.py": "numba.core.event is documented",
 }
 
 # A process in which parts are switched off has no other side to compare with.
