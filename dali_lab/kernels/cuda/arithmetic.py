@@ -48,10 +48,10 @@ COMPARISONS = ("eq", "neq", "lt", "leq", "gt", "geq")
 _OPERANDS = "abc"
 HEADER = "operations.cuh"
 _ROW: Fields = (
-    ("out", "u8"),
+    "u8 out",
     *((letter, "u8") for letter in _OPERANDS),
-    ("total", "i8"),
-    ("shape", "i4", AXES),
+    "i8 total",
+    f"i4 shape[{AXES}]",
     *((f"stride_{letter}", "i8", AXES) for letter in _OPERANDS),
 )
 _KINDS = tuple((f"kind_{letter}", "i4") for letter in _OPERANDS)
@@ -59,7 +59,7 @@ EXPRESSION = Kernel(
     "arithmetic.cu",
     "expression",
     sample=_ROW,
-    param=(("operation", "i4"), ("ndim", "i4"), ("operands", "i4"), ("mixed", "i4"), *_KINDS),
+    param=("i4 operation ndim operands mixed", *_KINDS),
     types=(NUMBERS, tuple(range(len(GROUPS)))),
     headers=(HEADER,),
 )
@@ -67,7 +67,7 @@ COMPARISON = Kernel(
     "arithmetic.cu",
     "comparison",
     sample=_ROW,
-    param=(("operation", "i4"), ("ndim", "i4"), ("half_precision", "i4"), *_KINDS),
+    param=("i4 operation ndim half_precision", *_KINDS),
     types=(("i8", "f4", "f8"),),
     headers=(HEADER,),
 )
@@ -88,7 +88,7 @@ def evaluate(gpu: Launcher, name: str, out: Batch, operands: Sequence[Batch | Ar
     """
     dtypes = [numpy_dtype(each.dtype) if isinstance(each, Batch) else each.dtype for each in operands]
     shapes, strides = walk(out, operands)
-    sample: dict[str, Any] = {"out": out.addresses, "total": out.sizes, "shape": padded(shapes)}
+    sample: dict[str, Any] = {"out": out.addresses, "shape": padded(shapes)}
     param: dict[str, Any] = {"ndim": shapes.shape[1]}
     for letter, operand, dtype, steps in zip(_OPERANDS, operands, dtypes, strides, strict=False):
         sample[letter] = operand.addresses if isinstance(operand, Batch) else gpu.constant(operand)

@@ -20,22 +20,14 @@ Array = np.ndarray[Any, Any]
 PREEMPHASIS = Kernel(
     "audio.cu",
     "preemphasis",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("coefficient", "f8")),
-    param=(("border", "i4"),),
+    sample=("u8 data out", "i8 total", "f8 coefficient"),
+    param=("i4 border",),
     types=(("f4", "f8"),),
 )
 SPECTRUM = Kernel(
     "audio.cu",
     "spectrum",
-    sample=(
-        ("data", "u8"),
-        ("window", "u8"),
-        ("waves", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("length", "i8"),
-        ("count", "i8"),
-    ),
+    sample=("u8 data window waves out", "i8 total length count"),
     param=tuple(
         (name, "i4") for name in ("nfft", "bins", "size", "step", "before", "reflect", "squared", "time_first")
     ),
@@ -43,24 +35,10 @@ SPECTRUM = Kernel(
 FILTER_BANK = Kernel(
     "audio.cu",
     "filter_bank",
-    sample=(
-        ("data", "u8"),
-        ("bounds", "u8"),
-        ("weights", "u8"),
-        ("factors", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("length", "i8"),
-        ("inner", "i8"),
-    ),
-    param=(("filters", "i4"), ("pitch", "i4")),
+    sample=("u8 data bounds weights factors out", "i8 total length inner"),
+    param=("i4 filters pitch",),
 )
-DECIBELS = Kernel(
-    "audio.cu",
-    "decibels",
-    sample=(("data", "u8"), ("largest", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("floor", "f4"), ("scale", "f4")),
-)
+DECIBELS = Kernel("audio.cu", "decibels", sample=("u8 data largest out", "i8 total"), param=("f4 floor scale",))
 
 
 @launches
@@ -68,7 +46,7 @@ def preemphasis(
     gpu: Launcher, src: Array, dst: Array, counts: Array, coefficients: Array, border: int, like: Array
 ) -> None:
     """``y[t] = x[t] - c · x[t - 1]``; `border` says what comes before the first element."""
-    sample: dict[str, Any] = {"data": src, "out": dst, "total": counts, "coefficient": coefficients}
+    sample: dict[str, Any] = {"data": src, "out": dst, "coefficient": coefficients}
     PREEMPHASIS.launch(gpu, (like.dtype,), counts, sample, {"border": border})
 
 
@@ -101,7 +79,6 @@ def spectrum(
         "window": gpu.constant(window),
         "waves": gpu.constant(waves),
         "out": dst,
-        "total": counts * bins,
         "length": lengths,
         "count": counts,
     }
@@ -133,7 +110,6 @@ def filter_bank(
         "weights": gpu.constant(weights) + tables * filters * pitch * 4,
         "factors": gpu.constant(factors) + tables * filters * 4,
         "out": dst,
-        "total": total,
         "length": shapes[:, 1],
         "inner": shapes[:, 2],
     }
@@ -152,5 +128,5 @@ def decibels(
         found = gpu.batch(np.ones((len(src), 1), np.int64), FLOAT)
         reduce(gpu, "max", Batch(src, counts.reshape(-1, 1), FLOAT), found, (0,), start=0.0)
         largest = found.addresses
-    sample: dict[str, Any] = {"data": src, "largest": largest, "out": dst, "total": counts}
+    sample: dict[str, Any] = {"data": src, "largest": largest, "out": dst}
     DECIBELS.launch(gpu, (), counts, sample, {"floor": least, "scale": np.float32(multiplier) * LOG10_OF_2})

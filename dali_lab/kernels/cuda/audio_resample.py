@@ -20,22 +20,18 @@ _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4")
 TO_UNIT = Kernel(
     "audio_resample.cu",
     "to_unit",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("slope", "f4"), ("offset", "f4"), ("halve", "i4")),
+    sample=("u8 data out", "i8 total"),
+    param=("f4 slope offset", "i4 halve"),
     types=(_TYPES,),
 )
 FROM_UNIT = Kernel(
-    "audio_resample.cu",
-    "from_unit",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("full", "f4"),),
-    types=(_TYPES,),
+    "audio_resample.cu", "from_unit", sample=("u8 data out", "i8 total"), param=("f4 full",), types=(_TYPES,)
 )
 RESAMPLE_SOUND = Kernel(
     "audio_resample.cu",
     "resample_sound",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("length", "i8"), ("scale", "f8"), ("channels", "i4")),
-    param=(("sinc", "u8"), ("steps", "f4"), ("center", "f4"), ("lobes", "i4")),
+    sample=("u8 data out", "i8 total length", "f8 scale", "i4 channels"),
+    param=("u8 sinc", "f4 steps center", "i4 lobes"),
 )
 
 

@@ -13,44 +13,25 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-_DATA = (("data", "u8"), ("out", "u8"), ("total", "i8"))
+_DATA = ("u8 data out", "i8 total")
 
-FLIP_BOXES = Kernel(
-    "boxes.cu",
-    "flip_boxes",
-    sample=(*_DATA, ("horizontal", "i4"), ("vertical", "i4")),
-    param=(("by_size", "i4"),),
-)
-FLIP_POINTS = Kernel(
-    "boxes.cu", "flip_points", sample=(*_DATA, ("flips", "i4", 3), ("center", "f4", 3)), param=(("width", "i4"),)
-)
+FLIP_BOXES = Kernel("boxes.cu", "flip_boxes", sample=(*_DATA, "i4 horizontal vertical"), param=("i4 by_size",))
+FLIP_POINTS = Kernel("boxes.cu", "flip_points", sample=(*_DATA, "i4 flips[3]", "f4 center[3]"), param=("i4 width",))
 TRANSFORM_POINTS = Kernel(
     "boxes.cu",
     "transform_points",
-    sample=(*_DATA, ("matrix", "u8"), ("offset", "u8")),
-    param=(("width", "i4"), ("rows", "i4")),
+    sample=(*_DATA, "u8 matrix offset"),
+    param=("i4 width rows",),
     types=(NUMBERS, NUMBERS),
 )
 FAVOURITE_ANCHORS = Kernel(
-    "boxes.cu",
-    "favourite_anchors",
-    sample=(("boxes", "u8"), ("anchors", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("anchors", "i4"),),
+    "boxes.cu", "favourite_anchors", sample=("u8 boxes anchors out", "i8 total"), param=("i4 anchors",)
 )
 ENCODE_BOXES = Kernel(
     "boxes.cu",
     "encode_boxes",
-    sample=(
-        ("boxes", "u8"),
-        ("labels", "u8"),
-        ("favourites", "u8"),
-        ("anchors", "u8"),
-        ("out", "u8"),
-        ("out_classes", "u8"),
-        ("total", "i8"),
-        ("count", "i4"),
-    ),
-    param=(("offset", "i4"), ("criteria", "f4"), ("scale", "f4"), ("means", "f4", 4), ("stds", "f4", 4)),
+    sample=("u8 boxes labels favourites anchors out out_classes", "i8 total", "i4 count"),
+    param=("i4 offset", "f4 criteria scale means[4] stds[4]"),
 )
 
 
@@ -59,7 +40,7 @@ def flip_boxes(
     gpu: Launcher, src: Array, dst: Array, counts: Array, horizontal: Array, vertical: Array, by_size: bool
 ) -> None:
     """Mirror ``counts[n]`` boxes of a unit square, given by corners, or by a corner and a size."""
-    sample: dict[str, Any] = {"data": src, "out": dst, "total": counts}
+    sample: dict[str, Any] = {"data": src, "out": dst}
     FLIP_BOXES.launch(gpu, (), counts, sample | {"horizontal": horizontal, "vertical": vertical}, {"by_size": by_size})
 
 
@@ -69,7 +50,7 @@ def flip_points(gpu: Launcher, src: Array, dst: Array, counts: Array, flips: Arr
     width = flips.shape[1]
     axes, middle = np.zeros((len(flips), 3), np.int32), np.zeros((len(flips), 3), np.float32)
     axes[:, :width], middle[:, :width] = flips, center
-    sample: dict[str, Any] = {"data": src, "out": dst, "total": counts * width, "flips": axes, "center": middle}
+    sample: dict[str, Any] = {"data": src, "out": dst, "flips": axes, "center": middle}
     FLIP_POINTS.launch(gpu, (), counts * width, sample, {"width": width})
 
 
@@ -89,7 +70,6 @@ def transform_points(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": counts * rows,
         "matrix": gpu.rows(matrix.astype(np.float32), len(src)),
         "offset": gpu.rows(offset.astype(np.float32), len(src)),
     }

@@ -13,13 +13,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-CAST = Kernel(
-    "casting.cu",
-    "cast",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("target", "i4"), ("truncate", "i4")),
-    types=(NUMBERS,),
-)
+CAST = Kernel("casting.cu", "cast", sample=("u8 data out", "i8 total"), param=("i4 target truncate",), types=(NUMBERS,))
 
 
 @launches
@@ -38,4 +32,4 @@ def _launch(
     gpu: Launcher, src: Array, dst: Array, sizes: Array, src_dtype: Any, dst_dtype: Any, truncate: bool
 ) -> None:
     param = {"target": NUMBERS.index(short(dst_dtype)), "truncate": truncate}
-    CAST.launch(gpu, (src_dtype,), sizes, {"data": src, "out": dst, "total": sizes}, param)
+    CAST.launch(gpu, (src_dtype,), sizes, {"data": src, "out": dst}, param)

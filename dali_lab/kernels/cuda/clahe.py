@@ -16,29 +16,15 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-_SIZE: Fields = (("total", "i8"), ("height", "i4"), ("width", "i4"))
-_TILES: Fields = (("across", "i4"), ("down", "i4"))
+_SIZE: Fields = ("i8 total", "i4 height width")
+_TILES: Fields = ("i4 across down",)
 
-COUNTS = Kernel(
-    "clahe.cu", "tile_counts", sample=(("data", "u8"), ("out", "u8"), *_SIZE), param=(*_TILES, ("planes", "i4"))
-)
-LEVELS = Kernel(
-    "clahe.cu", "tile_levels", sample=(("counts", "u8"), ("out", "u8"), *_SIZE), param=(*_TILES, ("clip", "f8"))
-)
-THROUGH = Kernel(
-    "clahe.cu",
-    "through_tiles",
-    sample=(("data", "u8"), ("levels", "u8"), ("out", "u8"), *_SIZE),
-    param=(*_TILES, ("planes", "i4")),
-)
-LIGHTNESS = Kernel(
-    "clahe.cu", "lightness", sample=(("data", "u8"), ("out", "u8"), ("total", "i8")), param=(("tables", "u8"),)
-)
+COUNTS = Kernel("clahe.cu", "tile_counts", sample=("u8 data out", *_SIZE), param=(*_TILES, "i4 planes"))
+LEVELS = Kernel("clahe.cu", "tile_levels", sample=("u8 counts out", *_SIZE), param=(*_TILES, "f8 clip"))
+THROUGH = Kernel("clahe.cu", "through_tiles", sample=("u8 data levels out", *_SIZE), param=(*_TILES, "i4 planes"))
+LIGHTNESS = Kernel("clahe.cu", "lightness", sample=("u8 data out", "i8 total"), param=("u8 tables",))
 LIGHTNESS_THROUGH = Kernel(
-    "clahe.cu",
-    "lightness_through_tiles",
-    sample=(("data", "u8"), ("levels", "u8"), ("out", "u8"), *_SIZE),
-    param=(("tables", "u8"), *_TILES),
+    "clahe.cu", "lightness_through_tiles", sample=("u8 data levels out", *_SIZE), param=("u8 tables", *_TILES)
 )
 
 

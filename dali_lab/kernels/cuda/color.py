@@ -14,29 +14,18 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "i4", "f2", "f4")
 
-SCALE = Kernel(
-    "color.cu",
-    "scale",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("factor", "f4"), ("offset", "f4")),
-    types=(_TYPES, _TYPES),
-)
+SCALE = Kernel("color.cu", "scale", sample=("u8 data out", "i8 total", "f4 factor offset"), types=(_TYPES, _TYPES))
 LINEAR_RGB = Kernel(
-    "color.cu",
-    "linear_rgb",
-    sample=(("data", "u8"), ("out", "u8"), ("pixels", "i8"), ("matrix", "f4", 9), ("offset", "f4", 3)),
-    types=(_TYPES, _TYPES),
+    "color.cu", "linear_rgb", sample=("u8 data out", "i8 pixels", "f4 matrix[9] offset[3]"), types=(_TYPES, _TYPES)
 )
 CHAIN = Kernel(
-    "color.cu",
-    "chain",
-    sample=(("data", "u8"), ("out", "u8"), ("matrices", "u8"), ("offsets", "u8"), ("pixels", "i8")),
-    param=(("kinds", "u8"), ("steps", "i4")),
+    "color.cu", "chain", sample=("u8 data out matrices offsets", "i8 pixels"), param=("u8 kinds", "i4 steps")
 )
 MIX = Kernel(
     "color.cu",
     "mix",
-    sample=(("data", "u8"), ("out", "u8"), ("matrix", "u8"), ("offset", "u8"), ("pixels", "i8")),
-    param=(("inputs", "i4"), ("outputs", "i4")),
+    sample=("u8 data out matrix offset", "i8 pixels"),
+    param=("i4 inputs outputs",),
     types=(("u1", "f4"), ("u1", "f4")),
 )
 
@@ -46,7 +35,7 @@ def scale(
     gpu: Launcher, src: Array, dst: Array, sizes: Array, factor: Array, offset: Array, src_dtype: Any, dst_dtype: Any
 ) -> None:
     """``out = in * factor + offset`` with a factor and an offset for each sample."""
-    sample = {"data": src, "out": dst, "total": sizes, "factor": factor, "offset": offset}
+    sample = {"data": src, "out": dst, "factor": factor, "offset": offset}
     SCALE.launch(gpu, (src_dtype, dst_dtype), sizes, sample)
 
 

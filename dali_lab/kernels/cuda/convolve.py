@@ -19,15 +19,7 @@ _TYPES = tuple(kind for kind in NUMBERS if kind != "b1")
 CONVOLVE_AXIS = Kernel(
     "convolve.cu",
     "convolve_axis",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("window", "u8"),
-        ("total", "i8"),
-        ("inner", "i8"),
-        ("length", "i4"),
-        ("taps", "i4"),
-    ),
+    sample=("u8 data out window", "i8 total inner", "i4 length taps"),
     types=(_TYPES, _TYPES),
 )
 _COLUMNS, _LINES = 64, 32
@@ -36,26 +28,12 @@ _ROWS = (48, 128)
 CONVOLVE_PLANE = Kernel(
     "convolve.cu",
     "convolve_plane",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("window_x", "u8"),
-        ("window_y", "u8"),
-        ("tiles", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("taps_x", "i4"),
-        ("taps_y", "i4"),
-    ),
+    sample=("u8 data out window_x window_y", "i8 tiles", "i4 height width channels taps_x taps_y"),
     types=(_TYPES, (False, True), _ROWS),
     shares=True,
 )
 ADD_SCALED = Kernel(
-    "convolve.cu",
-    "add_scaled",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("scale", "f4")),
-    param=(("fresh", "i4"), ("halves", "i4")),
+    "convolve.cu", "add_scaled", sample=("u8 data out", "i8 total", "f4 scale"), param=("i4 fresh halves",)
 )
 
 
@@ -132,7 +110,6 @@ def _launch_axis(
     sample = {
         **places,
         "window": start,
-        "total": total,
         "inner": table[:, axis + 1 :].prod(axis=1),
         "length": table[:, axis],
         "taps": lengths[:, axis],
@@ -143,7 +120,7 @@ def _launch_axis(
 @launches
 def add_scaled(gpu: Launcher, src: Array, dst: Array, sizes: Array, scales: Array, fresh: bool, halves: bool) -> None:
     """Add scaled samples; see :func:`dali_lab.kernels.cpu.convolve.add_scaled`."""
-    sample = {"data": src, "out": dst, "total": sizes, "scale": scales}
+    sample = {"data": src, "out": dst, "scale": scales}
     ADD_SCALED.launch(gpu, (), sizes, sample, {"fresh": fresh, "halves": halves})
 
 

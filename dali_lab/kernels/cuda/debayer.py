@@ -17,16 +17,8 @@ Array = np.ndarray[Any, Any]
 DEBAYER = Kernel(
     "debayer.cu",
     "debayer",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("blue_row", "i4"),
-        ("blue_column", "i4"),
-    ),
-    param=(("algorithm", "i4"),),
+    sample=("u8 data out", "i8 total", "i4 height width blue_row blue_column"),
+    param=("i4 algorithm",),
     types=(("u1", "u2"),),
 )
 
@@ -38,7 +30,6 @@ def debayer(gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Arra
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": total,
         "height": sizes[:, 0],
         "width": sizes[:, 1],
         "blue_row": positions[:, 0],

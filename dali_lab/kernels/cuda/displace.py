@@ -46,7 +46,6 @@ def _launch(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": height * width,
         "height": height,
         "width": width,
         "channels": channels,

@@ -18,16 +18,8 @@ Array = np.ndarray[Any, Any]
 FILL_REGION = Kernel(
     "erase.cu",
     "fill_region",
-    sample=(
-        ("out", "u8"),
-        ("values", "u8"),
-        ("total", "i8"),
-        ("start", "i8"),
-        ("stride", "i8", AXES),
-        ("extent", "i4", AXES),
-        ("first", "i4"),
-    ),
-    param=(("ndim", "i4"), ("fill_axis", "i4"), ("fills", "i4")),
+    sample=("u8 out values", f"i8 total start stride[{AXES}]", f"i4 extent[{AXES}] first"),
+    param=("i4 ndim fill_axis fills",),
     types=(WORDS,),
 )
 
@@ -60,7 +52,6 @@ def erase(
         {
             "out": dst[owner],
             "values": gpu.constant(values) + np.minimum(owner, len(values) - 1) * values[:1].nbytes,
-            "total": sizes[owner, region],
             "start": (first * strides[owner]).sum(axis=1),
             "stride": padded(strides[owner]),
             "extent": padded(extent),

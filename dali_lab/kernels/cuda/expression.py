@@ -160,7 +160,7 @@ def evaluate_steps(
         shapes.shape[1],
     )
     columns = max(shapes.shape[1], _LEAST)
-    sample: dict[str, Any] = {"out": out.addresses, "total": out.sizes, "shape": padded(shapes, columns)}
+    sample: dict[str, Any] = {"out": out.addresses, "shape": padded(shapes, columns)}
     for k, (batch, along) in enumerate(zip(inputs, strides, strict=True)):
         sample |= {f"in{k}": batch.addresses, f"stride{k}": padded(along, columns)}
     signed = [each.view(np.int64) if each.dtype == np.uint64 else each for each in constants]

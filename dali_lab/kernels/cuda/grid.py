@@ -17,18 +17,7 @@ Array = np.ndarray[Any, Any]
 GRID_MASK = Kernel(
     "grid.cu",
     "grid_mask",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("cosine", "f4"),
-        ("sine", "f4"),
-        ("start_u", "f4"),
-        ("start_v", "f4"),
-        ("ratio", "f4"),
-    ),
+    sample=("u8 data out", "i8 total", "i4 width channels", "f4 cosine sine start_u start_v ratio"),
     types=(WORDS,),
 )
 
@@ -45,7 +34,6 @@ def grid_mask(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": total,
         "width": table[:, 1],
         "channels": table[:, 2],
         "cosine": cosines,

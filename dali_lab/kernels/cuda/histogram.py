@@ -16,22 +16,13 @@ Array = np.ndarray[Any, Any]
 _COPIES, _RUN = 16, 64
 """Counts are kept in this many copies; so many pixels one after the other go to the same one."""
 
-CLEAR_COUNTS = Kernel("histogram.cu", "clear_counts", sample=(("out", "u8"), ("total", "i8")))
+CLEAR_COUNTS = Kernel("histogram.cu", "clear_counts", sample=("u8 out", "i8 total"))
 COUNT_LEVELS = Kernel(
-    "histogram.cu",
-    "count_levels",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("plane", "i8"), ("channels", "i8"), ("inner", "i8")),
-    param=(("copies", "i4"), ("run", "i4")),
+    "histogram.cu", "count_levels", sample=("u8 data out", "i8 total plane channels inner"), param=("i4 copies run",)
 )
-ADD_COUNTS = Kernel("histogram.cu", "add_counts", sample=(("out", "u8"), ("total", "i8")), param=(("copies", "i4"),))
-EQUAL_LEVELS = Kernel(
-    "histogram.cu", "equal_levels", sample=(("counts", "u8"), ("out", "u8"), ("total", "i8"), ("pixels", "i4"))
-)
-THROUGH_LEVELS = Kernel(
-    "histogram.cu",
-    "through_levels",
-    sample=(("data", "u8"), ("levels", "u8"), ("out", "u8"), ("total", "i8"), ("plane", "i8"), ("inner", "i8")),
-)
+ADD_COUNTS = Kernel("histogram.cu", "add_counts", sample=("u8 out", "i8 total"), param=("i4 copies",))
+EQUAL_LEVELS = Kernel("histogram.cu", "equal_levels", sample=("u8 counts out", "i8 total", "i4 pixels"))
+THROUGH_LEVELS = Kernel("histogram.cu", "through_levels", sample=("u8 data levels out", "i8 total plane inner"))
 
 
 @launches

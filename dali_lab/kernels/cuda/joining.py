@@ -14,12 +14,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-JOIN = Kernel(
-    "joining.cu",
-    "join",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("block", "i8"), ("pitch", "i8")),
-    types=(WORDS,),
-)
+JOIN = Kernel("joining.cu", "join", sample=("u8 data out", "i8 total block pitch"), types=(WORDS,))
 
 
 @launches
@@ -32,7 +27,6 @@ def join(gpu: Launcher, src: Sequence[Array], dst: Array, shapes: Sequence[Array
     sample: dict[str, Any] = {
         "data": np.concatenate(src),
         "out": (dst + places).reshape(-1),
-        "total": total.reshape(-1),
         "block": blocks.reshape(-1),
         "pitch": np.tile(blocks.sum(axis=0), len(src)),
     }

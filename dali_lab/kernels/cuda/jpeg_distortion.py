@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from dali_lab.device.launcher import Launcher
 
 Array = np.ndarray[Any, Any]
-_SIZE: Fields = (("total", "i8"), ("height", "i4"), ("width", "i4"))
+_SIZE: Fields = ("i8 total", "i4 height width")
 
-ROWS = Kernel("jpeg_distortion.cu", "jpeg_rows", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
-COLUMNS = Kernel("jpeg_distortion.cu", "jpeg_columns", sample=(("steps", "u8"), ("out", "u8"), *_SIZE))
-LEVELS = Kernel("jpeg_distortion.cu", "jpeg_levels", sample=(("out", "u8"), ("total", "i8")))
-PIXELS = Kernel("jpeg_distortion.cu", "jpeg_pixels", sample=(("data", "u8"), ("out", "u8"), *_SIZE))
+ROWS = Kernel("jpeg_distortion.cu", "jpeg_rows", sample=("u8 data out", *_SIZE))
+COLUMNS = Kernel("jpeg_distortion.cu", "jpeg_columns", sample=("u8 steps out", *_SIZE))
+LEVELS = Kernel("jpeg_distortion.cu", "jpeg_levels", sample=("u8 out", "i8 total"))
+PIXELS = Kernel("jpeg_distortion.cu", "jpeg_pixels", sample=("u8 data out", *_SIZE))
 
 
 @launches

@@ -39,10 +39,25 @@ class Structure:
 
     def __init__(self, name: str, fields: Fields) -> None:
         self.name = name
-        self.dtype = np.dtype(list(fields), align=True)
+        self.dtype = np.dtype(listed(fields), align=True)
 
 
-Fields = Sequence[tuple[str, str] | tuple[str, str, int] | tuple[str, Structure]]
+Field = tuple[str, str] | tuple[str, str, int] | tuple[str, Structure]
+Fields = Sequence[str | Field]
+
+
+def listed(fields: Fields) -> list[Any]:
+    """Fields one by one; a text names several of a type, with lengths: ``"i4 height width"``, ``"f4 matrix[9]"``."""
+    found: list[Any] = []
+    for each in fields:
+        if isinstance(each, str):
+            kind, *names = each.split()
+            for name, _, length in (name.rstrip("]").partition("[") for name in names):
+                found.append((name, kind, int(length)) if length else (name, kind))
+        else:
+            found.append(each)
+    return found
+
 
 C_TYPES = {
     "b1": "bool",
@@ -152,7 +167,7 @@ class Kernel:
         The template function:
         ``template <class In, …> __device__ void name(const NameSample* table, const NameParam& param)``.
     sample
-        Fields of a sample's row: ``(name, type)`` or ``(name, type, length)``, types as NumPy writes them. A field of
+        Fields of a sample's row, as :func:`listed` takes them, types as NumPy writes them. A field of
         type ``"u8"`` is an address: written where its name begins with ``out``, else only read.
     param
         Fields that hold for the whole launch; ``count``, the number of samples, is always the first.
@@ -180,10 +195,11 @@ class Kernel:
     ) -> None:
         self.file = file
         self.name = name
-        self._inner = {field[0]: field[1] for field in sample if isinstance(field[1], Structure)}
-        plain = [(field[0], field[1].dtype) if isinstance(field[1], Structure) else field for field in sample]
+        fields = listed(sample)
+        self._inner = {field[0]: field[1] for field in fields if isinstance(field[1], Structure)}
+        plain = [(field[0], field[1].dtype) if isinstance(field[1], Structure) else field for field in fields]
         self.sample = np.dtype(plain, align=True)
-        self.param = np.dtype([("count", "i4"), *param], align=True)
+        self.param = np.dtype([("count", "i4"), *listed(param)], align=True)
         self.types = tuple(tuple(choice) for choice in types)
         self._variants: dict[tuple[Any, ...], Variant] = {}
         self.headers = tuple(headers)
@@ -275,13 +291,14 @@ class Kernel:
         work
             For each sample the number of threads that have something to do (its number of output elements, say).
         sample
-            Columns of the table, ``[N]`` or ``[N, length]``, or one value for all.
+            Columns of the table, ``[N]`` or ``[N, length]``, or one value for all; a column ``total`` that is left
+            out is `work`.
         param
             Values of the parameter structure.
         """
         most = int(np.max(work, initial=0))
         if most:
-            table, row = self._filled(len(np.atleast_1d(work)), sample, param)
+            table, row = self._filled(work, sample, param)
             gpu.launch(self.variant(*types), table, row, most)
 
     def run_on_host(
@@ -295,14 +312,16 @@ class Kernel:
         from dali_lab.kernels.cuda import host
 
         if int(np.max(work, initial=0)):
-            table, row = self._filled(len(np.atleast_1d(work)), sample, param)
+            table, row = self._filled(work, sample, param)
             host.call(self.variant(*types), table, row, 1, len(table), 1)
 
     def _filled(
-        self, count: int, sample: Mapping[str, Any], param: Mapping[str, Any] | None
+        self, work: npt.ArrayLike, sample: Mapping[str, Any], param: Mapping[str, Any] | None
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        count = len(np.atleast_1d(work))
         table = np.zeros(count, self.sample)
-        for field, values in sample.items():
+        implied = {"total": work} if "total" in (self.sample.names or ()) else {}
+        for field, values in {**implied, **sample}.items():
             if field in self._counted:
                 _refuse_large(self.name, field, values)
             table[field] = values

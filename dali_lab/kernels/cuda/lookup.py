@@ -16,15 +16,15 @@ Array = np.ndarray[Any, Any]
 LOOK_UP = Kernel(
     "lookup.cu",
     "look_up",
-    sample=(("data", "u8"), ("values", "u8"), ("out", "u8"), ("total", "i8")),
-    param=(("last", "i8"),),
+    sample=("u8 data values out", "i8 total"),
+    param=("i8 last",),
     types=(("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"), WORDS),
 )
 ONE_HOT = Kernel(
     "lookup.cu",
     "one_hot",
-    sample=(("labels", "u8"), ("values", "u8"), ("out", "u8"), ("total", "i8"), ("inner", "i8")),
-    param=(("classes", "i4"),),
+    sample=("u8 labels values out", "i8 total inner"),
+    param=("i4 classes",),
     types=(NUMBERS, WORDS),
 )
 
@@ -38,7 +38,7 @@ def look_up(gpu: Launcher, src: Array, dst: Array, sizes: Array, table: Array, s
     table
         Values in the type of the output, one for each key from 0, and the default at the end.
     """
-    sample: dict[str, Any] = {"data": src, "out": dst, "total": sizes, "values": gpu.constant(table)}
+    sample: dict[str, Any] = {"data": src, "out": dst, "values": gpu.constant(table)}
     LOOK_UP.launch(gpu, (src_dtype, f"u{table.itemsize}"), sizes, sample, {"last": len(table) - 1})
 
 
@@ -57,5 +57,5 @@ def one_hot(
     classes
         Extent of the new axis.
     """
-    sample: dict[str, Any] = {"labels": src, "out": dst, "total": sizes, "inner": inner, "values": gpu.constant(values)}
+    sample: dict[str, Any] = {"labels": src, "out": dst, "inner": inner, "values": gpu.constant(values)}
     ONE_HOT.launch(gpu, (src_dtype, f"u{values.itemsize}"), sizes, sample, {"classes": classes})

@@ -20,31 +20,14 @@ Array = np.ndarray[Any, Any]
 EXTREME = Kernel(
     "morphology.cu",
     "extreme",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("inner", "i8"),
-        ("length", "i4"),
-        ("taps", "i4"),
-        ("anchor", "i4"),
-    ),
-    param=(("border", "i4"), ("greatest", "i4")),
+    sample=("u8 data out", "i8 total inner", "i4 length taps anchor"),
+    param=("i4 border greatest",),
     types=(("u1", "u2", "i2", "f4"),),
 )
 MEDIAN = Kernel(
     "morphology.cu",
     "median",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("window_width", "i4"),
-        ("window_height", "i4"),
-    ),
+    sample=("u8 data out", "i8 total", "i4 height width channels window_width window_height"),
     types=(("u1", "u2", "i2", "i4", "f4"),),
 )
 
@@ -68,7 +51,6 @@ def extremes(
         sample = {
             "data": src,
             "out": dst,
-            "total": total,
             "inner": inner,
             "length": length,
             "taps": sizes[:, column],
@@ -84,7 +66,6 @@ def medians(gpu: Launcher, source: Batch, out: Batch, sizes: Array) -> None:
     sample = {
         "data": source.addresses,
         "out": out.addresses,
-        "total": source.sizes,
         "height": height,
         "width": width,
         "channels": channels,

@@ -15,53 +15,27 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4")
-_KEY = (("key", "i8"), ("low", "i8"), ("phase", "i4"))
+_KEY = ("i8 key low", "i4 phase")
 
 GAUSSIAN = Kernel(
     "noise.cu",
     "gaussian",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("high", "i8"), ("mean", "f4"), ("stddev", "f4")),
+    sample=("u8 data out", "i8 total high", "f4 mean stddev"),
     param=_KEY,
     types=(_TYPES, ("f4", "f8")),
 )
 SALT_AND_PEPPER = Kernel(
     "noise.cu",
     "salt_and_pepper",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("pixels", "i8"),
-        ("channels", "i8"),
-        ("high", "i8"),
-        ("salt", "i8"),
-        ("pepper", "i8"),
-        ("chance", "f4"),
-        ("salt_chance", "f4"),
-    ),
-    param=(*_KEY, ("planes", "i4")),
+    sample=("u8 data out", "i8 pixels channels high salt pepper", "f4 chance salt_chance"),
+    param=(*_KEY, "i4 planes"),
     types=(WORDS,),
 )
-SHOT = Kernel(
-    "noise.cu",
-    "shot",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("high", "i8"), ("factor", "f4")),
-    param=_KEY,
-    types=(_TYPES,),
-)
+SHOT = Kernel("noise.cu", "shot", sample=("u8 data out", "i8 total high", "f4 factor"), param=_KEY, types=(_TYPES,))
 JITTER = Kernel(
     "noise.cu",
     "jitter",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("high", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("degree", "i4"),
-        ("chosen", "i4"),
-    ),
+    sample=("u8 data out", "i8 total high", "i4 height width channels degree chosen"),
     param=_KEY,
     types=(WORDS,),
 )
@@ -81,7 +55,6 @@ def add_gaussian_noise(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": counts,
         "high": stream.highs.astype(np.int64),
         "mean": mean,
         "stddev": stddev,
@@ -121,7 +94,6 @@ def add_shot_noise(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": counts,
         "high": stream.highs.astype(np.int64),
         "factor": factor,
     }
@@ -139,7 +111,6 @@ def jitter(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "total": total,
         "high": stream.highs.astype(np.int64),
         "height": height,
         "width": width,

@@ -15,10 +15,7 @@ Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "i4", "f4")
 
 PASTE = Kernel(
-    "paste.cu",
-    "paste",
-    sample=(("data", "u8"), ("out", "u8"), ("regions", "u8"), ("total", "i8"), ("pitch", "i8"), ("count", "i4")),
-    types=(_TYPES, _TYPES),
+    "paste.cu", "paste", sample=("u8 data out regions", "i8 total pitch", "i4 count"), types=(_TYPES, _TYPES)
 )
 
 
@@ -61,7 +58,6 @@ def paste_regions(
             "data": base,
             "out": canvases,
             "regions": gpu.constant(table) + (np.cumsum(counts) - counts) * table.itemsize * table.shape[1],
-            "total": sizes,
             "pitch": pitch,
             "count": counts,
         },

@@ -10,16 +10,7 @@ from dali_lab.kernels.cuda.kernel import Fields
 
 Array = np.ndarray[Any, Any]
 
-MOVED: Fields = (
-    ("data", "u8"),
-    ("out", "u8"),
-    ("total", "i8"),
-    ("height", "i4"),
-    ("width", "i4"),
-    ("channels", "i4"),
-    ("out_height", "i4"),
-    ("out_width", "i4"),
-)
+MOVED: Fields = ("u8 data out", "i8 total", "i4 height width channels out_height out_width")
 
 
 def moved(src: Array, dst: Array, shapes: Array, sizes: Array, planes: Array) -> dict[str, Any]:

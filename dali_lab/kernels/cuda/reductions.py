@@ -28,26 +28,19 @@ REDUCE_PART = Kernel(
     "reductions.cu",
     "reduce_part",
     sample=(
-        ("data", "u8"),
-        ("means", "u8"),
-        ("start", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("length", "i8"),
-        ("mean_stride", "i8"),
-        ("kept", "i4", AXES),
-        ("gone", "i4", AXES),
-        ("kept_stride", "i8", AXES),
-        ("gone_stride", "i8", AXES),
+        "u8 data means start out",
+        "i8 total length mean_stride",
+        f"i4 kept[{AXES}] gone[{AXES}]",
+        f"i8 kept_stride[{AXES}] gone_stride[{AXES}]",
     ),
-    param=(("ndim", "i4"), ("parts", "i4"), ("mode", "i4")),
+    param=("i4 ndim parts mode",),
     types=(NUMBERS, _ACCUMULATORS),
 )
 REDUCE_END = Kernel(
     "reductions.cu",
     "reduce_end",
-    sample=(("parts", "u8"), ("out", "u8"), ("total", "i8"), ("count", "i8")),
-    param=(("parts", "i4"), ("mode", "i4"), ("kind", "i4")),
+    sample=("u8 parts out", "i8 total count"),
+    param=("i4 parts mode kind",),
     types=(_ACCUMULATORS, NUMBERS),
 )
 

@@ -17,29 +17,20 @@ Array = np.ndarray[Any, Any]
 _PARTS = 32
 """Parts of a pixel at which OpenCV samples for Lanczos interpolation, and for linear interpolation of int16."""
 _TYPES = ("u1", "u2", "i2", "f4")
-_TAKE = (("weights", "u8"), ("taps", "i4"), ("parts", "i4"), ("parted", "i4"))
+_TAKE = ("u8 weights", "i4 taps parts parted")
 
 REMAP = Kernel(
     "remap.cu",
     "remap",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("columns", "u8"),
-        ("rows", "u8"),
-        ("total", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-    ),
-    param=(*_TAKE, ("shift", "f4")),
+    sample=("u8 data out columns rows", "i8 total", "i4 height width channels"),
+    param=(*_TAKE, "f4 shift"),
     types=(_TYPES,),
 )
 PROJECT = Kernel(
     "remap.cu",
     "project",
-    sample=(*MOVED, ("matrix", "f8", 9)),
-    param=(*_TAKE, ("fill", "u8"), ("fills", "i4"), ("border", "i4")),
+    sample=(*MOVED, "f8 matrix[9]"),
+    param=(*_TAKE, "u8 fill", "i4 fills border"),
     types=(_TYPES,),
 )
 
@@ -56,7 +47,6 @@ def remap(
         "out": dst,
         "columns": columns,
         "rows": lines,
-        "total": sizes,
         "height": height,
         "width": width,
         "channels": channels,

@@ -15,83 +15,41 @@ if TYPE_CHECKING:
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")
 
-AXIS = Structure(
-    "ResampleAxis",
-    (
-        ("nearest", "i4"),
-        ("base", "i4"),
-        ("entries", "i4"),
-        ("taps", "i4"),
-        ("size", "i4"),
-        ("first", "i4"),
-        ("scale", "f4"),
-        ("anchor", "f4"),
-        ("origin", "f4"),
-        ("step", "f4"),
-    ),
-)
-HALVES = Structure("ResampleHalves", (("kind", "i4"), ("low", "i4"), ("high", "i4"), ("width", "i4")))
+AXIS = Structure("ResampleAxis", ("i4 nearest base entries taps size first", "f4 scale anchor origin step"))
+HALVES = Structure("ResampleHalves", ("i4 kind low high width",))
 RESIZE = Kernel(
     "resample.cu",
     "resize",
     sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
+        "u8 data out",
+        "i8 total",
         ("down", AXIS),
         ("across", AXIS),
         ("halves", HALVES),
-        ("out_height", "i4"),
-        ("out_width", "i4"),
-        ("channels", "i4"),
-        ("vertical_first", "i4"),
+        "i4 out_height out_width channels vertical_first",
     ),
-    param=(("tables", "u8"),),
+    param=("u8 tables",),
     types=(_TYPES, _TYPES),
 )
 RESAMPLE_PASS = Kernel(
     "resample.cu",
     "resample_pass",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("axis", AXIS),
-        ("halves", HALVES),
-        ("accumulate", "i4"),
-        ("out_size", "i4"),
-        ("inner", "i4"),
-    ),
-    param=(("tables", "u8"),),
+    sample=("u8 data out", "i8 total", ("axis", AXIS), ("halves", HALVES), "i4 accumulate out_size inner"),
+    param=("u8 tables",),
     types=(_TYPES, _TYPES),
 )
 RESIZE_CROP_MIRROR_NORMALIZE = Kernel(
     "resample.cu",
     "resize_crop_mirror_normalize",
     sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("mean", "u8"),
-        ("inverse", "u8"),
-        ("total", "i8"),
+        "u8 data out mean inverse",
+        "i8 total",
         ("down", AXIS),
         ("across", AXIS),
         ("halves", HALVES),
-        ("top", "i4"),
-        ("left", "i4"),
-        ("out_height", "i4"),
-        ("out_width", "i4"),
-        ("channels", "i4"),
-        ("vertical_first", "i4"),
-        ("mirror", "i4"),
+        "i4 top left out_height out_width channels vertical_first mirror",
     ),
-    param=(
-        ("out_channels", "i4"),
-        ("factors", "i4"),
-        ("rounded", "i4"),
-        ("planar_out", "i4"),
-        ("tables", "u8"),
-    ),
+    param=("i4 out_channels factors rounded planar_out", "u8 tables"),
     types=(("u1",), ("u1", "i1", "f2", "f4")),
 )
 
@@ -172,7 +130,6 @@ def resize(
         {
             "data": src,
             "out": dst,
-            "total": total,
             "out_height": out_height,
             "out_width": out_width,
             "channels": channels,
@@ -209,7 +166,6 @@ def resize_crop_mirror_normalize(
             "out": dst,
             "mean": means,
             "inverse": inverses,
-            "total": total,
             "top": top,
             "left": left,
             "out_height": out_height,

@@ -63,7 +63,6 @@ def resize_volumes(
             {
                 "data": source,
                 "out": target,
-                "total": total,
                 "axis": axis_column(whole[every, axis], real[every, axis]),
                 "halves": _halves(parted) if last else np.zeros(len(keep), HALVES.dtype),
                 "accumulate": axis != 2,

@@ -22,27 +22,16 @@ _WHOLE = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8")
 MEAN_SQUARES = Kernel(
     "silence.cu",
     "mean_squares",
-    sample=(("data", "u8"), ("out", "u8"), ("total", "i8"), ("length", "i8"), ("run", "i8")),
-    param=(("window", "i4"),),
+    sample=("u8 data out", "i8 total length run"),
+    param=("i4 window",),
     types=((*_WHOLE, "f4"), ("f4", "f8")),
 )
-LARGEST_PART = Kernel(
-    "silence.cu",
-    "largest_part",
-    sample=(("power", "u8"), ("out", "u8"), ("length", "i8")),
-    param=(("parts", "i4"),),
-)
+LARGEST_PART = Kernel("silence.cu", "largest_part", sample=("u8 power out", "i8 length"), param=("i4 parts",))
 LOUD_PART = Kernel(
-    "silence.cu",
-    "loud_part",
-    sample=(("power", "u8"), ("most", "u8"), ("out", "u8"), ("length", "i8")),
-    param=(("parts", "i4"), ("reference", "f4"), ("ratio", "f4")),
+    "silence.cu", "loud_part", sample=("u8 power most out", "i8 length"), param=("i4 parts", "f4 reference ratio")
 )
 LOUD_REGION = Kernel(
-    "silence.cu",
-    "loud_region",
-    sample=(("places", "u8"), ("out_begin", "u8"), ("out_length", "u8"), ("length", "i8")),
-    param=(("parts", "i4"), ("window", "i4")),
+    "silence.cu", "loud_region", sample=("u8 places out_begin out_length", "i8 length"), param=("i4 parts window",)
 )
 
 

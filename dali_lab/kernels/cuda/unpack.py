@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 
-UNPACK_LZ4 = Kernel(
-    "unpack.cu",
-    "unpack_lz4",
-    sample=(("data", "u8"), ("out", "u8"), ("out_made", "u8"), ("packed", "i8"), ("room", "i8")),
-)
+UNPACK_LZ4 = Kernel("unpack.cu", "unpack_lz4", sample=("u8 data out out_made", "i8 packed room"))
 
 
 @launches

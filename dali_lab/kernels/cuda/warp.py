@@ -18,23 +18,15 @@ _TYPES = ("u1", "i2", "u2", "i4", "f4")
 WARP_IMAGE = Kernel(
     "warp.cu",
     "warp_image",
-    sample=(*MOVED, ("fill", "u8"), ("matrix", "f4", 9), ("linear", "i4")),
-    param=(("projective", "i4"), ("clamp", "i4"), ("fills", "i4")),
+    sample=(*MOVED, "u8 fill", "f4 matrix[9]", "i4 linear"),
+    param=("i4 projective clamp fills",),
     types=(_TYPES, _TYPES),
 )
 DISPLACE = Kernel(
     "warp.cu",
     "displace",
-    sample=(
-        ("data", "u8"),
-        ("out", "u8"),
-        ("total", "i8"),
-        ("height", "i4"),
-        ("width", "i4"),
-        ("channels", "i4"),
-        ("chosen", "i4"),
-    ),
-    param=(("fill", "u8"), ("shift_x", "u8"), ("shift_y", "u8"), ("sphere", "i4"), ("linear", "i4")),
+    sample=("u8 data out", "i8 total", "i4 height width channels chosen"),
+    param=("u8 fill shift_x shift_y", "i4 sphere linear"),
     types=(("u1", "i2", "i4", "f4"),),
 )
 """Launched by :mod:`dali_lab.kernels.cuda.displace`."""

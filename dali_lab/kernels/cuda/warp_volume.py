@@ -18,8 +18,8 @@ _TYPES = ("u1", "i2", "u2", "i4", "f4")
 WARP_VOLUME = Kernel(
     "warp_volume.cu",
     "warp_volume",
-    sample=(*MOVED, ("matrix", "f4", 12), ("depth", "i4")),
-    param=(("linear", "i4"), ("clamp", "i4"), ("fill", "f4")),
+    sample=(*MOVED, "f4 matrix[12]", "i4 depth"),
+    param=("i4 linear clamp", "f4 fill"),
     types=(_TYPES, _TYPES),
 )
 
