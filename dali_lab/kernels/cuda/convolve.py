@@ -93,11 +93,8 @@ def _launch_plane(
         "window_x": starts[0],
         "window_y": starts[1],
         "tiles": tiles,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "taps_x": lengths[:, 2],
-        "taps_y": lengths[:, 1],
+        "height width channels": table[:, 1:],
+        "taps_y taps_x": lengths[:, 1:],
     }
     CONVOLVE_PLANE.launch(gpu, types, tiles * THREADS, sample)
 

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "u2", "i2", "f2", "f4")
-_AXES = ("z", "y", "x")
 
 CORRELATE = Kernel(
     "correlate.cu",
@@ -24,8 +23,7 @@ CORRELATE = Kernel(
         "u8 data out window",
         "i8 total",
         "i4 depth height width channels out_depth out_height out_width fused",
-        *((f"taps_{axis}", "i4") for axis in _AXES),
-        *((f"anchor_{axis}", "i4") for axis in _AXES),
+        "i4 taps_z taps_y taps_x anchor_z anchor_y anchor_x",
         "f4 fill",
     ),
     param=("i4 border",),
@@ -39,23 +37,19 @@ def correlate(
     fills: Array, border: str, src_dtype: Any, dst_dtype: Any,
 ) -> None:  # fmt: skip
     """Sums of products with a window; see :func:`dali_lab.kernels.cpu.correlate.correlate`."""
-    planes, depth, height, width, channels = np.asarray(shapes, np.int64).T
-    total = np.where(np.prod(shapes, axis=1) == 0, 0, planes * np.prod(outs, axis=1) * channels)
+    table = np.asarray(shapes, np.int64)
+    planes, channels = table[:, 0], table[:, 4]
+    total = np.where(table.prod(axis=1) == 0, 0, planes * np.prod(outs, axis=1) * channels)
     row, vector = outs[:, 2] * channels, lanes(src_dtype, dst_dtype)
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
         "window": windows,
-        "depth": depth,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "out_depth": outs[:, 0],
-        "out_height": outs[:, 1],
-        "out_width": outs[:, 2],
+        "depth height width channels": table[:, 1:],
+        "out_depth out_height out_width": outs,
+        "taps_z taps_y taps_x": lengths,
+        "anchor_z anchor_y anchor_x": anchors,
         "fused": row - row % vector if vector else np.zeros_like(row),
         "fill": fills,
     }
-    for index, axis in enumerate(_AXES):
-        sample |= {f"taps_{axis}": lengths[:, index], f"anchor_{axis}": anchors[:, index]}
     CORRELATE.launch(gpu, (src_dtype, dst_dtype), total, sample, {"border": BORDERS[border]})

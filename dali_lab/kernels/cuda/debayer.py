@@ -30,9 +30,7 @@ def debayer(gpu: Launcher, src: Array, dst: Array, sizes: Array, positions: Arra
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "height": sizes[:, 0],
-        "width": sizes[:, 1],
-        "blue_row": positions[:, 0],
-        "blue_column": positions[:, 1],
+        "height width": sizes,
+        "blue_row blue_column": positions,
     }
     DEBAYER.launch(gpu, (dtype,), total, sample, {"algorithm": ALGORITHMS.index(algorithm)})

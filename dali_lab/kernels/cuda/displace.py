@@ -42,13 +42,11 @@ def water(
 def _launch(
     gpu: Launcher, src: Array, dst: Array, shapes: Array, chosen: Array, dtype: Any, param: dict[str, Any], fill: float
 ) -> None:
-    height, width, channels = np.asarray(shapes, np.int64).T
+    total = np.prod(np.asarray(shapes, np.int64)[:, :2], axis=1)
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "height": height,
-        "width": width,
-        "channels": channels,
+        "height width channels": shapes,
         "chosen": np.asarray(chosen) != 0,
     }
-    DISPLACE.launch(gpu, (dtype,), height * width, sample, {**param, "fill": gpu.constant(fill_element(fill, dtype))})
+    DISPLACE.launch(gpu, (dtype,), total, sample, {**param, "fill": gpu.constant(fill_element(fill, dtype))})

@@ -34,12 +34,10 @@ def grid_mask(
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
-        "width": table[:, 1],
-        "channels": table[:, 2],
+        "width channels": table[:, 1:],
         "cosine": cosines,
         "sine": sines,
-        "start_u": starts[:, 0],
-        "start_v": starts[:, 1],
+        "start_u start_v": starts,
         "ratio": ratio,
     }
     GRID_MASK.launch(gpu, (f"u{item_size}",), total, sample)

@@ -291,8 +291,8 @@ class Kernel:
         work
             For each sample the number of threads that have something to do (its number of output elements, say).
         sample
-            Columns of the table, ``[N]`` or ``[N, length]``, or one value for all; a column ``total`` that is left
-            out is `work`.
+            Columns of the table, ``[N]`` or ``[N, length]``, or one value for all. A key such as ``"height width"``
+            has the columns of a table. A column ``total`` that is left out is `work`.
         param
             Values of the parameter structure.
         """
@@ -321,10 +321,12 @@ class Kernel:
         count = len(np.atleast_1d(work))
         table = np.zeros(count, self.sample)
         implied = {"total": work} if "total" in (self.sample.names or ()) else {}
-        for field, values in {**implied, **sample}.items():
-            if field in self._counted:
-                _refuse_large(self.name, field, values)
-            table[field] = values
+        for names, values in {**implied, **sample}.items():
+            fields = names.split()
+            for field, column in zip(fields, np.asarray(values).T if len(fields) > 1 else [values], strict=True):
+                if field in self._counted:
+                    _refuse_large(self.name, field, column)
+                table[field] = column
         row = np.zeros(1, self.param)
         row["count"] = count
         for field, value in (param or {}).items():

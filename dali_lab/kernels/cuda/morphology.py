@@ -62,14 +62,10 @@ def extremes(
 @launches
 def medians(gpu: Launcher, source: Batch, out: Batch, sizes: Array) -> None:
     """The median of a window around each element; see :func:`dali_lab.kernels.cpu.morphology.medians`."""
-    _, height, width, channels = pictures(source).T
     sample = {
         "data": source.addresses,
         "out": out.addresses,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "window_width": sizes[:, 0],
-        "window_height": sizes[:, 1],
+        "height width channels": pictures(source)[:, 1:],
+        "window_width window_height": sizes,
     }
     MEDIAN.launch(gpu, (numpy_dtype(source.dtype),), source.sizes, sample)

@@ -106,15 +106,12 @@ def jitter(
     chosen: npt.ArrayLike, dtype: npt.DTypeLike,
 ) -> None:  # fmt: skip
     """Take each element from a place nearby; see :func:`dali_lab.kernels.cpu.noise.jitter`."""
-    height, width, channels = np.asarray(shapes, np.int64).T
-    total = height * width * channels
+    total = np.prod(shapes, axis=1)
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
         "high": stream.highs.astype(np.int64),
-        "height": height,
-        "width": width,
-        "channels": channels,
+        "height width channels": shapes,
         "degree": degrees,
         "chosen": chosen,
     }

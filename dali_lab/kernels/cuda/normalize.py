@@ -42,11 +42,10 @@ def crop_mirror_normalize(
     fill: Array | None = None,
 ) -> None:
     """Crop, mirror and normalise frames; see :func:`dali_lab.kernels.cpu.normalize.crop_mirror_normalize`."""
-    frames, height, width, channels = np.asarray(src_shapes, np.int64).T
-    top, left, out_height, out_width = np.asarray(windows, np.int64).T
+    shapes, windows = np.asarray(src_shapes, np.int64), np.asarray(windows, np.int64)
     values = np.zeros((1, 1), dst_dtype) if fill is None else np.atleast_2d(np.array(fill, dst_dtype))
     means, inverses, factors = factor_rows(gpu, len(src), mean, inverse)
-    total = frames * out_height * out_width * out_channels
+    total = shapes[:, 0] * windows[:, 2:].prod(axis=1) * out_channels
     CROP_MIRROR_NORMALIZE.launch(
         gpu,
         (src_dtype, dst_dtype),
@@ -57,16 +56,12 @@ def crop_mirror_normalize(
             "mean": means,
             "inverse": inverses,
             "fill": gpu.rows(values, len(src)),
-            "height": height,
-            "width": width,
-            "top": top,
-            "left": left,
-            "out_height": out_height,
-            "out_width": out_width,
+            "height width": shapes[:, 1:3],
+            "top left out_height out_width": windows,
             "mirror": np.asarray(mirror) != 0,
         },
         {
-            "channels": int(channels[0]) if len(channels) else 1,
+            "channels": int(shapes[0, 3]) if len(shapes) else 1,
             "out_channels": out_channels,
             "factors": factors,
             "fills": values.shape[1],

@@ -27,15 +27,10 @@ def moved(src: Array, dst: Array, shapes: Array, sizes: Array, planes: Array) ->
     planes
         ``int64[N]``: pictures in a result, one after the other.
     """
-    height, width, channels = np.asarray(shapes, np.int64).T
-    out_height, out_width = np.asarray(sizes, np.int64).T
     return {
         "data": src,
         "out": dst,
-        "total": planes * out_height * out_width,
-        "height": height,
-        "width": width,
-        "channels": channels,
-        "out_height": out_height,
-        "out_width": out_width,
+        "total": planes * np.prod(np.asarray(sizes, np.int64), axis=1),
+        "height width channels": shapes,
+        "out_height out_width": sizes,
     }

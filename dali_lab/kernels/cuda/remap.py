@@ -41,15 +41,12 @@ def remap(
     shift: float, dtype: Any,
 ) -> None:  # fmt: skip
     """Take pixels from where two maps say; see :func:`dali_lab.kernels.cpu.remap.remap`."""
-    height, width, channels = np.asarray(shapes, np.int64).T
     sample: dict[str, Any] = {
         "data": src,
         "out": dst,
         "columns": columns,
         "rows": lines,
-        "height": height,
-        "width": width,
-        "channels": channels,
+        "height width channels": shapes,
     }
     REMAP.launch(gpu, (dtype,), sizes, sample, {**_taking(gpu, taps, dtype), "shift": shift})
 

@@ -121,8 +121,8 @@ def resize(
         roi, min_filter, mag_filter = roi[keep], min_filter[keep], mag_filter[keep]
     if not len(src):
         return
-    frames, out_height, out_width, channels = np.asarray(dst_shapes, np.int64).T
-    total = frames * out_height * out_width * ((channels + 3) // 4)
+    sizes = np.asarray(dst_shapes, np.int64)
+    total = sizes[:, :3].prod(axis=1) * ((sizes[:, 3] + 3) // 4)
     RESIZE.launch(
         gpu,
         (src_dtype, dst_dtype),
@@ -130,9 +130,7 @@ def resize(
         {
             "data": src,
             "out": dst,
-            "out_height": out_height,
-            "out_width": out_width,
-            "channels": channels,
+            "out_height out_width channels": sizes[:, 1:],
             **_axes(src_shapes, dst_shapes[:, 1:3], roi, min_filter, mag_filter, antialias),
         },
         {"tables": filter_tables(gpu)},
@@ -154,9 +152,8 @@ def resize_crop_mirror_normalize(
     rounded: bool = True,
 ) -> None:
     """Do it in one launch; see :func:`dali_lab.kernels.cpu.normalize.resize_crop_mirror_normalize`."""
-    top, left, out_height, out_width = np.asarray(resized.windows, np.int64).T
     means, inverses, factors = factor_rows(gpu, len(src), resized.mean, resized.inverse)
-    total = src_shapes[:, 0] * out_height * out_width * ((out_channels + 3) // 4)
+    total = src_shapes[:, 0] * np.prod(resized.windows[:, 2:], axis=1) * ((out_channels + 3) // 4)
     RESIZE_CROP_MIRROR_NORMALIZE.launch(
         gpu,
         (src_dtype, dst_dtype),
@@ -166,10 +163,7 @@ def resize_crop_mirror_normalize(
             "out": dst,
             "mean": means,
             "inverse": inverses,
-            "top": top,
-            "left": left,
-            "out_height": out_height,
-            "out_width": out_width,
+            "top left out_height out_width": resized.windows,
             "channels": src_shapes[:, 3],
             "mirror": np.asarray(resized.mirror) != 0,
             **_axes(src_shapes, resized.sizes, resized.roi, resized.min_filter, resized.mag_filter, resized.antialias),
