@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import DeviceError, Event
+from dali_lab.device.interface import Event
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import DeviceError
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device

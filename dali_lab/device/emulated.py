@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import Bytes, Device, DeviceError, Event, OutOfDeviceMemory, Stream
+from dali_lab.device.interface import Bytes, Device, Event, Stream
 from dali_lab.device.memory import ALIGNMENT, Arena
 from dali_lab.kernels.cuda import host
 from dali_lab.kernels.cuda.kernel import Variant
 from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import DeviceError, OutOfDeviceMemory
 
 if TYPE_CHECKING:
     from dali_lab.model.batch import Batch

@@ -19,14 +19,6 @@ if TYPE_CHECKING:
 Bytes = npt.NDArray[np.uint8]
 
 
-class DeviceError(RuntimeError):
-    """A device cannot be used; the message says why and what to do."""
-
-
-class OutOfDeviceMemory(DeviceError, MemoryError):
-    """An allocation that did not fit, even after everything that was kept for later had been given back."""
-
-
 class Event(ABC):
     """A point in the work of a stream."""
 

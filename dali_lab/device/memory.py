@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from dali_lab.device.interface import OutOfDeviceMemory
+from dali_lab.model.errors import OutOfDeviceMemory
+from dali_lab.model.memory import DeviceMemory
 
 if TYPE_CHECKING:
     from dali_lab.device.interface import Device, Event, Stream
@@ -17,7 +18,7 @@ ALIGNMENT = 256
 _SLAB = 64 << 20
 
 
-class Block:
+class Block(DeviceMemory):
     """Device memory in use; it goes back to its arena when the last reference to it is dropped.
 
     Attributes
@@ -29,6 +30,8 @@ class Block:
     """
 
     __slots__ = ("__weakref__", "_arena", "_users", "address", "device", "nbytes")
+
+    device: Device
 
     def __init__(self, arena: Arena, address: int, nbytes: int, stream: Stream) -> None:
         self._arena = arena

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from dali_lab.device.handles import stream_handle
-from dali_lab.device.interface import DeviceError
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.memory import Block
-from dali_lab.device.transfer import TRANSFER, download
+from dali_lab.device.transfer import TRANSFER, device_of, download
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import DeviceError
 
 if TYPE_CHECKING:
     from dali_lab.device.cuda import CudaDevice, CudaStream
@@ -111,7 +111,7 @@ def hand_to(batch: Batch, stream: Stream) -> None:
 
 def batch_ready(batch: Batch) -> None:
     """Wait until a batch is there."""
-    device = batch.device
+    device = device_of(batch)
     if device is not None:
         stream = device.stream(TRANSFER)
         with stream.lock:
@@ -124,8 +124,9 @@ def gathered_on_device(batch: Batch) -> Batch:
     """The same samples one after the other, copied by a kernel."""
     from dali_lab.kernels.cuda.copy import copy
 
-    assert batch.device is not None
-    with Launcher(batch.device.stream(TRANSFER)) as gpu:
+    device = device_of(batch)
+    assert device is not None
+    with Launcher(device.stream(TRANSFER)) as gpu:
         gpu.use(batch)
         out = gpu.batch(batch.shapes, batch.dtype, batch.layout)
         out.sources = batch.sources

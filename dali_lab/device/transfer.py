@@ -88,7 +88,14 @@ def upload(batch: Batch, device: Device) -> Batch:
 
 def download(batch: Batch) -> Batch:
     """The batch in memory of the CPU."""
-    return batch if batch.device is None else to_host(batch, batch.device.stream(TRANSFER))
+    device = device_of(batch)
+    return batch if device is None else to_host(batch, device.stream(TRANSFER))
+
+
+def device_of(batch: Batch) -> Device | None:
+    """The device that a batch lies on; `None` for the CPU."""
+    owner = batch.owners[0] if batch.owners else None
+    return owner.device if isinstance(owner, Block) else None
 
 
 def _pieces(addresses: Any, sizes: Any) -> list[tuple[int, int, int]]:

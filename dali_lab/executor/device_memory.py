@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.executor.foresight import Kind, foresee
 from dali_lab.executor.plan import Plan, bare
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
+from dali_lab.model.errors import OutOfDeviceMemory
 
 
 @dataclass(frozen=True)

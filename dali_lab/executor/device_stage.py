@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import to_device, to_host
 from dali_lab.executor.batch_run import BatchRun
@@ -16,6 +15,7 @@ from dali_lab.executor.failures import explain
 from dali_lab.executor.plan import DECODE, Stage, Step, bare
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OutOfDeviceMemory
 from dali_lab.schema.running import run_operator
 
 

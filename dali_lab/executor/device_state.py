@@ -6,14 +6,14 @@ import threading
 from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 
-from dali_lab.device.interface import Device, Event, OutOfDeviceMemory
+from dali_lab.device.interface import Device, Event
 from dali_lab.device.transfer import TRANSFER, UPLOAD
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.device_memory import MemoryPlan
 from dali_lab.executor.plan import COMPUTE, DECODE, Plan
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import OperatorError
+from dali_lab.model.errors import OperatorError, OutOfDeviceMemory
 
 
 class DeviceState:

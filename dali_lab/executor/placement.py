@@ -6,9 +6,9 @@ import functools
 import os
 import warnings
 
-from dali_lab.device.interface import Device, DeviceError
+from dali_lab.device.interface import Device
 from dali_lab.graph.graph import Edge, Graph, Node
-from dali_lab.model.errors import GraphError
+from dali_lab.model.errors import DeviceError, GraphError
 from dali_lab.model.user_code import user_stacklevel
 from dali_lab.schema.registry import find_operator
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.memory import Block
 from dali_lab.model.buffers import buffer
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype, to_dali_type
+from dali_lab.model.memory import BatchDevice, DeviceMemory
 
 if TYPE_CHECKING:
-    from dali_lab.codecs.undecoded import Undecoded
-    from dali_lab.device.interface import Device
+    from dali_lab.model.undecoded import Undecoded
 
 Addresses = npt.NDArray[np.int64]
 Shapes = npt.NDArray[np.int64]
@@ -167,10 +166,10 @@ class Batch:
         return int(self.sizes.sum()) * self.itemsize
 
     @property
-    def device(self) -> Device | None:
+    def device(self) -> BatchDevice | None:
         """The device whose memory the addresses are; `None` for the CPU."""
         owners = self.owners
-        return owners[0].device if owners and isinstance(owners[0], Block) else None
+        return owners[0].device if owners and isinstance(owners[0], DeviceMemory) else None
 
     def axis(self, letter: str) -> int:
         """Index of an axis in the layout, or −1."""

@@ -149,3 +149,11 @@ def nearest(word: str, words: Iterable[str]) -> str:
 
     found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.55)
     return f", did you mean '{found[0]}'?" if found else ""
+
+
+class DeviceError(RuntimeError):
+    """A device cannot be used; the message says why and what to do."""
+
+
+class OutOfDeviceMemory(DeviceError, MemoryError):
+    """An allocation that did not fit, even after everything that was kept for later had been given back."""

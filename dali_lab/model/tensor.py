@@ -7,11 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import DeviceError
 from dali_lab.device.transfer import download
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
-from dali_lab.model.errors import DaliLabError
+from dali_lab.model.errors import DaliLabError, DeviceError
 from dali_lab.model.foreign import address_of, array_of, copy_out
 from dali_lab.model.printing import tensor_text
 

@@ -21,8 +21,9 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from dali_lab.device.interface import Device, DeviceError
+from dali_lab.device.interface import Device
 from dali_lab.executor.placement import find_device
+from dali_lab.model.errors import DeviceError
 from tests.benchmarks.data import folder
 from tests.benchmarks.pipelines import BENCHMARKS
 

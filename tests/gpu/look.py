@@ -19,11 +19,12 @@ import numpy as np
 
 from dali_lab import Pipeline, fn
 from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
-from dali_lab.device.interface import Device, DeviceError
+from dali_lab.device.interface import Device
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor.placement import find_device
 from dali_lab.kernels.cuda import nvrtc
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DeviceError
 from tests.gpu.real import assert_alike, pipeline
 
 QUALITY = 95

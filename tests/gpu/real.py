@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from dali_lab import Pipeline, fn
-from dali_lab.device.interface import Device, DeviceError
+from dali_lab.device.interface import Device
 from dali_lab.executor.placement import find_device
+from dali_lab.model.errors import DeviceError
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # JAX would take three quarters of the memory
 

@@ -8,11 +8,11 @@ import pytest
 import dali_lab
 from dali_lab import Pipeline, fn, types
 from dali_lab.device.emulated import EmulatedDevice
-from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.launcher import Launcher
 from dali_lab.device.transfer import download, upload
 from dali_lab.executor import placement
 from dali_lab.kernels.cuda import copy
+from dali_lab.model.errors import OutOfDeviceMemory
 from tests.gpu.transfers import both_ways, small_batch
 
 

@@ -13,9 +13,9 @@ import dali_lab
 from dali_lab import Pipeline, fn
 from dali_lab.device import cuda
 from dali_lab.device.emulated import EmulatedDevice
-from dali_lab.device.interface import DeviceError
 from dali_lab.errors import GraphError
 from dali_lab.executor import placement
+from dali_lab.model.errors import DeviceError
 
 
 class RuntimeFault(RuntimeError):

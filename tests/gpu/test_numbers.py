@@ -10,10 +10,10 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, types
-from dali_lab.device.interface import DeviceError
 from dali_lab.kernels.cuda.arithmetic import EXPRESSION, walk
 from dali_lab.kernels.cuda.copy import padded
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DeviceError
 
 INF, NAN = np.inf, np.nan
 FLOATS = np.array(

@@ -13,10 +13,10 @@ import pytest
 from dali_lab.device import cuda, transfer
 from dali_lab.device.emulated import EmulatedDevice, EmulatedStream
 from dali_lab.device.handles import stream_handle
-from dali_lab.device.interface import DeviceError
 from dali_lab.device.launcher import Launcher
 from dali_lab.kernels.cuda.copy import copy
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import DeviceError
 from dali_lab.model.tensor_list import TensorListGPU
 from dali_lab.types import UINT8
 from tests.gpu.test_cuda_code import device as stand_in

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import background, resample_planes
 from dali_lab.kernels.cpu.machine.instructions import cycles, take
 from dali_lab.kernels.cpu.machine.jpeg import COLORS, decode_loosely, memory_size
 from dali_lab.kernels.cpu.memory import kernel, rows
 from dali_lab.kernels.cpu.resample_planes import plan_planes
 from dali_lab.model.buffers import buffer
+from dali_lab.model.undecoded import Undecoded
 
 if TYPE_CHECKING:
     from dali_lab.kernels.cpu.normalize import Resized

@@ -14,7 +14,7 @@ from dali_lab.model.dtypes import numpy_dtype
 from dali_lab.model.promotion import widened
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

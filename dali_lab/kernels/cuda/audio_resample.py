@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "f4")
 

@@ -10,7 +10,7 @@ from dali_lab.kernels.cuda.kernel import NUMBERS, Kernel, launches
 from dali_lab.model.dtypes import INT32
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _DATA = ("u8 data out", "i8 total")

@@ -11,7 +11,7 @@ from dali_lab.kernels.cuda.kernel import NUMBERS, THREADS, Kernel, launches
 from dali_lab.model.dtypes import FLOAT, FLOAT16, numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _TYPES = tuple(kind for kind in NUMBERS if kind != "b1")

@@ -11,7 +11,7 @@ from dali_lab.kernels.cuda.kernel import launches
 from dali_lab.kernels.cuda.warp import DISPLACE
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

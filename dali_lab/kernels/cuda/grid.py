@@ -10,7 +10,7 @@ from dali_lab.kernels.cpu.grid import grid_steps
 from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

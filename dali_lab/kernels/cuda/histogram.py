@@ -10,7 +10,7 @@ from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.model.dtypes import INT32, UINT8
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _COPIES, _RUN = 16, 64

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy.typing as npt
 
-from dali_lab.device.interface import DeviceError
 from dali_lab.kernels.cuda import cache
 from dali_lab.kernels.cuda.kernel import HERE, Variant
+from dali_lab.model.errors import DeviceError
 
 # Products must not be contracted with sums: numbers are then the same on every compiler and processor.
 OPTIONS = ("-std=c++17", "-O1", "-fPIC", "-shared", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w")

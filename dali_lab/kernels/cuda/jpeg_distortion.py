@@ -11,7 +11,7 @@ from dali_lab.kernels.cuda.kernel import Fields, Kernel, launches
 from dali_lab.model.dtypes import INT16
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _SIZE: Fields = ("i8 total", "i4 height width")

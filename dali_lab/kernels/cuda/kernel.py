@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.device.interface import DeviceError
+from dali_lab.model.errors import DeviceError
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 F = TypeVar("F", bound=Callable[..., Any])
 HERE = Path(__file__).parent

@@ -12,7 +12,7 @@ from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.model.dtypes import numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
     from dali_lab.model.batch import Batch
 
 Array = np.ndarray[Any, Any]

@@ -11,7 +11,7 @@ from dali_lab.kernels.cuda.kernel import WORDS, Kernel, launches
 from dali_lab.kernels.streams import Stream, grains, real_of
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f4")

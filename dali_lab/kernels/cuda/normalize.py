@@ -10,7 +10,7 @@ from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.resample import factor_rows, resize_crop_mirror_normalize
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

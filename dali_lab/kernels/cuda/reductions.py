@@ -12,7 +12,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT64, UINT64, numpy_dtype
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 Kind = Literal["sum", "mean", "mean_square", "rms", "variance", "std_dev", "min", "max", "spread"]

@@ -9,8 +9,8 @@ import numpy as np
 from dali_lab.kernels.cuda.kernel import Kernel, Structure, launches
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
     from dali_lab.kernels.cpu.normalize import Resized
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i1", "i2", "u2", "f2", "f4")

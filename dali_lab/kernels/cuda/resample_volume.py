@@ -10,7 +10,7 @@ from dali_lab.kernels.cuda.kernel import launches
 from dali_lab.kernels.cuda.resample import HALVES, RESAMPLE_PASS, axis_column, filter_tables
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT64
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 

@@ -10,7 +10,7 @@ from dali_lab.kernels.cuda.kernel import Kernel, launches
 from dali_lab.kernels.cuda.pictures import MOVED, moved
 
 if TYPE_CHECKING:
-    from dali_lab.device.launcher import Launcher
+    from dali_lab.kernels.cuda.launching import Launcher
 
 Array = np.ndarray[Any, Any]
 _TYPES = ("u1", "i2", "u2", "i4", "f4")

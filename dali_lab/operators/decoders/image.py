@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.headers import Headers, read_headers
-from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.model import buffers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import ANY_DATA, BGR, BOOL, GRAY, RGB, UINT8, YCbCr, numpy_dtype
 from dali_lab.model.errors import SampleError
+from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output, flag, integer, register, string
 from dali_lab.schema.operator import Extent
 

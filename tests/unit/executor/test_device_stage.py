@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from dali_lab.device.emulated import EmulatedDevice
-from dali_lab.device.interface import OutOfDeviceMemory
 from dali_lab.device.transfer import download
 from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.calls import Calls
@@ -16,6 +15,7 @@ from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.plan import Stage, Step, make_operator
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OutOfDeviceMemory
 from dali_lab.schema import Call
 from tests.unit.executor.stages import SOURCE, Function, FunctionStep, plan
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dali_lab.codecs import libjpeg
-from dali_lab.codecs.undecoded import Undecoded
 from dali_lab.kernels.cpu import resample_plain, resample_planes
 from dali_lab.kernels.cpu.decode_resize import decode_resize_normalize
 from dali_lab.kernels.cpu.memory import like, rows
 from dali_lab.kernels.cpu.normalize import Resized, resize_crop_mirror_normalize
 from dali_lab.kernels.cpu.resample import CUBIC, LINEAR
+from dali_lab.model.undecoded import Undecoded
 from dali_lab.schema.samples import picture
 
 Array = np.ndarray[Any, Any]

@@ -12,7 +12,7 @@ import pytest
 
 import dali_lab
 from dali_lab import DaliLabError, Pipeline, fn, pipeline_def, types
-from dali_lab.device.interface import DeviceError
+from dali_lab.model.errors import DeviceError
 
 try:
     import nvidia.dali as oracle
