@@ -37,12 +37,15 @@ _PIPELINES = [
         "external_source", "python_function", "shared_work", "chunk_notes",
     )
 ]  # fmt: skip
+_FORMATS = [f"tests/unit/formats/test_{name}.py" for name in ("json_file", "dot", "formats", "dali_proto")]
 TESTS = {
     "dali_lab/graph": [
-        "tests/unit/graph", "tests/unit/expressions", *_PIPELINES, "tests/unit/test_ops.py", "tests/unit/test_cli.py",
-        "tests/unit/random/test_seeds.py", "tests/unit/formats/test_json_file.py", "tests/unit/formats/test_dot.py",
+        "tests/unit/graph", "tests/unit/expressions", *_PIPELINES, *_FORMATS, "tests/unit/test_ops.py",
+        "tests/unit/test_cli.py", "tests/unit/random/test_seeds.py",
     ],
-    "dali_lab/executor": ["tests/unit/graph", *_PIPELINES, "tests/unit/batch", "tests/unit/random/test_seeds.py"],
+    "dali_lab/executor": [
+        "tests/unit/executor", "tests/unit/graph", *_PIPELINES, "tests/unit/batch", "tests/unit/random/test_seeds.py",
+    ],
 }  # fmt: skip
 """The tests that are run for a folder; others reach it too, and take longer."""
 LEAST_LIMIT = 60.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
 
@@ -36,6 +36,8 @@ class Mutant:
     """A file's text with one change inside a function."""
 
     file: Path
+    text: str = field(repr=False)
+    """As it was when the tests were imported."""
     line: int
     function: str
     """Qualified name of the outermost function that is changed."""
@@ -45,9 +47,9 @@ class Mutant:
 
     def code(self) -> CodeType | None:
         """The function's code with the change; `None` if another of its name comes later."""
-        tree = _tree(self.file)
+        tree = ast.parse(self.text)
         path, index, number = self.place
-        node = list(ast.walk(_at(tree, path)))[index]
+        node = list(_walk(_at(tree, path)))[index]
         list(_changes(node))[number][1]()
         ast.fix_missing_locations(tree)
         return _code(compile(tree, str(self.file), "exec"), self.function)
@@ -55,17 +57,24 @@ class Mutant:
 
 def mutants(file: Path) -> Iterator[Mutant]:
     """All mutants of the functions of a file."""
-    tree = _tree(file)
+    text = file.read_text(encoding="utf-8")
+    tree = ast.parse(text)
     for name, path in _functions(tree, (), ""):
         function = _at(tree, path)
-        for index, node in enumerate(ast.walk(function)):
+        for index, node in enumerate(_walk(function)):
             for number, (change, _) in enumerate(_changes(node)):
                 line = getattr(node, "lineno", function.lineno)
-                yield Mutant(file, line, name, change, (path, index, number))
+                yield Mutant(file, text, line, name, change, (path, index, number))
 
 
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def _walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function that run: neither annotations, which are not evaluated, nor decorators."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if name not in ("annotation", "returns", "decorator_list"):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from _walk(child)
 
 
 def _functions(node: ast.AST, path: tuple[int, ...], prefix: str) -> Iterator[tuple[str, tuple[int, ...]]]:
