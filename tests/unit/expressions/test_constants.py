@@ -91,3 +91,33 @@ def test_enums_travel_as_integers() -> None:
     ):
         name, _, samples = outcome(dali_lab, lambda t, value=value: t.Constant(value))
         assert (name, samples[0]) == (dtype, number)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "words"),
+    [
+        (["a", "b"], TypeError, "a constant holds numbers, not str"),
+        ([1, None], TypeError, "a constant holds numbers, not int"),
+        ([0, -(2**40)], OverflowError, "the integer -1099511627776 does not fit int32"),
+        ([0, 2**40], OverflowError, "the integer 1099511627776 does not fit int32"),
+        (np.array([0, 2**40], np.uint64), OverflowError, "the integer 1099511627776 does not fit uint32"),
+    ],
+)
+def test_what_cannot_be_held_is_named(value: Any, kind: type[Exception], words: str) -> None:
+    with dali_lab.Pipeline(1, 1, None), pytest.raises(kind, match=f"^{words}$"):
+        dali_lab.types.Constant(value, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("operand", "words"),
+    [
+        ("a", "an operand must be a DataNode or a number, got str"),
+        (lambda node: (node, node), "got tuple; is it the result of an operator with several outputs?"),
+    ],
+)
+def test_what_is_no_operand_is_named(operand: Any, words: str) -> None:
+    with dali_lab.Pipeline(1, 1, None):
+        node = dali_lab.fn.external_source(name="x")
+        with pytest.raises(TypeError) as caught:
+            dali_lab.math.max(node, operand(node) if callable(operand) else operand)
+    assert words in str(caught.value)
