@@ -9,7 +9,7 @@ from dali_lab.cli.options import Commands, make_pipeline, pipeline_options, posi
 from dali_lab.cli.progress import Bar
 
 if TYPE_CHECKING:
-    from dali_lab.benchmark import Benchmark
+    from dali_lab.cli.benchmark import Benchmark
 
 Json = dict[str, Any]
 
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 def _bench(options: argparse.Namespace) -> int:
     from statistics import median
 
-    from dali_lab.benchmark import OURS, Benchmark
+    from dali_lab.cli.benchmark import OURS, Benchmark
 
     with Benchmark(make_pipeline(options)) as benchmark:
         agreement = _agreement(benchmark, options.alone)
@@ -54,7 +54,7 @@ def _bench(options: argparse.Namespace) -> int:
 
 def _agreement(benchmark: Benchmark, alone: bool) -> tuple[bool, str] | None:
     """Whether NVIDIA DALI can run the graph, and how its first batch compares; `None` if it is not asked."""
-    from dali_lab.benchmark import BenchmarkError
+    from dali_lab.cli.benchmark import BenchmarkError
     from dali_lab.model.errors import DaliLabError
 
     if alone:
@@ -76,7 +76,7 @@ def _agreement(benchmark: Benchmark, alone: bool) -> tuple[bool, str] | None:
 
 def _rounds(benchmark: Benchmark, options: argparse.Namespace, *, beside: bool) -> list[dict[str, Json]]:
     """Each engine's measurement in each round, with a progress bar."""
-    from dali_lab.benchmark import DALI, OURS
+    from dali_lab.cli.benchmark import DALI, OURS
 
     engines = (OURS, DALI) if beside else (OURS,)
     turns = options.rounds * len(engines)

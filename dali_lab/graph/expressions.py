@@ -9,6 +9,7 @@ import numpy as np
 from dali_lab.graph.recorder import DataNode, _NewAxis
 from dali_lab.model.dtypes import to_dali_type
 from dali_lab.model.errors import ArgumentTypeError, DaliLabError
+from dali_lab.model.promotion import OPERAND_LETTERS, constant_dtype
 from dali_lab.model.scalars import ScalarConstant
 
 MAX_SUBSCRIPTS = 32
@@ -36,11 +37,10 @@ def operation(name: str, *operands: Any) -> DataNode:
     from dali_lab.graph.constants import implied_constant
     from dali_lab.graph.tracing import call_operator
     from dali_lab.model.user_code import user_line
-    from dali_lab.operators.math.arithmetic import LETTERS, constant_dtype
 
     nodes: list[DataNode] = []
     constants: dict[str, Any] = {}
-    for letter, operand in zip(LETTERS, operands, strict=False):
+    for letter, operand in zip(OPERAND_LETTERS, operands, strict=False):
         if isinstance(operand, DataNode):
             nodes.append(operand)
             continue

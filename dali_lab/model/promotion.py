@@ -13,6 +13,8 @@ from dali_lab.model.dtypes import DALIDataType
 _FLOATS = (dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
 _UNSIGNED = (dtypes.UINT8, dtypes.UINT16, dtypes.UINT32, dtypes.UINT64)
 _SIGNED = (dtypes.INT8, dtypes.INT16, dtypes.INT32, dtypes.INT64)
+OPERAND_LETTERS = "abc"
+"""Names of the operands of an expression, which are arguments where they are constants."""
 
 
 def is_float(dtype: DALIDataType) -> bool:
@@ -134,3 +136,8 @@ def common_layout(layouts: Sequence[str]) -> str:
         if not longest.endswith(layout):
             raise ValueError(f"layouts {layout} and {longest} do not fit: one must be the end of the other")
     return longest
+
+
+def constant_dtype(value: object) -> DALIDataType:
+    """The type that a bare Python number counts as."""
+    return dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT

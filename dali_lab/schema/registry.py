@@ -100,7 +100,7 @@ def load() -> None:
         try:
             from importlib.metadata import entry_points
 
-            from dali_lab import operators
+            operators = importlib.import_module("dali_lab.operators")
 
             for module in pkgutil.walk_packages(operators.__path__, operators.__name__ + "."):
                 importlib.import_module(module.name)

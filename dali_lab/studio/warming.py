@@ -156,8 +156,8 @@ def _compile_fused() -> None:
 
 def _compile_readers() -> None:
     """Read a file of each kind whose reader has kernels, and shuffle a list: cases come without files."""
-    from dali_lab import tfrecord
     from dali_lab.kernels.cpu import shuffle
+    from dali_lab.model import features as tfrecord
 
     shuffle.swap(np.zeros(1, np.int64), 0, np.zeros(1, np.int64))
     box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [0, 0, 2, 2], "segmentation": [[0, 0, 2, 0, 2, 2]]}

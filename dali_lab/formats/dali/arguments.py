@@ -14,8 +14,9 @@ from dali_lab.formats.dali.messages import messages
 from dali_lab.formats.values import PythonReference
 from dali_lab.model import dtypes
 from dali_lab.model.errors import DaliLabError, FormatError
+from dali_lab.model.features import Feature
+from dali_lab.model.promotion import OPERAND_LETTERS
 from dali_lab.schema.arguments import Arg
-from dali_lab.tfrecord import Feature
 
 _FIELDS = {"float": "floats", "int64": "ints", "string": "strings", "bool": "bools"}
 _TYPES = {
@@ -29,7 +30,6 @@ _TYPE_NAMES = {
     dtypes.FLOAT16: "float16", dtypes.FLOAT: "float32", dtypes.FLOAT64: "float64",
 }  # fmt: skip
 _TYPES_BY_NAME = {name: dtype for dtype, name in _TYPE_NAMES.items()}
-_LETTERS = "abc"
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 _PICKLED = "a pickled Python object, never unpickled: "
 
@@ -169,10 +169,10 @@ def write_expression(node_op: str, arguments: Mapping[str, Any], inputs: int) ->
     integers: list[int] = []
     operands = []
     taken = 0
-    constants = {letter for letter in _LETTERS if arguments.get(letter) is not None}
-    if set(arguments) - {*_LETTERS, *(f"{letter}_dtype" for letter in _LETTERS)}:
+    constants = {letter for letter in OPERAND_LETTERS if arguments.get(letter) is not None}
+    if set(arguments) - {*OPERAND_LETTERS, *(f"{letter}_dtype" for letter in OPERAND_LETTERS)}:
         raise Unwritable("an expression has operands alone")
-    for letter in _LETTERS[: inputs + len(constants)]:
+    for letter in OPERAND_LETTERS[: inputs + len(constants)]:
         if letter not in constants:
             operands.append(f"&{taken}")
             taken += 1

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dali_lab import tfrecord
 from dali_lab.formats.dali.messages import messages
+from dali_lab.model import features as tfrecord
 
 KIND = "TFRecord"
 _FIELDS = {

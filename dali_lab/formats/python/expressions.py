@@ -10,6 +10,7 @@ from typing import Any
 from dali_lab.formats.python.layout import Bracket, Piece, call, flat, number
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model import dtypes, scalars
+from dali_lab.model.promotion import OPERAND_LETTERS
 from dali_lab.schema.registry import find_operator
 
 ATOM, POWER, UNARY, COMPARISON = 14, 13, 12, 5
@@ -35,7 +36,6 @@ _BINARY = {
 }
 _UNARY = {"minus": "-", "bitnot": "~"}
 _MIRRORED = {"eq": "eq", "neq": "neq", "lt": "gt", "leq": "geq", "gt": "lt", "geq": "leq"}
-_LETTERS = "abc"
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def expression(node: Node, operand: Callable[[Edge], Expression], *, exact: bool
 
 def _arithmetic(node: Node, operand: Callable[[Edge], Expression], exact: bool) -> Expression | None:
     name = node.op.removeprefix("math.")
-    constants = {letter: node.arguments[letter] for letter in _LETTERS if node.arguments.get(letter) is not None}
-    known = {*_LETTERS, *(f"{letter}_dtype" for letter in _LETTERS)}
+    constants = {letter: node.arguments[letter] for letter in OPERAND_LETTERS if node.arguments.get(letter) is not None}
+    known = {*OPERAND_LETTERS, *(f"{letter}_dtype" for letter in OPERAND_LETTERS)}
     if set(node.arguments) - known or node.connections or not node.inputs:
         return None
     operands: list[Expression] = []
     rest = list(node.inputs)
-    for letter in _LETTERS[: len(constants) + len(rest)]:
+    for letter in OPERAND_LETTERS[: len(constants) + len(rest)]:
         if letter not in constants:
             if not rest:
                 return None

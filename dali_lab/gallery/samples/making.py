@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from dali_lab.cache_folder import cache_folder
+from dali_lab.model.cache_folder import cache_folder
 
 
 def made(name: str, write: Callable[[Path], None]) -> Path:

@@ -22,10 +22,10 @@ import numba
 import numpy as np
 from numba.extending import overload
 
-from dali_lab.cache_folder import cache_folder
 from dali_lab.kernels.cpu.machine import OFF
 from dali_lab.kernels.cpu.machine.arrays import array_at, borrowed
 from dali_lab.kernels.cpu.machine.loading import cached
+from dali_lab.model.cache_folder import cache_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -15,7 +15,7 @@ from dali_lab.kernels.cpu.memory import array_at, kernel, part
 Array = np.ndarray[Any, Any]
 
 INT64, STRING, FLOAT32 = 0, 1, 2
-"""Kinds of features, as ``dali_lab.tfrecord`` numbers them."""
+"""Kinds of features, as ``dali_lab.model.features`` numbers them."""
 
 ABSENT = -1
 """Count of elements of a feature that a record does not have."""

@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from dali_lab.cache_folder import cache_folder
+from dali_lab.model.cache_folder import cache_folder
 
 
 def folder() -> Path:

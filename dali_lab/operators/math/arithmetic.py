@@ -9,15 +9,16 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model import dtypes
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import BOOL, DALIDataType, numpy_dtype, to_dali_type
 from dali_lab.model.errors import ArgumentError, GraphError
 from dali_lab.model.promotion import (
+    OPERAND_LETTERS,
     BroadcastError,
     as_float,
     broadcast_shapes,
     common_layout,
+    constant_dtype,
     is_float,
     is_integer,
     promoted,
@@ -25,7 +26,6 @@ from dali_lab.model.promotion import (
 from dali_lab.operators.math.elementwise import apply
 from dali_lab.schema import Arg, Call, Input, Operator, Output, register
 
-LETTERS = "abc"
 T = TypeVar("T")
 
 
@@ -187,11 +187,6 @@ _NOTES = {
 }
 
 
-def constant_dtype(value: Any) -> DALIDataType:
-    """The type that a bare Python number counts as."""
-    return dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT
-
-
 class Arithmetic(Operator):
     """Base of the operators of the table; operands that are not connected are constants."""
 
@@ -213,7 +208,7 @@ class Arithmetic(Operator):
     @classmethod
     def constants_of(cls, values: Mapping[str, Any]) -> list[str]:
         """Letters of the operands that are constants."""
-        return [letter for letter in LETTERS[: len(cls.expression.operands)] if values.get(letter) is not None]
+        return [letter for letter in OPERAND_LETTERS[: len(cls.expression.operands)] if values.get(letter) is not None]
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
@@ -274,7 +269,7 @@ class Arithmetic(Operator):
         rest = iter(inputs)
         return [
             self._constants[letter] if letter in self._constants else next(rest)
-            for letter in LETTERS[: len(self.expression.operands)]
+            for letter in OPERAND_LETTERS[: len(self.expression.operands)]
         ]
 
     def form(
@@ -327,7 +322,7 @@ def _make(expression: Expression) -> type[Arithmetic]:
     operands = expression.operands
     arguments: list[Arg] = []
     if len(operands) > 1:
-        for letter, operand in zip(LETTERS, operands, strict=False):
+        for letter, operand in zip(OPERAND_LETTERS, operands, strict=False):
             arguments.append(
                 Arg(letter, "number", None, f"Constant in place of the operand '{operand}'.", important=True)
             )

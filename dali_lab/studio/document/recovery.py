@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from dali_lab.cache_folder import cache_folder
 from dali_lab.formats.disk import write_text
+from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
 from dali_lab.studio.document.graph_document import checked, written
 from dali_lab.studio.document.graph_files import SUFFIX

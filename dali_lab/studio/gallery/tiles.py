@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.cache_folder import cache_folder
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.headers import peek
 from dali_lab.formats.disk import write_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.gallery.entries import BrokenEntry, Entry, Gallery
 from dali_lab.gallery.graphs import PROGRAM_FILE
+from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import DaliLabError
 from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View, decoded
 from dali_lab.studio.preview.pictures import Picture

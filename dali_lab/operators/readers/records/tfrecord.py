@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab import tfrecord
+from dali_lab.model import features as tfrecord
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, INT64, UINT8
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
@@ -25,7 +25,7 @@ _DTYPES = {tfrecord.int64: INT64, tfrecord.string: UINT8, tfrecord.float32: FLOA
 
 
 class FeatureArg(Arg):
-    """Features, which graphs hold as what `dali_lab.tfrecord` makes of their texts."""
+    """Features, which graphs hold as what `dali_lab.model.features` makes of their texts."""
 
     annotation: ClassVar[str] = "Mapping[str, str] | Sequence[str]"
 
@@ -40,7 +40,7 @@ class FeatureArg(Arg):
 class TFRecord(ListReader):
     """Reads features from TFRecord files. The result is a dictionary with an output for each of `features`.
 
-    >>> import dali_lab.tfrecord as tfrec
+    >>> import dali_lab.model.features as tfrec
     >>> features = {"image/encoded": tfrec.FixedLenFeature([], tfrec.string, "")}
 
     Numbers are INT64 or FLOAT; a string is its bytes. ``dali-lab index FILE…`` writes the index files.

@@ -109,7 +109,7 @@ class Benchmark:
 
     @staticmethod
     def _child(arguments: list[str], tell: Tell | None) -> Json:
-        command = [sys.executable, "-m", "dali_lab.benchmark", *arguments]
+        command = [sys.executable, "-m", "dali_lab.cli.benchmark", *arguments]
         # What stands in for kernels until they are compiled is not what is to be measured.
         environment = {**os.environ, "DALI_LAB_COMPILE": "at-once"}
         pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
