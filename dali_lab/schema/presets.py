@@ -3,33 +3,57 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol, TypedDict, Unpack
 
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.schema.arguments import Arg, ArgType
 
 
+class Traits(TypedDict, total=False):
+    """Parameters of :class:`Arg` besides its name, type, default and meaning."""
+
+    vector: bool
+    length: int
+    longer: bool
+    tensor: bool
+    per_frame: bool
+    arrays_are_nodes: bool
+    fed: tuple[DALIDataType, ...]
+    minimum: float | None
+    maximum: float | None
+    exclusive_minimum: bool
+    slider: tuple[float | None, ...]
+    unit: str | None
+    synonyms: tuple[tuple[str, str], ...]
+    widget: str
+    important: bool
+    advanced: bool
+    removed: bool
+
+
 class Preset(Protocol):
-    """Makes an argument; `more` are parameters of :class:`Arg`."""
+    """Makes an argument of one kind."""
 
-    def __call__(self, name: str, default: Any, doc: str, **more: Any) -> Arg: ...
+    def __call__(self, name: str, default: object, doc: str, **traits: Unpack[Traits]) -> Arg: ...
 
 
-def flag(name: str, doc: str, *, default: bool = False, **more: Any) -> Arg:
+def flag(name: str, doc: str, *, default: bool | None = False, **traits: Unpack[Traits]) -> Arg:
     """A switch."""
-    return Arg(name, "bool", default, doc, **more)
+    return Arg(name, "bool", default, doc, **traits)
 
 
-def choice(name: str, default: Any, choices: tuple[str, ...], doc: str, **more: Any) -> Arg:
+def choice(name: str, default: object, choices: tuple[str, ...], doc: str, **traits: Unpack[Traits]) -> Arg:
     """One of several words."""
-    return Arg(name, "string", default, doc, choices=choices, **more)
+    return Arg(name, "string", default, doc, choices=choices, **traits)
 
 
-def _preset(kind: ArgType, **fixed: Any) -> Preset:
+def _preset(kind: ArgType, **fixed: Unpack[Traits]) -> Preset:
     return partial(_made, kind, fixed)
 
 
-def _made(kind: ArgType, fixed: dict[str, Any], name: str, default: Any, doc: str, **more: Any) -> Arg:
-    return Arg(name, kind, default, doc, **fixed, **more)
+def _made(kind: ArgType, fixed: Traits, name: str, default: object, doc: str, **traits: Unpack[Traits]) -> Arg:
+    every: Traits = {**fixed, **traits}
+    return Arg(name, kind, default, doc, **every)
 
 
 number = _preset("float")
