@@ -40,7 +40,7 @@ class FeatureArg(Arg):
 class TFRecord(ListReader):
     """Reads features from TFRecord files. The result is a dictionary with an output for each of `features`.
 
-    >>> import dali_lab.model.features as tfrec
+    >>> import dali_lab.tfrecord as tfrec
     >>> features = {"image/encoded": tfrec.FixedLenFeature([], tfrec.string, "")}
 
     Numbers are INT64 or FLOAT; a string is its bytes. ``dali-lab index FILE…`` writes the index files.
