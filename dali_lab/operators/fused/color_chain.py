@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,8 +9,8 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.operators.fused.parts import Parts, told_of
-from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+from dali_lab.operators.fused.parts import Chain
+from dali_lab.schema import Call, Input, Output, register
 
 Array = npt.NDArray[Any]
 _IDENTITY = np.array([1, 0, 0, 0, 1, 0, 0, 0, 1], np.float32)
@@ -26,37 +25,22 @@ class LinearColors(Protocol):
 
 
 @register
-class ColorChain(Operator):
+class ColorChain(Chain):
     """Colour operators in a row, with the rounding of each; what is not UINT8 RGB goes through them in turn."""
 
     name = "_color_chain"
     schema_name = "_ColorChain"
-    hidden = True
     tested_elsewhere = "tests/unit/graph/test_color_chain.py"
     family = "color"
-    on_gpu = True
     frames = True
     inputs = (Input("data"),)
     outputs = (Output("data"),)
-    arguments = (Arg("parts", "object"),)
 
-    def __init__(
-        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
-    ) -> None:
-        super().__init__(values, connected, node, device)
-        self.parts = Parts(values["parts"], self.connected, device)
-
-    def run(self, call: Call, data: Batch) -> Batch:
-        with told_of(self.values["parts"]):
-            return self._run(call, data)
-
-    def _run(self, call: Call, data: Batch) -> Batch:
+    def run_fused(self, call: Call, data: Batch) -> Batch:
         pixels = data.dtype == UINT8 and (data.layout in ("HWC", "DHWC") or (not data.layout and data.ndim == 3))
         if not pixels or not len(data) or (data.shapes[:, -1] != 3).any() or (data.shapes == 0).any():
-            return self.parts.in_turn(call, data)
-        maps = [
-            self._map(operator, its) for operator, its in zip(self.parts.operators, self.parts.calls(call), strict=True)
-        ]
+            return self.in_turn(call, data)
+        maps = [self._map(operator, its) for operator, its in zip(self.operators, self.calls(call), strict=True)]
         matrices = np.stack([matrix for matrix, _ in maps], axis=1)
         offsets = np.stack([offset for _, offset in maps], axis=1)
         kinds = _kinds(matrices, offsets)

@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.dense import over_elements
 from dali_lab.model.dtypes import FLOAT, FLOAT64, INT16, INT32, UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.promotion import widened
-from dali_lab.operators.fused.parts import told_of
+from dali_lab.operators.fused.parts import naming_parts_in_errors
 from dali_lab.operators.math.arithmetic import Arithmetic
 from dali_lab.schema import Arg, Call, Input, Operator, Output, find_operator, register
 
@@ -110,7 +110,7 @@ class ExpressionChain(Operator):
         ]
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
-        with told_of(self.values["parts"]):
+        with naming_parts_in_errors(self.values["parts"]):
             return self._run(call, inputs)
 
     def _run(self, call: Call, inputs: tuple[Batch, ...]) -> Batch:

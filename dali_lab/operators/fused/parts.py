@@ -9,11 +9,11 @@ from typing import Any
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError
-from dali_lab.schema import Call, Operator, find_operator
+from dali_lab.schema import Arg, Call, Operator, find_operator
 
 
 @contextmanager
-def told_of(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]:
+def naming_parts_in_errors(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]:
     """Give errors about one of the parts the line where a person placed it."""
     try:
         yield
@@ -24,25 +24,34 @@ def told_of(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]:
         raise
 
 
-class Parts:
-    """The operators that a fused one stands for.
+class Chain(Operator):
+    """An operator for several in a row, each of which takes the first output of the one before it.
 
-    Parameters
-    ----------
-    parts
-        See :func:`dali_lab.graph.passes.matching.described`.
-    connected
-        Names of connected arguments: ``"1.hue"`` is the argument of the second.
-    device
-        Placement of all.
+    Its argument `parts` is what :func:`dali_lab.graph.passes.matching.described` gives; of connected arguments
+    ``"1.hue"`` is the argument of the second part.
     """
 
-    def __init__(self, parts: Sequence[Mapping[str, Any]], connected: Iterable[str], device: str) -> None:
-        names = [name.partition(".") for name in connected]
+    hidden = True
+    on_gpu = True
+    arguments = (Arg("parts", "object"),)
+
+    def __init__(
+        self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
+    ) -> None:
+        super().__init__(values, connected, node, device)
+        names = [name.partition(".") for name in self.connected]
         self.operators: list[Operator] = []
-        for index, part in enumerate(parts):
+        for index, part in enumerate(values["parts"]):
             mine = [argument for number, _, argument in names if number == str(index)]
             self.operators.append(find_operator(part["op"])(part["arguments"], mine, part["node"], device))
+
+    def run(self, call: Call, data: Batch) -> Batch:
+        with naming_parts_in_errors(self.values["parts"]):
+            return self.run_fused(call, data)
+
+    def run_fused(self, call: Call, data: Batch) -> Batch:
+        """What all parts give, in one walk where there is a kernel for the data."""
+        raise NotImplementedError
 
     def calls(self, call: Call) -> list[Call]:
         """The call as each of the operators sees it."""
@@ -55,7 +64,7 @@ class Parts:
         return result
 
     def in_turn(self, call: Call, data: Batch) -> Batch:
-        """What the operators give one after the other, each for the first output of the one before it."""
+        """What the operators give one after the other."""
         from dali_lab.schema.running import run_operator
 
         calls = self.calls(call)

@@ -8,44 +8,39 @@ from typing import Any
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.operators.fused.parts import Parts, told_of
+from dali_lab.operators.fused.parts import Chain
 from dali_lab.operators.geometry.crop import Crop
 from dali_lab.operators.geometry.flip import Flip
 from dali_lab.operators.geometry.windows import LAYOUTS, Windows, crop_windows, slice_windows, within
-from dali_lab.schema import Arg, Call, Input, Operator, Output, register
+from dali_lab.schema import Call, Input, Operator, Output, register
 
 
 @register
-class WindowChain(Operator):
+class WindowChain(Chain):
     """Crops, slices and flips in a row; what none of them takes by itself goes through them in turn."""
 
     name = "_window_chain"
     schema_name = "_WindowChain"
-    hidden = True
     tested_elsewhere = "tests/unit/graph/test_window_chain.py"
     family = "geometry"
-    on_gpu = True
     inputs = (Input("data", kind="any"),)
     outputs = (Output("data", kind="any"),)
-    arguments = (Arg("parts", "object"),)
 
     def __init__(
         self, values: Mapping[str, Any], connected: Iterable[str] = (), node: str = "", device: str = "cpu"
     ) -> None:
         super().__init__(values, connected, node, device)
-        self.parts = Parts(values["parts"], self.connected, device)
-        flips = [operator for operator in self.parts.operators if isinstance(operator, Flip)]
+        flips = [operator for operator in self.operators if isinstance(operator, Flip)]
         self._layouts = (Flip.inputs[0].layouts or ()) if flips else LAYOUTS
 
-    def run(self, call: Call, data: Batch) -> Batch:
-        with told_of(self.values["parts"]):
-            # A flip of a sequence is one of all its frames, unless each has arguments of its own.
-            per_frame = any(batch.layout.startswith("F") for batch in call.batches.values())
-            layout = data.layout if per_frame else data.layout.removeprefix("F")
-            known = data.layout in LAYOUTS and layout in self._layouts
-            if not known or any(self._converts(each, data) for each in self.parts.operators):
-                return self.parts.in_turn(call, data)
-            return self._copied(call, data)
+    def run_fused(self, call: Call, data: Batch) -> Batch:
+        # A flip of a sequence is one of all its frames, unless each has arguments of its own.
+        per_frame = any(batch.layout.startswith("F") for batch in call.batches.values())
+        layout = data.layout if per_frame else data.layout.removeprefix("F")
+        known = data.layout in LAYOUTS and layout in self._layouts
+        if not known or any(self._converts(each, data) for each in self.operators):
+            return self.in_turn(call, data)
+        return self._copied(call, data)
 
     @staticmethod
     def _converts(operator: Operator, data: Batch) -> bool:
@@ -54,7 +49,7 @@ class WindowChain(Operator):
     def _copied(self, call: Call, data: Batch) -> Batch:
         start, size = np.zeros_like(data.shapes), data.shapes
         backwards = np.zeros(data.shapes.shape, bool)
-        for operator, its in zip(self.parts.operators, self.parts.calls(call), strict=True):
+        for operator, its in zip(self.operators, self.calls(call), strict=True):
             if isinstance(operator, Flip):
                 backwards = backwards ^ operator.flips(its, data.layout)
                 continue
