@@ -258,12 +258,13 @@ class ChunkRunner:
         call.sharing = functools.partial(chunk.effort.share, self._pool, count, self._pace.part_size(id(stage)))
         call.defer = step.taker is not None and not run.keep_going and step.taker.ready_for_undecoded()
         call.notes = stage_run.notes.get(node.id)
-        places = stage_run.places
+        places, start = stage_run.places, chunk.start
         if places:
+            # It knows no chunk: pictures in a chunk that are left to a later step may keep this call.
 
             def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
                 placement = places.get(Edge(node.id, output))
-                return placement.place(chunk.start, shapes, dtype, layout) if placement is not None else None
+                return placement.place(start, shapes, dtype, layout) if placement is not None else None
 
             call.place = place
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)

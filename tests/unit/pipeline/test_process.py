@@ -87,7 +87,21 @@ def run(batches=3, **options):
 def example(sample):
     return np.full((200, 300, 3), sample.idx_in_batch, np.uint8)
 
+def run_damaged():
+    whole = np.fromfile(sys.argv[1] + "/some/0.jpg", np.uint8)
+    pipeline = dali_lab.Pipeline(1, 1, None, prefetch_queue_depth=1)
+    with pipeline:
+        pipeline.set_outputs(fn.decoders.image(fn.external_source(source=lambda: [whole[: len(whole) // 2]])))
+    try:
+        pipeline.run()
+    except RuntimeError:
+        pipeline.close()
+        return
+    raise AssertionError("half of a picture was decoded")
+
 kept = []
+for _ in range(20):
+    run_damaged()
 run()
 run(py_num_workers=2)
 run(device=0, gpu="emulated")
