@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -103,6 +104,30 @@ def test_with_keep_going_other_samples_go_on_and_the_rest_is_missing() -> None:
     assert run.values[OUT].stacked()[:, 0].tolist() == [0, 1, 4, 5]
     assert run.missing[OUT] == {2, 3} and not run.stopped
     assert [failure[0] for failure in run.failures] == ["first"]  # what waited for it did not fail
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_after_a_failure_other_steps_of_the_chunk_run_only_with_keep_going(keep_going: bool) -> None:
+    spans: list[tuple[int, int]] = []
+    stage = chain(step("fails", failing(3)), step("last", noting(spans)))
+    run = ran(stage, keep_going=keep_going)
+    assert spans == ([(0, 2), (2, 2), (4, 2)] if keep_going else [(0, 2), (4, 2)])
+    assert run.stopped is not keep_going
+    if keep_going:
+        assert run.values[OUT].stacked()[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_time_spent_on_decoding_later_is_that_of_the_decoder() -> None:
+    def defers(call: Call, data: Batch) -> Batch:
+        out = same(call, data)
+        out.undecoded = SimpleNamespace(seconds=100.0)  # type: ignore[assignment]
+        return out
+
+    def decodes(call: Call, data: Batch) -> Batch:
+        return same(call, data)
+
+    run = ran(chain(step("decoder", defers), step("last", decodes, Edge("decoder"))), size=6)
+    assert 100 <= run.seconds["decoder"] < 200 and -100 < run.seconds["last"] < 0
 
 
 def test_a_known_edge_may_lack_samples() -> None:

@@ -236,3 +236,12 @@ def test_an_engine_goes_at_once_when_it_is_dropped(engines: list[Engine]) -> Non
         assert gone() is None
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("timeout", [None, 60.0])
+def test_closing_an_engine_whose_threads_end_closes_its_operators(timeout: float | None) -> None:
+    planned = two_stages()
+    engine = Engine(planned, 1, {})
+    engine.close(timeout)
+    operators = [step.operator for stage in planned.stages for step in stage.steps]
+    assert operators and all(isinstance(each, FunctionStep) and each.closed == 1 for each in operators)
