@@ -153,6 +153,8 @@ def _pipeline(engine: str, path: str, settings: Json) -> Any:
 def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
     import time
 
+    from msgspec import structs
+
     from dali_lab.studio.measuring import measure
 
     pipeline = _pipeline(engine, path, settings)
@@ -171,7 +173,8 @@ def _measure(engine: str, path: str, settings: Json, seconds: float) -> Json:
             return now - began >= seconds
 
         result = measure(pipeline, None, tell)
-        samples, rate, nodes = result["samples"], result["images_per_second"], result["nodes"]
+        samples, rate = result.samples, result.images_per_second
+        nodes = {name: structs.asdict(node) for name, node in result.nodes.items()}
     else:
         samples, nodes = 0, {}
         while True:

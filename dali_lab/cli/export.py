@@ -39,9 +39,9 @@ def _export(options: argparse.Namespace) -> int:
     store = Store()
     store.open_path(options.graph)
     result = export_document(store.document, options.to, title_of(Path(options.graph).name))
-    for warning in result.get("warnings", ()):
+    for warning in result.warnings or ():
         print(f"dali-lab export: {warning}", file=sys.stderr)
-    _write(result["text"], options.output)
+    _write(result.text, options.output)
     return 0
 
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dali_lab.pipeline.pipeline import Pipeline
+    from dali_lab.studio.protocol.previews import Measured
 
 
-def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summarize: bool) -> dict[str, Any]:
+def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summarize: bool) -> Measured:
     """Run a pipeline for a number of batches or a time, with a progress bar."""
     from dali_lab.studio.measuring import measure
 
@@ -42,11 +43,11 @@ def measured(pipeline: Pipeline, batches: int | None, seconds: float, *, summari
         pipeline.close()
 
 
-def print_rate(result: dict[str, Any]) -> None:
+def print_rate(result: Measured) -> None:
     """What was run and how fast, in a line."""
     print(
-        f"{result['samples']:,} samples in {result['batches']:,} batches, {result['seconds']:.2f} s:"
-        f" {result['images_per_second']:,.0f} images/s"
+        f"{result.samples:,} samples in {result.batches:,} batches, {result.seconds:.2f} s:"
+        f" {result.images_per_second:,.0f} images/s"
     )
 
 

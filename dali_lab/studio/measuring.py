@@ -6,9 +6,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.pipeline.pipeline import Pipeline
+import msgspec
 
-Json = dict[str, Any]
+from dali_lab.pipeline.pipeline import Pipeline
+from dali_lab.studio.protocol.previews import GpuMemory, GpuUse, Measured, NodeRun, Transfer
 
 
 def measure(
@@ -17,7 +18,7 @@ def measure(
     tell: Callable[[int, float], bool | None] | None = None,
     *,
     at_once: bool = False,
-) -> Json:
+) -> Measured:
     """Run a pipeline as a training loop would, and say how fast it was.
 
     Parameters
@@ -29,11 +30,6 @@ def measure(
         Called with the number of batches done and images per second; what it raises ends the run.
     at_once
         Begin while kernels are still being compiled in the background.
-
-    Returns
-    -------
-    dict
-        ``batches``, ``samples``, ``seconds``, ``images_per_second`` and, for each node, its time in a batch.
     """
     from dali_lab.kernels.cpu import background
 
@@ -59,32 +55,24 @@ def measure(
         count = engine.samples[name] - before[1].get(name, 0)
         each = (total - before[0].get(name, 0.0)) / count if count > 0 else 0.0
         if each > 0:
-            nodes[name] = {
-                "time_ms": round(each * pipeline.batch_size * 1000, 3),
-                "images_per_second": round(1 / each, 1),
-            }
-    return {
-        "batches": done,
-        "samples": samples,
-        "seconds": round(seconds, 4),
-        "images_per_second": round(samples / seconds, 1) if seconds > 0 else 0.0,
-        "nodes": nodes,
-        **_on_gpu(pipeline, nodes, done + 1),
-    }
+            nodes[name] = NodeRun(round(each * pipeline.batch_size * 1000, 3), round(1 / each, 1))
+    gpu = _on_gpu(pipeline, nodes, done + 1)
+    rate = round(samples / seconds, 1) if seconds > 0 else 0.0
+    return Measured(done, samples, round(seconds, 4), rate, nodes, gpu)
 
 
-def _on_gpu(pipeline: Pipeline, nodes: dict[str, Any], batches: int) -> Json:
-    """Time on the GPU and memory of each node, and what the pipeline needs of the GPU, if it runs on one."""
+def _on_gpu(pipeline: Pipeline, nodes: dict[str, NodeRun], batches: int) -> GpuUse | None:
+    """What a pipeline needs of the GPU, if it runs on one; adds its part to `nodes`."""
     memory = pipeline.gpu_memory()
     if memory is None:
-        return {}
+        return None
     for name, row in pipeline.executor_statistics().items():
         if "gpu_seconds" in row:
-            entry = nodes.setdefault(name, {"time_ms": 0.0, "images_per_second": 0.0})
-            entry["gpu_time_ms"] = round(row["gpu_seconds"] * 1000 / batches, 4)
-            entry["gpu_memory"] = row["gpu_memory"]
-    transfers = [{"from": edge, "to": to, "bytes": nbytes} for edge, to, nbytes in memory.pop("transfers")]
-    return {"gpu": {"memory": memory, "transfers": transfers}}
+            milliseconds = round(row["gpu_seconds"] * 1000 / batches, 4)
+            entry = nodes.get(name, NodeRun(0.0, 0.0))
+            nodes[name] = msgspec.structs.replace(entry, gpu_time_ms=milliseconds, gpu_memory=row["gpu_memory"])
+    transfers = [Transfer(edge, to, nbytes) for edge, to, nbytes in memory.pop("transfers")]
+    return GpuUse(msgspec.convert(memory, GpuMemory), transfers)
 
 
 def _next(pipeline: Pipeline) -> Any:

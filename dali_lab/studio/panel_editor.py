@@ -18,7 +18,7 @@ from panel.custom import JSComponent
 from panel.models.esm import ESMEvent
 
 from dali_lab.studio.bundle import BUNDLE
-from dali_lab.studio.clients import Port
+from dali_lab.studio.connections import Port
 from dali_lab.studio.session import Session
 
 

@@ -183,13 +183,14 @@ def test_a_run_tells_time_memory_and_transfers() -> None:
     pipeline = both_ways("emulated")
     told = measure(pipeline, 6)
     pipeline.close()
-    assert told["nodes"]["normal"]["gpu_time_ms"] > 0
-    assert told["nodes"]["normal"]["gpu_memory"] == 4 * 24 * 24 * 3 * 4
-    assert "gpu_time_ms" not in told["nodes"]["on_cpu"]
-    ways = {(row["from"], row["to"]): row["bytes"] for row in told["gpu"]["transfers"]}
+    assert told.gpu is not None
+    assert told.nodes["normal"].gpu_time_ms > 0
+    assert told.nodes["normal"].gpu_memory == 4 * 24 * 24 * 3 * 4
+    assert told.nodes["on_cpu"].gpu_time_ms is None
+    ways = {(row.source, row.to): row.bytes for row in told.gpu.transfers}
     assert ways["on_cpu", "gpu"] == 4 * 24 * 24 * 3
     assert "cpu" in {to for _, to in ways}
-    assert told["gpu"]["memory"]["total"] > told["gpu"]["memory"]["held"] > 0
+    assert told.gpu.memory.total > told.gpu.memory.held > 0
 
 
 def test_nothing_on_the_way_waits_for_the_device() -> None:

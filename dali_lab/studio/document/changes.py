@@ -2,95 +2,103 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TypeVar
+
+import msgspec
 
 from dali_lab.graph.switches import switches
-from dali_lab.studio.document.graph_document import DocumentError, check_node, check_outputs
+from dali_lab.studio.document.graph_document import check_node, check_outputs
+from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.protocol.documents import Changes, Document, Entries, NodeEntry, NodePatch
+from dali_lab.studio.protocol.values import JsonObject
 
-Json = dict[str, Any]
-_PARTS = ("arguments", "connections")
+T = TypeVar("T")
 
 
-def applied(document: Json, changes: Any) -> Json:
+def read_changes(given: Changes | JsonObject) -> Changes:
+    """Changes as a host writes them.
+
+    Raises
+    ------
+    DocumentError
+        If they cannot be understood.
+    """
+    try:
+        return msgspec.convert(given, Changes)
+    except msgspec.ValidationError as error:
+        raise DocumentError(f"The changes cannot be understood: {error}.") from error
+
+
+def applied(document: Document, changes: Changes) -> Document:
     """The document after `changes`; patches of nodes that are gone are passed over.
 
     Raises
     ------
     DocumentError
-        If the changes cannot be understood.
+        If a node or the outputs cannot be part of a document.
     """
-    if not isinstance(changes, dict):
-        raise DocumentError("The changes should be an object.")
     result = dict(document)
-    if "nodes" in changes:
-        entries = _mapping(changes["nodes"], "nodes")
-        for name, node in entries.items():
+    if changes.nodes is not None:
+        for name, node in changes.nodes.items():
             if node is not None:
                 check_node(name, node)
-        result["nodes"] = _merged(document["nodes"], entries)
-    if changes.get("patches") is not None:
+        result["nodes"] = _merged(document["nodes"], changes.nodes)
+    if changes.patches is not None:
         nodes = dict(result["nodes"])
-        for name, patch in _mapping(changes["patches"], "patches").items():
+        for name, patch in changes.patches.items():
             if name in nodes:
-                nodes[name] = _patched(nodes[name], _mapping(patch, f"patches.{name}"))
+                nodes[name] = _patched(nodes[name], patch)
                 check_node(name, nodes[name])
         result["nodes"] = nodes
-    if changes.get("order") is not None:
-        result["nodes"] = _ordered(result["nodes"], changes["order"])
-    if "outputs" in changes:
-        check_outputs(changes["outputs"])
-        result["outputs"] = list(changes["outputs"])
-    if "pipeline" in changes:
-        result["pipeline"] = dict(_mapping(changes["pipeline"], "pipeline"))
-    if changes.get("view") is not None:
-        view = _mapping(changes["view"], "view")
-        new_view = {**document["view"], **{key: value for key, value in view.items() if key != "nodes"}}
-        if "nodes" in view:
-            new_view["nodes"] = _merged(document["view"]["nodes"], _mapping(view["nodes"], "view.nodes"))
-        result["view"] = new_view
+    if changes.order is not None:
+        result["nodes"] = _ordered(result["nodes"], changes.order)
+    if changes.outputs is not None:
+        check_outputs(changes.outputs)
+        result["outputs"] = changes.outputs
+    if changes.pipeline is not None:
+        result["pipeline"] = changes.pipeline
+    if changes.view is not None:
+        view = dict(document["view"])
+        if changes.view.nodes is not None:
+            view["nodes"] = _merged(view["nodes"], changes.view.nodes)
+        if changes.view.notes is not None:
+            view["notes"] = changes.view.notes
+        if changes.view.groups is not None:
+            view["groups"] = changes.view.groups
+        result["view"] = view
     return result
 
 
-def changes_meaning(changes: Json, before: Json) -> bool:
+def changes_meaning(changes: Changes, before: Document) -> bool:
     """Whether results may differ after `changes`."""
-    if any(part in changes for part in ("nodes", "patches", "order", "outputs", "pipeline")):
+    parts = (changes.nodes, changes.patches, changes.order, changes.outputs, changes.pipeline)
+    if any(part is not None for part in parts):
         return True
-    places = (changes.get("view") or {}).get("nodes") or {}
+    places = (changes.view.nodes if changes.view is not None else None) or {}
     return switches({"nodes": {**before["view"]["nodes"], **places}}) != switches(before["view"])
 
 
-def _patched(node: Json, patch: Json) -> Json:
-    result = _entries(node, patch)
-    for part in _PARTS:
-        if patch.get(part) is not None:
-            result[part] = _entries(result.get(part) or {}, _mapping(patch[part], part))
+def _patched(node: NodeEntry, patch: NodePatch) -> NodeEntry:
+    result = _changed(node, patch)
+    for part, entries in (("arguments", patch.arguments), ("connections", patch.connections)):
+        if entries is not None:
+            result[part] = _changed(result.get(part) or {}, entries)
     return result
 
 
-def _entries(before: Json, changes: Json) -> Json:
+def _changed(before: JsonObject, entries: Entries) -> JsonObject:
     """An object with entries set and unset, in the order that is asked for."""
-    new = _mapping(changes.get("set", {}), "set")
-    gone = set(_names(changes.get("unset", []), "unset")) - new.keys()
+    new = entries.set or {}
+    gone = set(entries.unset or ()) - new.keys()
     result = {key: value for key, value in {**before, **new}.items() if key not in gone}
-    return _ordered(result, changes["order"]) if changes.get("order") is not None else result
+    return _ordered(result, entries.order) if entries.order is not None else result
 
 
-def _ordered(entries: Json, order: Any) -> Json:
-    return {name: entries[name] for name in [*_names(order, "order"), *entries] if name in entries}
+def _ordered(entries: Mapping[str, T], order: list[str]) -> dict[str, T]:
+    return {name: entries[name] for name in [*order, *entries] if name in entries}
 
 
-def _names(value: Any, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise DocumentError(f"'{name}' of the changes should be a list of names.")
-    return value
-
-
-def _mapping(value: Any, name: str) -> Json:
-    if not isinstance(value, dict):
-        raise DocumentError(f"'{name}' of the changes should be an object.")
-    return value
-
-
-def _merged(before: Json, entries: Json) -> Json:
+def _merged(before: Mapping[str, T], entries: Mapping[str, T | None]) -> dict[str, T]:
     merged = {**before, **entries}
     return {name: value for name, value in merged.items() if value is not None}

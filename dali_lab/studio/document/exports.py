@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dali_lab.formats import FORMATS, Format, dumps
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.verification import Problem
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.document.graph_document import DocumentError, draft, sentence, written
+from dali_lab.studio.document.graph_document import draft, written
 from dali_lab.studio.document.validation import check
-
-Json = dict[str, Any]
+from dali_lab.studio.errors import DocumentError, sentence
+from dali_lab.studio.protocol.connections import ExportFormat
+from dali_lab.studio.protocol.documents import Document, Exported, ExportedFile
 
 # How each form is called on a page, what it is, and the language that its text is coloured as.
 _SHOWN = {
@@ -42,26 +42,24 @@ def is_file(to: str) -> bool:
     return form is not None and form.binary
 
 
-def available(*, files: bool = False) -> list[Json]:
+def available(*, files: bool = False) -> list[ExportFormat]:
     """The forms that are text, or those that are files, as capabilities list them."""
     if files:
         shown = [(name, _FILES.get(name) or (name, sentence(form.title), "")) for name, form in FORMATS.items()]
-        return [
-            {"to": name, "title": title, "summary": summary} for name, (title, summary, _) in shown if is_file(name)
-        ]
+        return [ExportFormat(name, title, summary) for name, (title, summary, _) in shown if is_file(name)]
+    order = [*_SHOWN, *(name for name in FORMATS if name not in _SHOWN)]
     entries = []
-    for name, form in FORMATS.items():
+    for form in (FORMATS[name] for name in order if name in FORMATS):
         if not form.binary:
-            title, summary, language = _shown(form)
-            entries.append({"to": name, "title": title, "language": language, "summary": summary})
-    return sorted(entries, key=lambda entry: list(_SHOWN).index(entry["to"]) if entry["to"] in _SHOWN else len(_SHOWN))
+            entries.append(ExportFormat(form.name, *_shown(form)))
+    return entries
 
 
 def _shown(form: Format) -> tuple[str, str, str]:
     return _SHOWN.get(form.name) or (form.name, sentence(form.title), "text")
 
 
-def export_document(document: Json, to: str, title: str) -> Json:
+def export_document(document: Document, to: str, title: str) -> Exported:
     """The text of a document in one form, with a name for its file and what had to be left out.
 
     Raises
@@ -71,7 +69,7 @@ def export_document(document: Json, to: str, title: str) -> Json:
     """
     form = FORMATS.get(to)
     if form is None or form.binary:
-        offered = ", ".join(entry["to"] for entry in available())
+        offered = ", ".join(entry.to for entry in available())
         raise DocumentError(f"There is no export to '{to}'; there are {offered}.", "not_found")
     warnings: list[str] = []
     if to == "json":
@@ -83,16 +81,11 @@ def export_document(document: Json, to: str, title: str) -> Json:
         except DaliLabError as error:
             raise DocumentError(sentence(str(error))) from error
     language = _shown(form)[2]
-    result = {
-        "text": text,
-        "filename": file_name(title) + form.endings[0],
-        "mime": _MIME.get(language, "text/plain"),
-        "language": language,
-    }
-    return {**result, "warnings": warnings} if warnings else result
+    filename, mime = file_name(title) + form.endings[0], _MIME.get(language, "text/plain")
+    return Exported(text, filename, mime, language, warnings or None)
 
 
-def export_file(document: Json, to: str, title: str) -> tuple[Json, bytes]:
+def export_file(document: Document, to: str, title: str) -> tuple[ExportedFile, bytes]:
     """A document as a file of one form: what the protocol says of it, and its content.
 
     Raises
@@ -105,16 +98,11 @@ def export_file(document: Json, to: str, title: str) -> tuple[Json, bytes]:
         content = dumps(graph, to)
     except DaliLabError as error:
         raise DocumentError(sentence(str(error))) from error
-    result: Json = {
-        "buffer": 0,
-        "size": len(content),
-        "filename": file_name(title) + FORMATS[to].endings[0],
-        "mime": _FILE_MIME.get(to, "application/octet-stream"),
-    }
-    return ({**result, "warnings": warnings} if warnings else result), content
+    filename, mime = file_name(title) + FORMATS[to].endings[0], _FILE_MIME.get(to, "application/octet-stream")
+    return ExportedFile(0, len(content), filename, mime, warnings or None), content
 
 
-def exportable(document: Json) -> tuple[Graph, list[str]]:
+def exportable(document: Document) -> tuple[Graph, list[str]]:
     """The part of a document that can be written down as a program, and what is left out.
 
     Raises
@@ -140,7 +128,7 @@ def exportable(document: Json) -> tuple[Graph, list[str]]:
     return graph, warnings
 
 
-def _left_out(name: str, problem: Any, cause: str | None) -> str:
+def _left_out(name: str, problem: Problem | None, cause: str | None) -> str:
     if problem is not None:
         return f"'{name}' is left out: {sentence(problem.message)}"
     return f"'{name}' is left out since it needs '{cause}'."

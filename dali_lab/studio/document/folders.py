@@ -5,20 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import Any
 
 from dali_lab.codecs.encoded import IMAGE_SUFFIXES
-from dali_lab.studio.document.graph_document import DocumentError
 from dali_lab.studio.document.graph_files import SUFFIX
-
-Json = dict[str, Any]
+from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.protocol.documents import Listing, ListingEntry
 
 MOST_ENTRIES = 2000
 _MOST_COUNTED = 5000
 
 
-def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
-    """What is in a folder, as the protocol writes it: folders first, hidden ones left out.
+def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
+    """What is in a folder: folders first, hidden ones left out.
 
     Raises
     ------
@@ -36,28 +34,20 @@ def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Json:
             )
     except OSError as error:
         raise DocumentError(f"{path} cannot be read: {error.strerror or error}.", "unreadable") from error
-    folders: list[Json] = []
-    files: list[Json] = []
+    folders: list[ListingEntry] = []
+    files: list[ListingEntry] = []
     for entry in names:
         kind = _kind(entry)
         if kind == "folder":
             if len(folders) < MOST_ENTRIES:
-                folders.append(
-                    {"name": entry.name, "path": entry.path, "kind": kind, "images": count_images(entry.path)}
-                )
+                folders.append(ListingEntry(entry.name, entry.path, kind, images=count_images(entry.path)))
         elif "any" in kinds or kind in kinds:
             with contextlib.suppress(OSError):
-                files.append({"name": entry.name, "path": entry.path, "kind": kind, "size": entry.stat().st_size})
+                files.append(ListingEntry(entry.name, entry.path, kind, entry.stat().st_size))
     entries = [*folders, *files]
     parent = path.parent if path.parent != path else None
-    result: Json = {
-        "path": str(path),
-        "parent": None if parent is None else str(parent),
-        "entries": entries[:MOST_ENTRIES],
-    }
-    if len(entries) > MOST_ENTRIES or len(folders) == MOST_ENTRIES:
-        result["truncated"] = True
-    return result
+    truncated = len(entries) > MOST_ENTRIES or len(folders) == MOST_ENTRIES
+    return Listing(str(path), None if parent is None else str(parent), entries[:MOST_ENTRIES], truncated)
 
 
 def _kind(entry: os.DirEntry[str]) -> str:

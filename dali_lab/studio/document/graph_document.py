@@ -5,39 +5,21 @@ A document is never altered in place: whoever holds one may go on reading it whi
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.json.graph_file import FORMAT, VERSION
 from dali_lab.formats.values import PythonReference, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.switches import Switched, Wires, switches
-from dali_lab.model.errors import DaliLabError, FormatError, GraphError
+from dali_lab.model.errors import FormatError, GraphError
 from dali_lab.schema.registry import find_operator, has_operator
-
-Json = dict[str, Any]
-
-
-class DocumentError(DaliLabError, ValueError):
-    """A document that cannot be taken, or a change that makes no sense.
-
-    Attributes
-    ----------
-    code
-        The protocol's word for it: ``"unreadable"``, ``"newer_version"``, ``"failed"`` and so on.
-    extra
-        What else the protocol says of it.
-    """
-
-    def __init__(self, message: str, code: str = "failed", **extra: Any) -> None:
-        self.extra = extra
-        super().__init__(message, code=code)
+from dali_lab.studio.errors import DocumentError, sentence
+from dali_lab.studio.protocol.documents import Document
 
 
-def empty_document() -> Json:
+def empty_document() -> Document:
     """A document without nodes."""
     return {
         "format": FORMAT,
@@ -49,7 +31,7 @@ def empty_document() -> Json:
     }
 
 
-def checked(data: Any) -> Json:
+def checked(data: object) -> Document:
     """`data` as a document, with what may be left out filled in; unknown keys stay.
 
     Raises
@@ -96,7 +78,7 @@ def checked(data: Any) -> Json:
     }
 
 
-def check_node(name: Any, node: Any) -> None:
+def check_node(name: object, node: object) -> None:
     """Refuse what cannot be a node of a document."""
     if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
         raise DocumentError(
@@ -115,13 +97,13 @@ def check_node(name: Any, node: Any) -> None:
         raise DocumentError(f"An edge of the node '{name}' is not written as 'node' or 'node:1'.", "unreadable")
 
 
-def check_outputs(outputs: Any) -> None:
+def check_outputs(outputs: object) -> None:
     """Refuse what cannot be the outputs of a document."""
     if not isinstance(outputs, list) or not all(isinstance(edge, str) for edge in outputs):
         raise DocumentError("'outputs' should be a list of edges such as 'resize' or 'reader:1'.", "unreadable")
 
 
-def parsed(text: str | bytes) -> Json:
+def parsed(text: str | bytes) -> Document:
     """The document in a JSON text.
 
     Raises
@@ -136,22 +118,14 @@ def parsed(text: str | bytes) -> Json:
         raise DocumentError(sentence(error.message), code) from error
 
 
-def written(document: Json) -> str:
+def written(document: Document) -> str:
     """The text of a document, as it is saved."""
     return json_file.format_document(document)
 
 
-def sentence(text: str) -> str:
-    """`text` with a capital letter and a full stop."""
-    text = text.strip()
-    if not text:
-        return text
-    return text[0].upper() + text[1:] + ("" if text[-1] in ".!?" else ".")
-
-
-def without_off(document: Json) -> tuple[Json, Switched]:
+def without_off(document: Document) -> tuple[Document, Switched]:
     """The document as it works, without nodes that are off or bypassed, and what its switches make of it."""
-    nodes: Json = document["nodes"]
+    nodes: Document = document["nodes"]
     found = switches(document["view"])
     wires = {name: _wires(node) for name, node in nodes.items()} if found else {}
     switched = Switched(wires, found)
@@ -176,7 +150,7 @@ def without_off(document: Json) -> tuple[Json, Switched]:
     return {**document, "nodes": kept, "outputs": outputs}, switched
 
 
-def _wires(node: Json) -> Wires:
+def _wires(node: Document) -> Wires:
     """What a node of a document takes."""
 
     def edge(reference: str | None) -> Edge | None:
@@ -213,7 +187,7 @@ class Draft:
     switched: Switched
 
 
-def live_objects(graph: Graph) -> dict[str, Any]:
+def live_objects(graph: Graph) -> dict[str, object]:
     """Python objects among a graph's arguments, by how its document names them: a document cannot hold them itself."""
     found = {}
     for node in graph.nodes.values():
@@ -224,7 +198,7 @@ def live_objects(graph: Graph) -> dict[str, Any]:
     return found
 
 
-def _with_objects(node: Node, objects: Mapping[str, Any]) -> Node:
+def _with_objects(node: Node, objects: Mapping[str, object]) -> Node:
     """The node with its references to known objects replaced by these."""
     named = {
         key: objects[repr(value)]
@@ -234,7 +208,7 @@ def _with_objects(node: Node, objects: Mapping[str, Any]) -> Node:
     return node.replaced(arguments={**node.arguments, **named}) if named else node
 
 
-def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
+def draft(document: Document, objects: Mapping[str, object] | None = None) -> Draft:
     """The graph in a document that may be unfinished; never fails on what a person can draw.
 
     Parameters
@@ -264,7 +238,7 @@ def draft(document: Json, objects: Mapping[str, Any] | None = None) -> Draft:
     return Draft(Graph(nodes, tuple(outputs), settings, effective["view"]), unfinished, switched)
 
 
-def whole(document: Json, objects: Mapping[str, Any] | None = None) -> Graph:
+def whole(document: Document, objects: Mapping[str, object] | None = None) -> Graph:
     """The graph of a document with nodes that are switched off in it, as a pipeline keeps it.
 
     Raises
@@ -277,7 +251,7 @@ def whole(document: Json, objects: Mapping[str, Any] | None = None) -> Graph:
     return graph.replaced(nodes={name: _with_objects(node, objects or {}) for name, node in graph.nodes.items()})
 
 
-def _connected_first(entry: Json) -> Json:
+def _connected_first(entry: Document) -> Document:
     """The entry without the constants that connected nodes stand in for: meanwhile they mean nothing."""
     connections = entry.get("connections") or {}
     arguments = entry.get("arguments") or {}
@@ -297,14 +271,3 @@ def _lack(node: Node) -> tuple[str, int | None] | None:
         if edge == json_file.UNCONNECTED:
             return f"Input {index} is not connected.", index
     return None
-
-
-def json_floats(value: Any) -> Any:
-    """`value` with the floats that JSON lacks written as words."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    if isinstance(value, dict):
-        return {key: json_floats(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [json_floats(item) for item in value]
-    return value

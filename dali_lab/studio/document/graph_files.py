@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dali_lab.formats import loads, program_in
 from dali_lab.formats.disk import write_text
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.model.errors import DaliLabError, FormatError
-from dali_lab.studio.document.graph_document import DocumentError, checked, parsed, sentence, written
-
-Json = dict[str, Any]
+from dali_lab.studio.document.graph_document import checked, parsed, written
+from dali_lab.studio.errors import DocumentError, sentence
+from dali_lab.studio.protocol.documents import Document
 
 SUFFIX = ".dali.json"
 
@@ -34,7 +33,7 @@ class Stamp:
         return cls(found.st_mtime_ns, found.st_size)
 
 
-def read_document(path: Path, pipeline: str | None = None) -> tuple[Json, Stamp | None]:
+def read_document(path: Path, pipeline: str | None = None) -> tuple[Document, Stamp | None]:
     """The document in a file, and the file's state.
 
     Parameters
@@ -57,7 +56,7 @@ def read_document(path: Path, pipeline: str | None = None) -> tuple[Json, Stamp 
     return document_of(content, pipeline), stamp
 
 
-def read_entry(folder: Path) -> tuple[str, Json]:
+def read_entry(folder: Path) -> tuple[str, Document]:
     """The title of an entry of a gallery, and its graph over the samples as a document.
 
     Raises
@@ -74,7 +73,7 @@ def read_entry(folder: Path) -> tuple[str, Json]:
         raise DocumentError(sentence(str(error)), "unreadable") from error
 
 
-def document_of(content: bytes, pipeline: str | None = None) -> Json:
+def document_of(content: bytes, pipeline: str | None = None) -> Document:
     """The document in the content of a file of any form: a graph file, a program, a serialized pipeline, a picture.
 
     Nothing in it is executed.
@@ -107,7 +106,9 @@ def document_of(content: bytes, pipeline: str | None = None) -> Json:
         raise DocumentError(sentence(error.message), "unreadable") from error
 
 
-def save_document(document: Json, path: Path, expected: Stamp | None, *, known: bool, overwrite: bool) -> Stamp | None:
+def save_document(
+    document: Document, path: Path, expected: Stamp | None, *, known: bool, overwrite: bool
+) -> Stamp | None:
     """Write a document to a file in one step.
 
     Parameters

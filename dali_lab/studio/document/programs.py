@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from dali_lab.formats.disk import read_bytes
 from dali_lab.formats.json import graph_file as json_file
@@ -13,10 +13,11 @@ from dali_lab.formats.pictures.folding import with_groups
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import tracing as python_import
 from dali_lab.model.errors import DaliLabError, FormatError
-from dali_lab.studio.document.graph_document import DocumentError, checked, sentence
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.preview.results import Token
-
-Json = dict[str, Any]
+from dali_lab.studio.protocol.documents import Document, ProgramListing, TraceRequest
+from dali_lab.studio.protocol.values import ProgramArgument, ProgramPipeline
 
 MOST_SECONDS = 600.0
 
@@ -59,8 +60,8 @@ class Cancellation(Token):
         self.event.set()
 
 
-def listed(program: Program) -> Json:
-    """The pipelines in a program, as the protocol writes them; nothing is run.
+def listed(program: Program) -> ProgramListing:
+    """The pipelines in a program; nothing is run.
 
     Raises
     ------
@@ -71,32 +72,24 @@ def listed(program: Program) -> Json:
         found = python_import.pipelines(program.text)
     except FormatError as error:
         raise DocumentError(sentence(error.message), "unreadable") from error
-    return {
-        "name": program.name,
-        "path": None if program.path is None else str(program.path),
-        "pipelines": [_entry(program.text, entry) for entry in found],
-    }
+    path = None if program.path is None else str(program.path)
+    return ProgramListing(program.name, path, [_described(program.text, entry) for entry in found])
 
 
-def _entry(text: str, found: python_import.Found) -> Json:
-    arguments: list[Json] = [{"name": name, "required": True} for name in found.arguments]
-    for name, default in found.optional:
-        arguments.append({"name": name, "required": False, **({} if default is None else {"default": default})})
-    entry: Json = {
-        "name": found.name,
-        "style": found.style,
-        "line": found.line,
-        "summary": found.summary,
-        "arguments": arguments,
-    }
+def _described(text: str, found: python_import.Found) -> ProgramPipeline:
+    arguments = [ProgramArgument(name, True) for name in found.arguments]
+    arguments += [ProgramArgument(name, False, default) for name, default in found.optional]
+    reason = None
     try:
         python_static.read(text, found.name)
     except DaliLabError as error:
-        return {**entry, "runs": True, "reason": error.message}
-    return {**entry, "runs": False}
+        reason = error.message
+    return ProgramPipeline(
+        found.name, found.style, found.line, found.summary, arguments, runs=reason is not None, reason=reason
+    )
 
 
-def opened(program: Program, pipeline: str | None) -> Json:
+def opened(program: Program, pipeline: str | None) -> Document:
     """The document of a pipeline that can be read without running the program.
 
     Raises
@@ -104,24 +97,24 @@ def opened(program: Program, pipeline: str | None) -> Json:
     DocumentError
         With the code ``choose`` or ``needs_running``, and the list of pipelines beside it; or ``unreadable``.
     """
-    pipelines = listed(program)["pipelines"]
+    pipelines = listed(program).pipelines
     if not pipelines:
         raise DocumentError("There is no pipeline in this program.", "unreadable")
     if pipeline is None and len(pipelines) > 1:
-        names = ", ".join(entry["name"] for entry in pipelines)
+        names = ", ".join(entry.name for entry in pipelines)
         raise DocumentError(f"There are several pipelines in this program: {names}.", "choose", pipelines=pipelines)
-    name = pipelines[0]["name"] if pipeline is None else pipeline
-    entry = next((entry for entry in pipelines if entry["name"] == name), None)
+    name = pipelines[0].name if pipeline is None else pipeline
+    entry = next((entry for entry in pipelines if entry.name == name), None)
     if entry is None:
         raise DocumentError(f"There is no pipeline '{name}' in this program.", "not_found", pipelines=pipelines)
-    if entry["runs"]:
+    if entry.runs:
         raise DocumentError(
-            f"This program must be run to know its graph ({entry['reason']}).", "needs_running", pipelines=pipelines
+            f"This program must be run to know its graph ({entry.reason}).", "needs_running", pipelines=pipelines
         )
     return checked(json_file.to_document(with_groups(python_static.read(program.text, name))))
 
 
-def traced(program: Program, params: Json, token: Cancellation) -> Json:
+def traced(program: Program, params: TraceRequest, token: Cancellation) -> Document:
     """The document of a pipeline that was traced in a process of its own; only for a person who agreed to run it.
 
     Raises
@@ -129,35 +122,27 @@ def traced(program: Program, params: Json, token: Cancellation) -> Json:
     DocumentError
         With the code ``consent``, ``cancelled`` or ``failed``.
     """
-    if params.get("consent") is not True:
+    if params.consent is not True:
         raise DocumentError("Nothing was run: the program is run only after somebody agrees to that.", "consent")
-    arguments = params.get("arguments") or {}
-    if not isinstance(arguments, dict):
-        raise DocumentError("The arguments of a pipeline are an object.")
-    name = params.get("pipeline")
-    options: Json = {
-        "arguments": arguments,
-        "timeout": _seconds(params.get("timeout")),
-        "cancel": token.event,
-    }
+    run = partial(python_import.trace_text, program.text)
+    if program.path is not None:
+        run = partial(python_import.trace, program.path)
     try:
-        if program.path is not None:
-            graph = python_import.trace(program.path, name, **options)
-        else:
-            graph = python_import.trace_text(program.text, name, **options)
+        graph = run(
+            params.pipeline, arguments=params.arguments or {}, timeout=_seconds(params.timeout), cancel=token.event
+        )
     except FormatError as error:
         if token.reason is not None:
             raise DocumentError("Stopped.", "cancelled") from error
         message, _, detail = error.message.partition("\n")
         line, found = python_import.line_of(message)
-        extra: Json = {"detail": detail} if detail else {}
-        raise DocumentError(sentence(found), **({**extra, "line": line} if line else extra)) from error
+        raise DocumentError(sentence(found), detail=detail or None, line=line or None) from error
     return checked(json_file.to_document(with_groups(graph)))
 
 
-def _seconds(value: Any) -> float:
+def _seconds(value: float | None) -> float:
     if value is None:
         return python_import.DEFAULT_TIMEOUT
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MOST_SECONDS:
+    if not 0 < value <= MOST_SECONDS:
         raise DocumentError(f"The time limit is a number of seconds up to {MOST_SECONDS:g}.")
-    return float(value)
+    return value

@@ -7,15 +7,13 @@ import json
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 from dali_lab.formats.disk import write_text
 from dali_lab.model.cache_folder import cache_folder
 from dali_lab.model.errors import FormatError
 from dali_lab.studio.document.graph_document import checked, written
 from dali_lab.studio.document.graph_files import SUFFIX
-
-Json = dict[str, Any]
+from dali_lab.studio.protocol.documents import Document
 
 
 class Recovery:
@@ -31,7 +29,7 @@ class Recovery:
         self.folder = folder or cache_folder() / "recovery"
         self.path = self.folder / f"{os.getpid()}-{time.time_ns() % 10**9:09d}{SUFFIX}"
 
-    def keep(self, document: Json, file: Path | None, title: str) -> None:
+    def keep(self, document: Document, file: Path | None, title: str) -> None:
         """Write what is not saved yet; failing to do so must not get in the way of the work itself."""
         kept = {
             **document,
@@ -48,7 +46,7 @@ class Recovery:
         with contextlib.suppress(OSError):
             self.path.unlink()
 
-    def take(self) -> tuple[Json, Path | None, str] | None:
+    def take(self) -> tuple[Document, Path | None, str] | None:
         """The newest unsaved work of a process that is gone, which is then ours; `None` if there is none."""
         try:
             found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)

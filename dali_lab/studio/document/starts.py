@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dali_lab.schema.registry import has_operator
 from dali_lab.studio.document.graph_document import empty_document
-
-Json = dict[str, Any]
+from dali_lab.studio.protocol.documents import Document
 
 _COLUMN = 264
-_STEPS: tuple[tuple[str, Json], ...] = (
+_STEPS: tuple[tuple[str, Document], ...] = (
     ("decode", {"op": "decoders.image", "device": "cpu", "arguments": {}}),
     ("resize", {"op": "resize", "device": "cpu", "arguments": {"resize_shorter": 256.0}}),
     ("rotate", {"op": "rotate", "device": "cpu", "arguments": {"fill_value": 0.0, "keep_size": True}}),
@@ -36,14 +34,14 @@ _STEPS: tuple[tuple[str, Json], ...] = (
 )
 
 
-def first_pipeline(folder: Path | str) -> Json:
+def first_pipeline(folder: Path | str) -> Document:
     """Reader, decoder, resize, rotation by a random angle, brightness and contrast, normalisation, over `folder`.
 
     Steps whose operator is not installed are left out.
     """
     document = empty_document()
-    nodes: Json = {"reader": {"op": "readers.file", "device": "cpu", "arguments": {"file_root": str(folder)}}}
-    places: Json = {"reader": {"x": 0, "y": 0}}
+    nodes: Document = {"reader": {"op": "readers.file", "device": "cpu", "arguments": {"file_root": str(folder)}}}
+    places: Document = {"reader": {"x": 0, "y": 0}}
     before, column = "reader", 1
     for name, entry in _STEPS:
         if not has_operator(entry["op"]):

@@ -7,11 +7,10 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dali_lab.graph.switches import Switch, switches
 from dali_lab.studio.document.changes import applied, changes_meaning
-from dali_lab.studio.document.graph_document import DocumentError, checked, empty_document
+from dali_lab.studio.document.graph_document import checked, empty_document
 from dali_lab.studio.document.graph_files import (
     SUFFIX,
     Stamp,
@@ -23,8 +22,10 @@ from dali_lab.studio.document.graph_files import (
 )
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.validation import Checked, check
+from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.protocol.connections import Named
+from dali_lab.studio.protocol.documents import Changes, Document, FileInfo, Opened
 
-Json = dict[str, Any]
 UNTITLED = "Untitled"
 
 
@@ -35,11 +36,11 @@ class Sample:
     name: str
     title: str
     summary: str
-    make: Callable[[], Json]
+    make: Callable[[], Document]
 
-    def entry(self) -> Json:
+    def entry(self) -> Named:
         """The sample as capabilities list it."""
-        return {"name": self.name, "title": self.title, "summary": self.summary}
+        return Named(self.name, self.title, self.summary)
 
 
 class Store:
@@ -61,14 +62,14 @@ class Store:
 
     def __init__(
         self,
-        document: Json | None = None,
+        document: Document | None = None,
         *,
         title: str = "",
         file: Path | None = None,
         root: Path | None = None,
         recovery: Recovery | None = None,
         read_only: bool = False,
-        objects: Mapping[str, Any] | None = None,
+        objects: Mapping[str, object] | None = None,
     ) -> None:
         self.objects = dict(objects or {})
         self.root = (root or Path.cwd()).absolute()
@@ -81,33 +82,25 @@ class Store:
         self.revision = 1
         self._stamp = Stamp.of(file) if file is not None else None
         self._drawn_seed = secrets.randbits(31)
-        self._checked: tuple[Json, dict[str, Switch], Checked] | None = None
+        self._checked: tuple[Document, dict[str, Switch], Checked] | None = None
 
     @property
     def seed(self) -> int:
         """The seed in use: the document's, or one drawn for this document."""
         return self.seed_of(self.document)
 
-    def seed_of(self, document: Json) -> int:
+    def seed_of(self, document: Document) -> int:
         """The seed that a document is run with."""
         seed = document["pipeline"].get("seed")
         return seed if isinstance(seed, int) and not isinstance(seed, bool) and seed >= 0 else self._drawn_seed
 
-    def file_entry(self) -> Json | None:
-        """The file as the protocol writes it."""
-        return None if self.file is None else {"path": str(self.file), "name": self.file.name}
+    def file_info(self) -> FileInfo | None:
+        """The file that the document is saved to."""
+        return None if self.file is None else FileInfo(str(self.file), self.file.name)
 
-    def opened(self, warnings: list[str] | None = None) -> Json:
-        """The document and what belongs to it, as the protocol writes it."""
-        entry: Json = {
-            "document": self.document,
-            "revision": self.revision,
-            "title": self.title,
-            "file": self.file_entry(),
-            "dirty": self.dirty,
-            "seed": self.seed,
-        }
-        return {**entry, "warnings": warnings} if warnings else entry
+    def opened(self) -> Opened:
+        """The document and what belongs to it."""
+        return Opened(self.document, self.revision, self.title, self.file_info(), self.dirty, self.seed)
 
     def checked(self) -> Checked:
         """What is wrong with the document, and what can run; remembered until the meaning changes."""
@@ -125,7 +118,7 @@ class Store:
         """The operators have changed: look again."""
         self._checked = None
 
-    def edit(self, changes: Any) -> bool:
+    def edit(self, changes: Changes) -> bool:
         """Apply changes; whether results may differ.
 
         Raises
@@ -142,7 +135,9 @@ class Store:
         self.dirty = True
         return meaning
 
-    def replace(self, document: Json, *, title: str = UNTITLED, file: Path | None = None, dirty: bool = False) -> None:
+    def replace(
+        self, document: Document, *, title: str = UNTITLED, file: Path | None = None, dirty: bool = False
+    ) -> None:
         """Take another document in place of this one."""
         self.document = checked(document)
         self.title = title
@@ -153,8 +148,8 @@ class Store:
         self._drawn_seed = secrets.randbits(31)
         self.keep()
 
-    def open_path(self, path: str, pipeline: str | None = None) -> list[str]:
-        """Open a file, or the entry in a folder of a gallery; what people should know about it.
+    def open_path(self, path: str, pipeline: str | None = None) -> None:
+        """Open a file, or the entry in a folder of a gallery.
 
         Parameters
         ----------
@@ -170,17 +165,16 @@ class Store:
         if (place / "entry.json").is_file():
             title, document = read_entry(place)
             self.replace(document, title=title, dirty=True)
-            return []
+            return
         document, stamp = read_document(place, pipeline)
         if not place.name.endswith(".json"):
             # Saving writes graph files only, so it must not be offered to write over a program or a picture.
             self.replace(document, title=title_of(place.name), dirty=True)
-            return []
+            return
         self.replace(document, title=title_of(place.name), file=place)
         self._stamp = stamp
-        return []
 
-    def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> list[str]:
+    def open_text(self, text: str, name: str = "", pipeline: str | None = None) -> None:
         """Open what somebody dropped or pasted: a graph file's text, or a program.
 
         Parameters
@@ -195,7 +189,6 @@ class Store:
         """
         document = document_of(text.encode("utf-8", "replace"), pipeline)
         self.replace(document, title=title_of(name) or UNTITLED, dirty=True)
-        return []
 
     def save(self, path: str | None, overwrite: bool) -> None:
         """Write the document to a file.

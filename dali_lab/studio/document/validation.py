@@ -10,9 +10,8 @@ from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
-from dali_lab.studio.document.graph_document import Draft, draft, edge_of, sentence
-
-Json = dict[str, Any]
+from dali_lab.studio.document.graph_document import Draft, draft, edge_of
+from dali_lab.studio.protocol.documents import Document
 
 
 @dataclass
@@ -48,7 +47,7 @@ class Checked:
         return bool(self.runnable.outputs) and not any(problem.severity == "error" for problem in self.problems)
 
 
-def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
+def check(document: Document, objects: Mapping[str, object] | None = None) -> Checked:
     """Look at a document; never fails on what a person can draw. `objects` are Python objects that it names."""
     found = draft(document, objects)
     graph = found.graph
@@ -79,7 +78,7 @@ def check(document: Json, objects: Mapping[str, Any] | None = None) -> Checked:
     return Checked(found, graph.replaced(nodes=good, outputs=outputs), blocked, waiting, listed, missing)
 
 
-def _missing_outputs(document: Json, found: Draft) -> list[Problem]:
+def _missing_outputs(document: Document, found: Draft) -> list[Problem]:
     """The outputs that are off, with the node that is the cause; numbers count from 1, as on the canvas."""
     missing = []
     for number, reference in enumerate(document["outputs"], 1):
@@ -133,13 +132,3 @@ def _runnable(graph: Graph, blocked: dict[str, Problem], waiting: dict[str, str]
         waiting[name] = next(edge.node for edge in node.edges() if edge.node not in good)
     # Nodes keep the order of the document: seeds depend on it.
     return {name: node for name, node in graph.nodes.items() if name in good}
-
-
-def problem_entry(problem: Problem) -> Json:
-    """A problem as the protocol writes it."""
-    entry: Json = {"severity": problem.severity, "message": sentence(problem.message)}
-    for name in ("node", "argument", "input"):
-        value = getattr(problem, name)
-        if value is not None:
-            entry[name] = value
-    return entry

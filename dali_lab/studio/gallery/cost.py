@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import known_operator
-from dali_lab.studio.preview.evaluation import Token
+from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.gallery import Cost
 
-Json = dict[str, Any]
 BATCH = 16
 _ROUNDS = 3
 _SECONDS = 0.35
 
 
-def cost(graph: Graph, token: Token) -> Json:
+def cost(graph: Graph, token: Token) -> Cost:
     """Measure a graph and its decoding in turn, the best round of each.
 
     Parameters
     ----------
     graph
         Reads from real files.
-
-    Returns
-    -------
-    dict
-        ``images_per_second``; ``decoding_images_per_second``, `None` where nothing is decoded; ``batch_size``.
 
     Raises
     ------
@@ -50,11 +44,7 @@ def cost(graph: Graph, token: Token) -> Json:
     finally:
         for pipeline in pipelines:
             pipeline.close()
-    return {
-        "images_per_second": round(best[0], 1),
-        "decoding_images_per_second": round(best[1], 1) if decoding is not None else None,
-        "batch_size": BATCH,
-    }
+    return Cost(round(best[0], 1), round(best[1], 1) if decoding is not None else None, BATCH)
 
 
 def decoding_alone(graph: Graph) -> Graph | None:

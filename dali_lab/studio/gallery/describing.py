@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from msgspec import structs
 
 from dali_lab.formats import dumps
 from dali_lab.formats.json import graph_file as json_file
@@ -13,10 +13,10 @@ from dali_lab.gallery.places import ANNOTATED, PHOTOGRAPHS, built_in_folder, pla
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.catalogue import argument_entry, operator_entry, plain
 from dali_lab.schema.registry import find_operator, has_operator
-from dali_lab.studio.document.graph_document import sentence
+from dali_lab.studio.errors import sentence
 from dali_lab.studio.gallery.drawing import Photographs, Subject
+from dali_lab.studio.protocol.gallery import BrokenLine, Control, EntryLine, EntryPage, GalleryFamily
 
-Json = dict[str, Any]
 FAMILIES = {
     "colour": "Colour", "geometry": "Geometry", "resize": "Resize", "blur": "Blur and edges", "noise": "Noise",
     "erase": "Erase and paste", "decoders": "Decoders", "volumes": "Volumes", "audio": "Sound", "recipes": "Recipes",
@@ -27,37 +27,36 @@ FAMILIES = {
 _RANGES = ("range", "random_area", "random_aspect_ratio", "scaling", "aspect_ratio")
 
 
-def entry_line(entry: Entry) -> Json:
+def entry_line(entry: Entry) -> EntryLine:
     """An entry as the wall shows it."""
-    line: Json = {
-        "name": entry.name,
-        "title": entry.title,
-        "family": entry.family,
-        "helps": entry.helps,
-        "hurts": entry.hurts,
-        "tags": list(entry.tags),
-        "operators": operators_of(entry),
-        "own": entry.folder.parent.resolve() != built_in_folder().resolve(),
-        "folder": str(entry.folder),
-        "views": len(Subject.of(entry).after),
-        "pictures": bool({PHOTOGRAPHS, ANNOTATED} & places_in(entry.graph)),
-        "annotated": ANNOTATED in places_in(entry.graph),
-    }
-    if entry.waiting is not None:
-        line["waiting"] = entry.waiting
-    return line
+    places = places_in(entry.graph)
+    return EntryLine(
+        entry.name,
+        entry.title,
+        entry.family,
+        entry.helps,
+        entry.hurts,
+        list(entry.tags),
+        operators_of(entry),
+        own=entry.folder.parent.resolve() != built_in_folder().resolve(),
+        folder=str(entry.folder),
+        views=len(Subject.of(entry).after),
+        pictures=bool({PHOTOGRAPHS, ANNOTATED} & places),
+        annotated=ANNOTATED in places,
+        waiting=entry.waiting,
+    )
 
 
-def broken_line(entry: BrokenEntry) -> Json:
+def broken_line(entry: BrokenEntry) -> BrokenLine:
     """A broken entry as the wall shows it."""
-    return {"name": entry.name, "folder": str(entry.folder), "problem": sentence(entry.problem)}
+    return BrokenLine(entry.name, str(entry.folder), sentence(entry.problem))
 
 
-def families_of(entries: list[Entry]) -> list[Json]:
+def families_of(entries: list[Entry]) -> list[GalleryFamily]:
     """The families in use, in the order in which they are shown; those that people made come last."""
     used = {entry.family for entry in entries}
-    known = [{"name": name, "title": title} for name, title in FAMILIES.items() if name in used]
-    return known + [{"name": name, "title": name.capitalize()} for name in sorted(used - set(FAMILIES))]
+    known = [GalleryFamily(name, title) for name, title in FAMILIES.items() if name in used]
+    return known + [GalleryFamily(name, name.capitalize()) for name in sorted(used - set(FAMILIES))]
 
 
 def operators_of(entry: Entry) -> list[str]:
@@ -66,33 +65,33 @@ def operators_of(entry: Entry) -> list[str]:
     return list(dict.fromkeys(node.op for name, node in entry.graph.nodes.items() if name in own))
 
 
-def entry_page(entry: Entry, photographs: Photographs | None) -> Json:
+def entry_page(entry: Entry, photographs: Photographs) -> EntryPage:
     """All that an entry's page shows besides pictures; the graph reads from `photographs`."""
-    page = entry_line(entry)
+    random, document, code = False, entry.graph, ""
     if entry.waiting is None:
-        graph = entry.over(photographs.folder if photographs is not None and photographs.own else None)
-        page["random"] = Subject.of(entry).random
-        page["document"] = json_file.to_document(with_groups(graph))
+        graph = entry.over(photographs.folder if photographs.own else None)
+        random, document = Subject.of(entry).random, with_groups(graph)
         try:
-            page["code"] = dumps(graph, "python").decode("utf-8")
+            code = dumps(graph, "python").decode("utf-8")
         except DaliLabError as error:
-            page["code"] = f"# {sentence(str(error))}\n"
-    else:
-        page["random"] = False
-        page["document"] = json_file.to_document(entry.graph)
-        page["code"] = ""
-    page["before"] = None if entry.before is None else json_file.edge_text(entry.before)
-    page["fragment"] = list(fragment(entry))
-    page["controls"] = [control for argument in entry.arguments if (control := control_of(entry, argument))]
-    page["reference"] = [
-        operator_entry(find_operator(op))
-        for op in dict.fromkeys(node.op for node in entry.graph.nodes.values())
-        if has_operator(op)
-    ]
-    return page
+            code = f"# {sentence(str(error))}\n"
+    return EntryPage(
+        **structs.asdict(entry_line(entry)),
+        random=random,
+        document=json_file.to_document(document),
+        code=code,
+        before=None if entry.before is None else json_file.edge_text(entry.before),
+        fragment=list(fragment(entry)),
+        controls=[control for argument in entry.arguments if (control := control_of(entry, argument))],
+        reference=[
+            operator_entry(find_operator(op))
+            for op in dict.fromkeys(node.op for node in entry.graph.nodes.values())
+            if has_operator(op)
+        ],
+    )
 
 
-def control_of(entry: Entry, argument: Argument) -> Json | None:
+def control_of(entry: Entry, argument: Argument) -> Control | None:
     """The control for an argument; `None` where its operator is not installed."""
     node = entry.graph.nodes[argument.node]
     if not has_operator(node.op):
@@ -102,23 +101,27 @@ def control_of(entry: Entry, argument: Argument) -> Json | None:
         return None
     spec = argument_entry(declared)
     value = plain(node.arguments[argument.name]) if argument.name in node.arguments else spec["default"]
-    control: Json = {
-        "node": argument.node,
-        "name": argument.name,
-        "op": node.op,
-        "label": label_of(entry, argument),
-        "value": value,
-        "unit": spec["unit"],
-        "doc": spec["doc"],
-        "integer": spec["type"] == "int",
-        "length": len(value) if isinstance(value, list) else None,
-    }
+    kind, choices = "number", None
     if argument.minimum is None:
-        if spec["type"] == "bool":
-            return {**control, "kind": "switch", "value": bool(value)}
-        return {**control, "kind": "choice", "choices": spec["choices"] or []}
-    pair = argument.name in _RANGES and isinstance(value, list) and len(value) == 2
-    return {**control, "kind": "range" if pair else "number", "minimum": argument.minimum, "maximum": argument.maximum}
+        kind = "switch" if spec["type"] == "bool" else "choice"
+        choices = (spec["choices"] or []) if kind == "choice" else None
+    elif argument.name in _RANGES and isinstance(value, list) and len(value) == 2:
+        kind = "range"
+    return Control(
+        argument.node,
+        argument.name,
+        node.op,
+        label_of(entry, argument),
+        kind,
+        bool(value) if kind == "switch" else value,
+        spec["unit"],
+        spec["doc"],
+        integer=spec["type"] == "int",
+        length=len(value) if isinstance(value, list) else None,
+        minimum=argument.minimum,
+        maximum=argument.maximum,
+        choices=choices,
+    )
 
 
 def label_of(entry: Entry, argument: Argument) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from dali_lab.formats.values import decode
 from dali_lab.gallery.entries import Entry, Overlay
@@ -18,13 +19,14 @@ from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator, known_operator
-from dali_lab.studio.document.graph_document import sentence
-from dali_lab.studio.preview.entries import error_entry
-from dali_lab.studio.preview.evaluation import Evaluation, Evaluator, Token
+from dali_lab.studio.errors import sentence
+from dali_lab.studio.preview.evaluation import Evaluator
 from dali_lab.studio.preview.pictures import Picture, coloured_labels, encode, fitted
 from dali_lab.studio.preview.rendering import Renderer, label_roots, output_kinds
+from dali_lab.studio.preview.results import Evaluation, Token
+from dali_lab.studio.protocol import gallery as protocol
+from dali_lab.studio.protocol.values import SessionError
 
-Json = dict[str, Any]
 FIRST = ("chelsea.jpg", "coffee.jpg", "motorcycle.jpg", "astronaut.jpg", "rocket.jpg", "ihc.jpg", "retina.jpg")
 """The sample photographs that show most, first."""
 
@@ -140,6 +142,11 @@ class Variant:
     overrides: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     seed: int = 42
 
+    @classmethod
+    def asked(cls, given: protocol.Variant | protocol.VariantRequest) -> Variant:
+        """The settings that a page asks for."""
+        return cls(given.overrides or {}, given.seed)
+
     def of(self, graph: Graph) -> Graph:
         """`graph` with these arguments.
 
@@ -163,11 +170,20 @@ class Variant:
 
 
 @dataclass
+class Overlays:
+    """Annotations of one picture: boxes and points in shares of its size, and class numbers in colours."""
+
+    boxes: list[list[float]] | None = None
+    points: list[list[float]] | None = None
+    mask: Picture | None = None
+
+
+@dataclass
 class View:
     """One output: a picture for each sample, with what is drawn over it."""
 
     pictures: list[Picture | None] = field(default_factory=list)
-    overlays: list[Json | None] = field(default_factory=list)
+    overlays: list[Overlays | None] = field(default_factory=list)
     shapes: list[str] = field(default_factory=list)
 
 
@@ -177,7 +193,7 @@ class Drawn:
 
     before: View | None = None
     after: list[View] = field(default_factory=list)
-    problem: Json | None = None
+    problem: SessionError | None = None
 
 
 class Drawer:
@@ -236,17 +252,17 @@ class Drawer:
             evaluation = self.evaluator.evaluate(graph, variant.seed, samples=samples, nodes=nodes, token=token)
             failed = next((one for result in evaluation.results.values() for one in result.failures), None)
             if failed is not None:
-                return Drawn(problem=error_entry(failed.error))
+                return Drawn(problem=SessionError.of(failed.error))
             views = [self._view(subject, graph, evaluation, edge, size) for edge in edges]
         except DaliLabError as error:
-            return Drawn(problem=error_entry(error))
+            return Drawn(problem=SessionError.of(error))
         except (TypeError, ValueError, OverflowError) as error:
-            return Drawn(problem={"message": sentence(str(error))})
+            return Drawn(problem=SessionError(sentence(str(error))))
         count = len(subject.after)
         before_view = views[count] if len(views) > count else None
         # Labels and numbers that come along are no views.
         seen = [view for view in views[:count] if any(view.pictures)]
-        return Drawn(before_view, seen) if seen else Drawn(problem={"message": "This graph gives no picture."})
+        return Drawn(before_view, seen) if seen else Drawn(problem=SessionError("This graph gives no picture."))
 
     def _view(self, subject: Subject, graph: Graph, evaluation: Evaluation, edge: Edge, size: int) -> View:
         result = evaluation.results[edge.node]
@@ -276,16 +292,16 @@ def _lay_over(view: View, overlay: Overlay, evaluation: Evaluation, pictures: Ba
         return
     for index in range(min(len(batch), len(view.overlays))):
         values = batch.array(index)
-        entry = view.overlays[index] or {}
+        drawn = view.overlays[index] = view.overlays[index] or Overlays()
         if overlay.kind == "mask":
-            entry["mask"] = mask_picture(values, size)
+            drawn.mask = mask_picture(values, size)
         else:
             width = 4 if overlay.kind == "boxes" else 2
             rows = np.asarray(values, np.float64).reshape(-1, width)
             if not overlay.relative:
                 rows = rows / np.tile(_extent(pictures, index), width // 2)
-            entry[overlay.kind] = np.round(rows, 5).tolist()
-        view.overlays[index] = entry
+            shapes = np.round(rows, 5).tolist()
+            drawn.boxes, drawn.points = (shapes, drawn.points) if width == 4 else (drawn.boxes, shapes)
 
 
 def _extent(batch: Batch, index: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -310,26 +326,9 @@ def decoded(picture: Picture) -> np.ndarray[Any, np.dtype[np.uint8]]:
     return np.ascontiguousarray(found[..., ::-1])
 
 
-def mask_picture(labels: Any, size: int) -> Picture:
+def mask_picture(labels: npt.ArrayLike, size: int) -> Picture:
     """Class numbers as a picture to lay over another one: colours half seen through, nothing where the class is 0."""
     flat = np.asarray(labels)
     flat = flat[..., 0] if flat.ndim == 3 else flat
     seen = np.where(flat > 0, _MASK_OPACITY, 0).astype(np.uint8)
     return encode(fitted(np.dstack([coloured_labels(flat), seen]), size, exact=True), exact=True)
-
-
-def parse_variants(items: Sequence[Any]) -> list[Variant]:
-    """Variants as the protocol writes them.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are not what they should be.
-    """
-    variants = []
-    for item in items:
-        overrides = item.get("overrides") or {}
-        variants.append(
-            Variant({str(node): dict(given) for node, given in overrides.items()}, int(item.get("seed", 42)))
-        )
-    return variants

@@ -24,17 +24,37 @@ from dali_lab.gallery.places import own_folders
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.verification import verify
 from dali_lab.model.errors import DaliLabError
-from dali_lab.studio.document.graph_document import DocumentError, sentence
+from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import broken_line, entry_line, entry_page, families_of
-from dali_lab.studio.gallery.drawing import Drawer, Drawn, Photographs, Subject, View, parse_variants
+from dali_lab.studio.gallery.drawing import Drawer, Drawn, Photographs, Subject, Variant, View
 from dali_lab.studio.gallery.tiles import Tiles
-from dali_lab.studio.preview.evaluation import Token
-from dali_lab.studio.preview.pictures import Picture
+from dali_lab.studio.preview.rendering import picture_ref
+from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol import gallery as protocol
+from dali_lab.studio.protocol.connections import Empty
+from dali_lab.studio.protocol.gallery import (
+    ChosenPictures,
+    Code,
+    DrawAnswer,
+    DrawRequest,
+    EntryRequest,
+    GalleryList,
+    OverlayData,
+    PicturesRequest,
+    Surprise,
+    SurpriseRequest,
+    Tile,
+    TileAnswer,
+    TilesRequest,
+    VariantAnswer,
+    VariantRequest,
+    ViewAnswer,
+)
+from dali_lab.studio.protocol.values import Wire, within
 
-Json = dict[str, Any]
-Answer = tuple[Json, list[bytes]]
-Respond = Callable[[Json, list[bytes]], None]
+Answer = tuple[Wire, list[bytes]]
+Respond = Callable[[Wire, list[bytes]], None]
 MOST_VARIANTS = 64
 _STEPS = (2, 4)
 
@@ -68,18 +88,9 @@ class Gallery:
         """Read the entries before they are asked for, in the gallery's own thread."""
         self._requests.put(self._gallery)
 
-    def ask(self, method: str, params: Json, respond: Respond, fail: Callable[[BaseException], None]) -> None:
-        """Answer a request by one of the two functions, from another thread.
-
-        Raises
-        ------
-        DocumentError
-            If there is no such method.
-        """
-        function = self._methods.get(method)
-        if function is None:
-            raise DocumentError(f"This session does not know '{method}'.", "unknown_method")
-        token = Token()
+    def ask(self, method: str, params: Wire, respond: Respond, fail: Callable[[BaseException], None]) -> None:
+        """Answer a request by one of the two functions, from another thread."""
+        function, token = self._methods[method], Token()
 
         def work() -> None:
             try:
@@ -145,8 +156,8 @@ class Gallery:
                 self._found = found
         return found
 
-    def _pictures(self, params: Json) -> Photographs:
-        folder = str(params.get("pictures") or "")
+    def _pictures(self, folder: str | None) -> Photographs:
+        folder = folder or ""
         found = self._photographs.get(folder)
         if found is None or folder:
             found = self._photographs[folder] = Photographs(self.root / Path(folder).expanduser() if folder else None)
@@ -154,94 +165,85 @@ class Gallery:
 
     # --- methods --------------------------------------------------------------------------------------------------
 
-    def _list(self, params: Json, token: Token) -> Answer:
+    def _list(self, request: Empty, token: Token) -> Answer:
         gallery = self._gallery(fresh=True)
         found = list(gallery)
-        return {
-            "families": families_of(found),
-            "entries": [entry_line(entry) for entry in found],
-            "broken": [broken_line(entry) for entry in gallery.broken],
-        }, []
+        lines = [entry_line(entry) for entry in found]
+        return GalleryList(families_of(found), lines, [broken_line(entry) for entry in gallery.broken]), []
 
-    def _tiles(self, params: Json, token: Token) -> Answer:
+    def _tiles(self, request: TilesRequest, token: Token) -> Answer:
         buffers: list[bytes] = []
-        tiles: Json = {}
+        tiles: dict[str, Tile] = {}
         missing: list[str] = []
-        for name in [str(name) for name in params.get("names") or ()]:
+        for name in request.names:
             token.check()
             try:
                 entry = self.entry(name)
                 found = self.tiles.ready(entry)
                 if found is None and entry.waiting is None:
-                    if params.get("cached"):
+                    if request.cached:
                         missing.append(name)
                         continue
-                    found = self.tiles.make(entry, self.drawer, self._pictures({}))
+                    found = self.tiles.make(entry, self.drawer, self._pictures(None))
             except DaliLabError as error:
-                tiles[name] = {"problem": sentence(str(error))}
+                tiles[name] = Tile(problem=sentence(str(error)))
                 continue
             if found is not None:
                 before, after = found
-                tiles[name] = {"before": _picture(before, buffers), "after": _picture(after, buffers)}
-        return {"tiles": tiles, "missing": missing}, buffers
+                tiles[name] = Tile(picture_ref(before, buffers), picture_ref(after, buffers))
+        return TileAnswer(tiles, missing), buffers
 
-    def _entry(self, params: Json, token: Token) -> Answer:
-        entry = self.entry(str(params["name"]))
-        return entry_page(entry, self._pictures(params)), []
+    def _entry(self, request: EntryRequest, token: Token) -> Answer:
+        return entry_page(self.entry(request.name), self._pictures(request.pictures)), []
 
-    def _draw(self, params: Json, token: Token) -> Answer:
-        subject = self._subject(params)
-        photographs = self._pictures(params)
-        variants = parse_variants(list(params.get("variants") or [{}])[:MOST_VARIANTS])
-        size = max(32, min(1024, int(params.get("size", 256))))
-        samples = max(1, min(16, int(params.get("samples", 1))))
-        first = max(0, int(params.get("first", 0)))
+    def _draw(self, request: DrawRequest, token: Token) -> Answer:
+        subject, photographs = self._subject(request), self._pictures(request.pictures)
         buffers: list[bytes] = []
         results = []
-        for index, variant in enumerate(variants):
+        for index, variant in enumerate((request.variants or (protocol.Variant(),))[:MOST_VARIANTS]):
             drawn = self.drawer.draw(
                 subject,
-                variant,
+                Variant.asked(variant),
                 photographs,
-                first=first,
-                samples=samples,
-                size=size,
-                before=index == 0 and params.get("before") is not False,
+                first=max(0, request.first),
+                samples=within(request.samples, 1, 16),
+                size=within(request.size, 32, 1024),
+                before=index == 0 and request.before,
                 token=token,
             )
             results.append(_drawn(drawn, buffers))
-        return {"variants": results, "photographs": photographs.count(subject.graph)}, buffers
+        return DrawAnswer(results, photographs.count(subject.graph)), buffers
 
-    def _cost(self, params: Json, token: Token) -> Answer:
-        subject = self._subject(params)
-        (variant,) = parse_variants([params])
-        photographs = self._pictures(params)
+    def _cost(self, request: VariantRequest, token: Token) -> Answer:
+        graph = self._graph(request)
         with self._measuring:
             token.check()
-            return cost(variant.of(subject.graph_over(photographs)), token), []
+            return cost(graph, token), []
 
-    def _code(self, params: Json, token: Token) -> Answer:
+    def _code(self, request: VariantRequest, token: Token) -> Answer:
         """The graph and its code under the settings of the controls."""
-        (variant,) = parse_variants([params])
-        graph = variant.of(self._subject(params).graph_over(self._pictures(params)))
-        return {
-            "document": json_file.to_document(with_groups(graph)),
-            "code": dumps(graph, "python").decode("utf-8"),
-        }, []
+        graph = self._graph(request)
+        return Code(json_file.to_document(with_groups(graph)), dumps(graph, "python").decode("utf-8")), []
 
-    def _surprise(self, params: Json, token: Token) -> Answer:
-        seed = int(params["seed"]) if params.get("seed") is not None else random.SystemRandom().randrange(1 << 31)
+    def _graph(self, request: VariantRequest) -> Graph:
+        """A graph over real pictures, under the settings of its controls."""
+        over = self._subject(request).graph_over(self._pictures(request.pictures))
+        return Variant.asked(request).of(over)
+
+    def _surprise(self, request: SurpriseRequest, token: Token) -> Answer:
+        seed = random.SystemRandom().randrange(1 << 31) if request.seed is None else request.seed
         graph, steps = self.compose(seed, token)
-        with_files = Subject(graph, None, graph.outputs).graph_over(self._pictures(params))
-        return {
-            "seed": seed,
-            "title": " + ".join(entry.title for entry in steps),
-            "steps": [entry.name for entry in steps],
-            "graph": json_file.to_document(graph),
-            "document": json_file.to_document(with_files),
-            "code": dumps(with_files, "python").decode("utf-8"),
-            "before": json_file.edge_text(steps[0].before) if steps[0].before is not None else None,
-        }, []
+        with_files = Subject(graph, None, graph.outputs).graph_over(self._pictures(request.pictures))
+        surprise = Surprise(
+            seed,
+            " + ".join(entry.title for entry in steps),
+            [entry.name for entry in steps],
+            json_file.to_document(graph),
+            json_file.to_document(with_files),
+            dumps(with_files, "python").decode("utf-8"),
+            json_file.edge_text(steps[0].before) if steps[0].before is not None else None,
+        )
+        return surprise, []
 
     def compose(self, seed: int, token: Token) -> tuple[Graph, list[Entry]]:
         """A random graph of two to four augmentations that runs, and the entries that they are from."""
@@ -270,7 +272,7 @@ class Gallery:
 
     def _gives_a_photograph(self, graph: Graph, token: Token) -> bool:
         """Whether the first output is an 8-bit colour picture that is not all of one colour."""
-        over = self._pictures({}).over(graph)
+        over = self._pictures(None).over(graph)
         edge = over.outputs[0]
         evaluation = self.drawer.evaluator.evaluate(over, 42, samples=1, nodes=[edge.node], token=token)
         result = evaluation.results.get(edge.node)
@@ -279,22 +281,21 @@ class Gallery:
             return False
         return bool(batch.array(0).std() > 12)
 
-    def _choose_pictures(self, params: Json, token: Token) -> Answer:
-        photographs = self._pictures(params)
-        return {"folder": str(photographs.folder), "own": photographs.own, "count": len(photographs.files)}, []
+    def _choose_pictures(self, request: PicturesRequest, token: Token) -> Answer:
+        photographs = self._pictures(request.pictures)
+        return ChosenPictures(str(photographs.folder), photographs.own, len(photographs.files)), []
 
-    def _subject(self, params: Json) -> Subject:
-        if params.get("graph") is None:
-            entry = self.entry(str(params.get("name")))
+    def _subject(self, request: DrawRequest | VariantRequest) -> Subject:
+        if request.graph is None:
+            entry = self.entry(str(request.name))
             if entry.waiting is not None:
                 raise DocumentError(f"'{entry.title}' cannot run yet: {entry.waiting}")
             return Subject.of(entry)
-        graph = json_file.from_document(params["graph"])
+        graph = json_file.from_document(request.graph)
         verify(graph)
-        before = params.get("before_edge")
-        return Subject(graph, None if before is None else Edge.parse(str(before)), graph.outputs)
+        return Subject(graph, None if request.before_edge is None else Edge.parse(request.before_edge), graph.outputs)
 
-    _methods: ClassVar[dict[str, Callable[[Gallery, Json, Token], Answer]]] = {
+    _methods: ClassVar[dict[str, Callable[[Gallery, Any, Token], Answer]]] = {
         "gallery.list": _list,
         "gallery.tiles": _tiles,
         "gallery.entry": _entry,
@@ -306,25 +307,17 @@ class Gallery:
     }
 
 
-def _picture(picture: Picture | None, buffers: list[bytes]) -> Json | None:
-    if picture is None:
-        return None
-    buffers.append(picture.data)
-    return {"buffer": len(buffers) - 1, "mime": picture.mime, "width": picture.width, "height": picture.height}
+def _view(view: View, buffers: list[bytes]) -> ViewAnswer:
+    images = [picture_ref(picture, buffers) for picture in view.pictures]
+    overlays = [
+        None if each is None else OverlayData(each.boxes, each.points, picture_ref(each.mask, buffers))
+        for each in view.overlays
+    ]
+    return ViewAnswer(images, overlays, view.shapes)
 
 
-def _view(view: View, buffers: list[bytes]) -> Json:
-    overlays = []
-    for overlay in view.overlays:
-        if overlay is not None and "mask" in overlay:
-            overlay = {**overlay, "mask": _picture(overlay["mask"], buffers)}
-        overlays.append(overlay)
-    images = [_picture(picture, buffers) for picture in view.pictures]
-    return {"images": images, "overlays": overlays, "shapes": view.shapes}
-
-
-def _drawn(drawn: Drawn, buffers: list[bytes]) -> Json:
+def _drawn(drawn: Drawn, buffers: list[bytes]) -> VariantAnswer:
     if drawn.problem is not None:
-        return {"problem": drawn.problem}
+        return VariantAnswer(problem=drawn.problem)
     before = None if drawn.before is None else _view(drawn.before, buffers)
-    return {"before": before, "after": [_view(view, buffers) for view in drawn.after]}
+    return VariantAnswer(before, [_view(view, buffers) for view in drawn.after])

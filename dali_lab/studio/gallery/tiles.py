@@ -107,7 +107,7 @@ def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[P
     seed = int(entry.graph.pipeline.get("seed") or 42)
     drawn = drawer.draw(subject, Variant(seed=seed), photographs, first=which_picture(entry), size=TILE)
     if drawn.problem is not None:
-        raise DaliLabError(str(drawn.problem["message"]))
+        raise DaliLabError(drawn.problem.message)
     after = [_frame(view) for view in drawn.after[:_MOST_VIEWS]]
     before = None if drawn.before is None else _frame(drawn.before)
     shown = _together(after)
@@ -194,18 +194,18 @@ def _frame(view: View, index: int = 0) -> Frame:
         raise DaliLabError("this graph gives no picture")
     frame = decoded(picture)
     overlay = view.overlays[index] if index < len(view.overlays) else None
-    if not overlay:
+    if overlay is None:
         return frame
     height, width = frame.shape[:2]
-    if "mask" in overlay:
-        mask: Any = cv2.imdecode(np.frombuffer(overlay["mask"].data, np.uint8), cv2.IMREAD_UNCHANGED)
+    if overlay.mask is not None:
+        mask: Any = cv2.imdecode(np.frombuffer(overlay.mask.data, np.uint8), cv2.IMREAD_UNCHANGED)
         mask = cv2.resize(mask, (width, height), interpolation=cv2.INTER_NEAREST)
         share = mask[..., 3:].astype(np.float32) / 255
         frame = (frame * (1 - share) + mask[..., 2::-1] * share).astype(np.uint8)
-    for number, box in enumerate(overlay.get("boxes", ())):
+    for number, box in enumerate(overlay.boxes or ()):
         left, top, right, bottom = (round(value * side) for value, side in zip(box, [width, height] * 2, strict=True))
         cv2.rectangle(frame, (left, top), (right - 1, bottom - 1), _BOX_COLORS[number % len(_BOX_COLORS)], 2)
-    for x, y in overlay.get("points", ()):
+    for x, y in overlay.points or ():
         place = (round(x * width), round(y * height))
         cv2.circle(frame, place, 4, (255, 255, 255), -1, cv2.LINE_AA)
         cv2.circle(frame, place, 3, _BOX_COLORS[1], -1, cv2.LINE_AA)

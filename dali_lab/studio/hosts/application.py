@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from dali_lab.gallery.samples import photographs
 from dali_lab.model.errors import DaliLabError
@@ -11,9 +10,8 @@ from dali_lab.studio.document.graph_files import title_of
 from dali_lab.studio.document.recovery import Recovery
 from dali_lab.studio.document.starts import first_pipeline
 from dali_lab.studio.document.store import Sample
+from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.session import Session
-
-Json = dict[str, Any]
 
 
 def start_session(graph: str | None = None, data: str | None = None, recovery: Recovery | None = None) -> Session:
@@ -72,7 +70,7 @@ def _open_first(session: Session, recovery: Recovery, graph: str | None, folder:
     if found is not None:
         document, file, title = found
         store.replace(document, title=title or (title_of(file.name) if file else ""), file=file, dirty=True)
-        session.notices.append({"level": "info", "message": "Here is what was not saved the last time."})
+        session.notices.append(Notice("info", "Here is what was not saved the last time."))
         return
     store.replace(first_pipeline(photographs()), title="Photographs")
 

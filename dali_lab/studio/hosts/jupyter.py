@@ -13,11 +13,13 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from dali_lab.studio.document.graph_document import DocumentError, checked
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.hosts.application import sample_starts
+from dali_lab.studio.protocol.connections import Notice
+from dali_lab.studio.protocol.values import JsonObject
 from dali_lab.studio.session import Session
 
-Json = dict[str, Any]
 TARGET = "dali_lab.session"
 _open: weakref.WeakSet[Connection] = weakref.WeakSet()
 _kept: set[Connection] = set()
@@ -34,14 +36,14 @@ class Connection:
         What the editor opened it with: ``document``, and perhaps ``title`` and ``read_only``.
     """
 
-    def __init__(self, comm: Any, data: Json) -> None:
+    def __init__(self, comm: Any, data: JsonObject) -> None:
         self.comm = comm
         notice = None
         try:
             document = checked(data["document"]) if data.get("document") is not None else None
         except DocumentError as error:
             # The editor keeps its own document; it says what is wrong with it, and nothing is lost.
-            document, notice = None, {"level": "error", "message": error.message}
+            document, notice = None, Notice("error", error.message)
         self.session = Session(
             document,
             title=str(data.get("title") or ""),
@@ -65,7 +67,7 @@ class Connection:
         _kept.discard(self)
         self.session.close()
 
-    def _take(self, message: Json) -> None:
+    def _take(self, message: JsonObject) -> None:
         self.session.receive(self._port, message["content"]["data"])
 
     def _closed(self, _: Any) -> None:
@@ -79,7 +81,7 @@ def interrupt_all() -> None:
         connection.interrupt()
 
 
-def connect(comm: Any, message: Json) -> None:
+def connect(comm: Any, message: JsonObject) -> None:
     """Answer an editor that opens a comm."""
     Connection(comm, message["content"].get("data") or {})
 

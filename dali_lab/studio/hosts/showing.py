@@ -123,17 +123,17 @@ def show(
     captions = []
     for index in range(count):
         array = own.array(index)
-        if described.kind == "image" and (rows["boxes"] is not None or rows["masks"] is not None):
+        if described.output.kind == "image" and (rows["boxes"] is not None or rows["masks"] is not None):
             frame = eight_bits(planes(array, own.layout)[0], described.scale)
             mask = None if rows["masks"] is None else _mask(rows["masks"][index], frame.shape[:2])
             found = None if rows["boxes"] is None else _boxes(rows["boxes"][index])
             pictures.append(encode(fitted(_marked(frame, found, mask), size)))
         else:
-            pictures.append(picture(array, own.layout, described.kind, described.scale, size))
-        captions.append(_caption(index, array, rows["labels"], names, described.fields.get("values")))
+            pictures.append(picture(array, own.layout, described.output.kind, described.scale, size))
+        captions.append(_caption(index, array, rows["labels"], names, described.output.values))
     shapes = {tuple(shape) for shape in own.shapes.tolist()}
     shape = _shape(next(iter(shapes))) if len(shapes) == 1 else "different shapes" if shapes else "nothing"
-    low_high = described.fields["range"]
+    low_high = described.output.range
     title = f"{len(own)} × {shape}, {own.dtype.name} {own.layout}".rstrip()
     return Shown(pictures, captions, title if low_high is None else f"{title}, {low_high[0]} to {low_high[1]}")
 

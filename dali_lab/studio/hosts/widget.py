@@ -19,13 +19,14 @@ from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.studio.bundle import BUNDLE, require_bundle
-from dali_lab.studio.document.graph_document import DocumentError, live_objects, whole
-from dali_lab.studio.document.store import UNTITLED
+from dali_lab.studio.document.graph_document import live_objects, whole
+from dali_lab.studio.document.store import UNTITLED, Sample
+from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.hosts.application import sample_starts
 from dali_lab.studio.hosts.showing import KEPT, kind_of
+from dali_lab.studio.protocol.connections import Selected
 from dali_lab.studio.session import Session
-
-Json = dict[str, Any]
+from dali_lab.studio.workspace import Workspace
 
 _PICTURE_DELAY = 0.3
 
@@ -117,7 +118,7 @@ class Editor(anywidget.AnyWidget):
     def _show_selection(self, change: Any) -> None:
         if change.new != self._shown_selection:
             self._selected(change.new)
-            self.session.broadcast("selected", {"nodes": change.new})
+            self.session.broadcast(Selected(list(change.new)))
 
     @traitlets.observe("seed")
     def _show_seed(self, change: Any) -> None:
@@ -168,10 +169,10 @@ class Editor(anywidget.AnyWidget):
         return (data, *rest) if isinstance(bundle, tuple) else data
 
 
-def _watcher(reference: weakref.ref[Editor], others: Callable[[Session], None] | None) -> Callable[[Session], None]:
+def _watcher(reference: weakref.ref[Editor], others: Callable[[Workspace], None] | None) -> Callable[[Workspace], None]:
     """Tells an editor of each edit, after those who watch already."""
 
-    def changed(session: Session) -> None:
+    def changed(session: Workspace) -> None:
         if others is not None:
             others(session)
         editor = reference()
@@ -233,7 +234,7 @@ def edit(
     return Editor(session, height=height, theme=theme)
 
 
-def _session_of(what: Any, samples: Any) -> Session:
+def _session_of(what: object, samples: list[Sample]) -> Session:
     if not isinstance(what, (Pipeline, Graph)):
         raise DaliLabError(f"a pipeline, a graph or the path of a graph file is needed, not {kind_of(what)}")
     graph = what.graph if isinstance(what, Pipeline) else what
@@ -245,10 +246,10 @@ def _session_of(what: Any, samples: Any) -> Session:
     return Session(document, title=UNTITLED, samples=samples, on_change=follow, objects=live_objects(graph))
 
 
-def _follower(reference: weakref.ref[Pipeline]) -> Any:
+def _follower(reference: weakref.ref[Pipeline]) -> Callable[[Workspace], None]:
     """Gives a pipeline the graph of each edit after which the graph can run."""
 
-    def follow(session: Session) -> None:
+    def follow(session: Workspace) -> None:
         pipeline = reference()
         if pipeline is None:
             return

@@ -308,6 +308,3 @@ def _ended(error: BaseException, iteration: int) -> BaseException:
         plural = "" if iteration == 1 else "es"
         return GraphError(f"The source ends after {iteration} batch{plural}.")
     return error
-
-
-__all__ = ["Evaluation", "Evaluator", "Token"]

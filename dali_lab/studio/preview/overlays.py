@@ -13,8 +13,8 @@ from dali_lab.executor.plan import bare
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.studio.protocol.previews import ShapesOverlay
 
-Json = dict[str, Any]
 Array = npt.NDArray[Any]
 _MOST = 200
 _RELATIVE = 1.5
@@ -90,13 +90,13 @@ def corners_first(graph: Graph, edge: Edge) -> bool:
     return True
 
 
-def shapes_entry(
+def shapes_overlay(
     overlay: Overlay,
     batch: Batch,
     rows: Collection[int | None],
     size_of: Callable[[int], tuple[int, int] | None],
     corners: bool,
-) -> Json:
+) -> ShapesOverlay:
     """Boxes or points of some samples, from 0 to 1.
 
     Parameters
@@ -112,7 +112,7 @@ def shapes_entry(
     for sample, row in enumerate(rows):
         found = None if row is None else _relative(np.asarray(batch.array(row)), overlay.kind, size_of(sample), corners)
         items.append(None if found is None else np.round(found[:_MOST], 5).tolist())
-    return {"kind": overlay.kind, "node": overlay.edge.node, "output": overlay.edge.output, "items": items}
+    return ShapesOverlay(overlay.kind, overlay.edge.node, overlay.edge.output, items)
 
 
 def _relative(given: Array, kind: str, size: tuple[int, int] | None, corners: bool) -> Array | None:

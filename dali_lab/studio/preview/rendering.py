@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import threading
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+
+from msgspec import structs
 
 from dali_lab.executor.plan import bare
-from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
@@ -17,6 +17,8 @@ from dali_lab.studio.preview.cache import Cache
 from dali_lab.studio.preview.pictures import Picture, picture
 from dali_lab.studio.preview.results import Evaluation, NodeResult
 from dali_lab.studio.preview.summaries import Summary, positions, summary
+from dali_lab.studio.protocol.previews import OutputPreview
+from dali_lab.studio.protocol.values import PictureRef
 
 
 @dataclass
@@ -29,6 +31,23 @@ class Rendered:
     def size(self) -> int:
         """Bytes that keeping it takes."""
         return 2048 + sum(len(item.data) for item in self.pictures if item is not None)
+
+    def output(self, buffers: list[bytes]) -> OutputPreview:
+        """The output with its pictures, whose bytes are added to `buffers`."""
+        return structs.replace(self.summary.output, images=picture_refs(self.pictures, buffers))
+
+
+def picture_refs(pictures: Sequence[Picture | None], buffers: list[bytes]) -> list[PictureRef | None]:
+    """Pictures as messages refer to them; their bytes are added to `buffers`. Empty where none is a picture."""
+    return [picture_ref(item, buffers) for item in pictures] if any(pictures) else []
+
+
+def picture_ref(item: Picture | None, buffers: list[bytes]) -> PictureRef | None:
+    """A picture as messages refer to it; its bytes are added to `buffers`."""
+    if item is None:
+        return None
+    buffers.append(item.data)
+    return PictureRef(len(buffers) - 1, item.mime, item.width, item.height)
 
 
 class Renderer:
@@ -43,12 +62,12 @@ class Renderer:
     """
 
     def __init__(self, threads: int, memory: int = 128 << 20) -> None:
-        self.pool = ThreadPool(threads, "dali-lab-pictures")
+        self.pool = ThreadPoolExecutor(threads, "dali-lab-pictures")
         self._cache: Cache[Rendered] = Cache(memory)
 
     def close(self) -> None:
         """End the threads and forget all pictures."""
-        self.pool.close()
+        self.pool.shutdown(cancel_futures=True)
         self._cache.clear()
 
     def rendered(
@@ -69,36 +88,10 @@ class Renderer:
             if row is None:
                 pictures.append(None)
             else:
-                pictures.append(picture(batch.array(row), batch.layout, described.kind, described.scale, size))
+                pictures.append(picture(batch.array(row), batch.layout, described.output.kind, described.scale, size))
         found = Rendered(described, pictures)
         self._cache.put(key, found, found.size())
         return found
-
-
-class Task:
-    """Work on another thread whose result is waited for."""
-
-    def __init__(self, pool: ThreadPool, order: int, function: Callable[[], Any]) -> None:
-        self._done = threading.Event()
-        self._function = function
-        self._result: Any = None
-        self._error: BaseException | None = None
-        pool.submit((1 << 40, order), self._work)
-
-    def _work(self) -> None:
-        try:
-            self._result = self._function()
-        except Exception as error:  # handed to whoever waits
-            self._error = error
-        finally:
-            self._done.set()
-
-    def result(self) -> Any:
-        """What it gave, or raised."""
-        self._done.wait()
-        if self._error is not None:
-            raise self._error
-        return self._result
 
 
 def output_kinds(graph: Graph) -> dict[str, list[str]]:

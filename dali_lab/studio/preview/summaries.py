@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,11 +13,11 @@ import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
-from dali_lab.studio.document.graph_document import json_floats
 from dali_lab.studio.preview.pictures import Scale
+from dali_lab.studio.protocol.previews import OutputPreview
+from dali_lab.studio.protocol.values import Value
 
 Array = npt.NDArray[Any]
-Json = dict[str, Any]
 
 HISTOGRAM_BINS = 32
 MOST_NUMBERS = 16
@@ -25,10 +26,9 @@ _SAMPLED = 1 << 15
 
 @dataclass
 class Summary:
-    """What is said of an output besides its pictures; `fields` are the protocol's, without ``images``."""
+    """An output without its pictures, and which of its values are black and white in them."""
 
-    fields: Json
-    kind: str
+    output: OutputPreview
     scale: Scale
 
 
@@ -62,32 +62,32 @@ def summary(
     present = [array for array in arrays if array is not None]
     shown = shown_kind(batch, kind)
     low_high = value_range(present) if shown != "encoded" else None
-    fields: Json = {
-        "kind": shown,
-        "dtype": batch.dtype.name,
-        "layout": batch.layout,
-        "shapes": [[] if array is None else list(array.shape) for array in arrays],
-        "batch": total or len(batch) + len(missing),
-        "uniform": batch.is_uniform(),
-        "range": None if low_high is None else [json_floats(value) for value in low_high],
-        "histogram": histogram(present, low_high) if shown in ("image", "mask", "tensor", "audio") else None,
-    }
+    files = labels = values = numbers = None
     if batch.sources is not None:
         sources = [None if row is None else batch.sources[row] for row in rows]
-        fields["files"] = [None if source is None else os.path.basename(source) or None for source in sources]
+        files = [None if source is None else os.path.basename(source) or None for source in sources]
         labels = [None if source is None else _label(source, roots) for source in sources]
-        if any(labels):
-            fields["labels"] = labels
     if shown == "encoded":
-        fields["values"] = [None if array is None else encoded_text(array) for array in arrays]
+        values = [None if array is None else encoded_text(array) for array in arrays]
     elif shown in ("tensor", "boxes", "audio"):
-        fields["values"] = [None if array is None else tensor_text(array) for array in arrays]
-        if any(0 < array.size <= MOST_NUMBERS for array in present):
-            fields["numbers"] = [
-                None if array is None or not 0 < array.size <= MOST_NUMBERS else json_floats(array.reshape(-1).tolist())
-                for array in arrays
-            ]
-    return Summary(fields, shown, display_scale(batch.dtype, low_high))
+        values = [None if array is None else tensor_text(array) for array in arrays]
+        numbers = [None if array is None or array.size > MOST_NUMBERS else _numbers(array) for array in arrays]
+    output = OutputPreview(
+        shown,
+        batch.dtype.name,
+        batch.layout,
+        [[] if array is None else list(array.shape) for array in arrays],
+        total or len(batch) + len(missing),
+        batch.is_uniform(),
+        None if low_high is None else (json_float(low_high[0]), json_float(low_high[1])),
+        histogram(present, low_high) if shown in ("image", "mask", "tensor", "audio") else None,
+        [],
+        values,
+        numbers if numbers is not None and any(numbers) else None,
+        labels if labels is not None and any(labels) else None,
+        files,
+    )
+    return Summary(output, display_scale(batch.dtype, low_high))
 
 
 def positions(present: int, count: int, missing: Collection[int]) -> list[int | None]:
@@ -213,7 +213,18 @@ def tensor_text(array: Array) -> str:
     return f"{'×'.join(map(str, array.shape))}: {first}, …"
 
 
-def _number(value: Any) -> str:
+def _numbers(array: Array) -> list[Value] | None:
+    return [json_float(value) for value in array.reshape(-1).tolist()] or None
+
+
+def json_float(value: float) -> Value:
+    """A number; the floats that JSON lacks as words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
+    return value
+
+
+def _number(value: float) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 

@@ -3,91 +3,100 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
 
 from dali_lab.schema import catalogue as operators
+from dali_lab.studio.connections import Request
 from dali_lab.studio.document.exports import available
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.store import UNTITLED
-from dali_lab.studio.requests.request import Request
+from dali_lab.studio.protocol.connections import (
+    Capabilities,
+    Empty,
+    Hello,
+    HelloRequest,
+    RestoreRequest,
+    SelectRequest,
+    Waiting,
+)
+from dali_lab.studio.protocol.values import VERSION, JsonObject
+from dali_lab.studio.requests.table import handles
+from dali_lab.studio.workspace import Workspace
 
-if TYPE_CHECKING:
-    from dali_lab.studio.session import Session
 
-Json = dict[str, Any]
-PROTOCOL = 1
-
-
-def hello(session: Session, request: Request) -> Json:
+@handles("hello", HelloRequest)
+def hello(workspace: Workspace, request: Request, params: HelloRequest) -> Hello:
     """Greet an editor, which has no pictures yet."""
     editor = request.editor
     editor.delivered.clear()
     if not editor.name:
-        editor.name = str(request.params.get("client") or "")
-    session.look_for_problems()
-    for notice in session.notices:
-        request.tell("notice", notice)
-    session.notices = []
-    return _greeting(session)
+        editor.name = params.client or ""
+    workspace.look_for_problems()
+    for notice in workspace.notices:
+        request.port.tell(notice)
+    workspace.notices = []
+    return _greeting(workspace)
 
 
-def restore(session: Session, request: Request) -> Json:
+@handles("restore", RestoreRequest)
+def restore(workspace: Workspace, request: Request, params: RestoreRequest) -> Hello:
     """Take the document of an editor whose session is gone."""
-    document = checked(request.params.get("document"))
-    file = request.params.get("file")
-    store = session.store
-    path = store.resolve(str(file["path"])) if isinstance(file, dict) and file.get("path") else None
-    with session.lock:
-        title = store.title if path is None else ""
-        store.replace(
-            document,
-            title=title or (path.name if path else UNTITLED),
-            file=path,
-            dirty=request.params.get("dirty") is not False,
-        )
-        session.document_replaced(besides=request.port)
-    return _greeting(session)
+    document, store = checked(params.document), workspace.store
+    path = store.resolve(str(params.file["path"])) if params.file and params.file.get("path") else None
+    with workspace.lock:
+        title = (store.title or UNTITLED) if path is None else path.name
+        store.replace(document, title=title, file=path, dirty=params.dirty)
+        workspace.document_replaced(besides=request.port)
+    return _greeting(workspace)
 
 
-def catalogue(session: Session, request: Request) -> Json:
-    """The operators."""
+@handles("catalogue", Empty)
+def catalogue(workspace: Workspace, request: Request, params: Empty) -> JsonObject:
+    """The operators, as :class:`~dali_lab.studio.protocol.catalogue.CatalogueData` declares them."""
     return operators.catalogue()
 
 
-def select(session: Session, request: Request) -> Json:
+@handles("select", SelectRequest)
+def select(workspace: Workspace, request: Request, params: SelectRequest) -> Empty:
     """What is selected, for hosts that want to know."""
-    if session.on_select is not None:
-        session.on_select([str(name) for name in request.params.get("nodes") or ()])
-    return {}
+    if workspace.on_select is not None:
+        workspace.on_select(list(params.nodes))
+    return Empty()
 
 
-def ping(session: Session, request: Request) -> Json:
+@handles("ping", Empty)
+def ping(workspace: Workspace, request: Request, params: Empty) -> Waiting:
     """The session is there, and has these requests of the editor still to answer."""
-    return {"waiting": sorted(request.editor.waiting - {str(request.id)})}
+    return Waiting(sorted(request.editor.waiting - {str(request.id)}))
 
 
-def _greeting(session: Session) -> Json:
+def _greeting(workspace: Workspace) -> Hello:
     from dali_lab import __version__
 
-    with session.lock:
-        opened = session.store.opened()
-        read_only = session.store.read_only
-    return {
-        "protocol": PROTOCOL,
-        "session": session.id,
-        "version": __version__,
-        **opened,
-        "read_only": read_only,
-        "device": device_text(),
-        "capabilities": {
-            "preview": True, "run": True, "validate": True, "sweep": True, "compare": True,
-            "open": True, "save": True, "list_files": True, "gallery_page": True,
-            "select": session.on_select is not None,
-            "samples": [sample.entry() for sample in session.samples.values()],
-            "gallery": [sample.entry() for sample in session.gallery_samples.values()],
-            "export": available(), "export_files": available(files=True),
-        },
-    }  # fmt: skip
+    with workspace.lock:
+        opened, read_only = workspace.store.opened(), workspace.store.read_only
+    capabilities = Capabilities(
+        preview=True, run=True, validate=True, sweep=True, compare=True, open=True, save=True, list_files=True,
+        gallery_page=True,
+        select=workspace.on_select is not None,
+        samples=[sample.entry() for sample in workspace.samples.values()],
+        gallery=[sample.entry() for sample in workspace.gallery_samples.values()],
+        export=available(),
+        export_files=available(files=True),
+    )  # fmt: skip
+    return Hello(
+        opened.document,
+        opened.revision,
+        opened.title,
+        opened.file,
+        opened.dirty,
+        opened.seed,
+        protocol=VERSION,
+        session=workspace.id,
+        version=__version__,
+        read_only=read_only,
+        device=device_text(),
+        capabilities=capabilities,
+    )
 
 
 def device_text() -> str:

@@ -2,94 +2,107 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
+from dali_lab.studio.connections import Request
 from dali_lab.studio.document.exports import export_document, export_file, is_file
 from dali_lab.studio.document.folders import listing
-from dali_lab.studio.document.graph_document import DocumentError, empty_document
-from dali_lab.studio.requests.request import Request
+from dali_lab.studio.document.graph_document import empty_document
+from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.protocol.connections import Empty, State
+from dali_lab.studio.protocol.documents import (
+    Edited,
+    EditRequest,
+    Exported,
+    ExportRequest,
+    ListFilesRequest,
+    Listing,
+    Opened,
+    OpenRequest,
+    Problems,
+    Saved,
+    SaveRequest,
+)
+from dali_lab.studio.requests.table import handles
+from dali_lab.studio.workspace import Workspace
 
-if TYPE_CHECKING:
-    from dali_lab.studio.session import Session
 
-Json = dict[str, Any]
-
-
-def edit(session: Session, request: Request) -> Json:
+@handles("edit", EditRequest)
+def edit(workspace: Workspace, request: Request, params: EditRequest) -> Edited:
     """Apply changes, and tell the other editors."""
-    return {"revision": session.edit(request.params.get("changes"), request.editor.name, request.port)}
+    return Edited(workspace.edit(params.changes, request.editor.name, request.port))
 
 
-def open_document(session: Session, request: Request) -> Json:
+@handles("open", OpenRequest)
+def open_document(workspace: Workspace, request: Request, params: OpenRequest) -> Opened:
     """Open a file, a text, or a graph by its name."""
-    params, store = request.params, session.store
-    with session.lock:
-        pipeline = params.get("pipeline")
-        warnings: list[str] = []
-        if params.get("path") is not None:
-            warnings = store.open_path(params["path"], pipeline)
-        elif params.get("text") is not None:
-            warnings = store.open_text(str(params["text"]), str(params.get("name") or ""), pipeline)
+    store = workspace.store
+    with workspace.lock:
+        if params.path is not None:
+            store.open_path(params.path, params.pipeline)
+        elif params.text is not None:
+            store.open_text(params.text, params.name or "", params.pipeline)
         else:
-            _open_named(session, params)
-        return session.opened(request.port, warnings)
+            _open_named(workspace, params)
+        return workspace.opened(request.port)
 
 
-def _open_named(session: Session, params: Json) -> None:
-    for kind, table in (("sample", session.samples), ("gallery", session.gallery_samples)):
-        name = params.get(kind)
-        if name is None:
-            continue
-        sample = table.get(str(name))
+def _open_named(workspace: Workspace, params: OpenRequest) -> None:
+    if params.sample is not None:
+        sample = workspace.samples.get(params.sample)
+        if sample is None:
+            raise DocumentError(f"There is no sample '{params.sample}'.", "not_found")
+        workspace.store.replace(sample.make(), title=sample.title)
+    elif params.gallery is not None:
+        sample = workspace.gallery_samples.get(params.gallery)
         if sample is not None:
-            session.store.replace(sample.make(), title=sample.title)
-        elif kind == "gallery":
-            entry = session.gallery_page.entry(str(name))
-            session.store.replace(json_file.to_document(with_groups(entry.over())), title=entry.title)
+            workspace.store.replace(sample.make(), title=sample.title)
         else:
-            raise DocumentError(f"There is no {kind} '{name}'.", "not_found")
-        return
-    raise DocumentError("Say what to open: a path, a text, or a sample.")
+            entry = workspace.gallery_page.entry(params.gallery)
+            workspace.store.replace(json_file.to_document(with_groups(entry.over())), title=entry.title)
+    else:
+        raise DocumentError("Say what to open: a path, a text, or a sample.")
 
 
-def new(session: Session, request: Request) -> Json:
+@handles("new", Empty)
+def new(workspace: Workspace, request: Request, params: Empty) -> Opened:
     """Begin with an empty document."""
-    with session.lock:
-        session.store.replace(empty_document())
-        return session.opened(request.port)
+    with workspace.lock:
+        workspace.store.replace(empty_document())
+        return workspace.opened(request.port)
 
 
-def save(session: Session, request: Request) -> Json:
+@handles("save", SaveRequest)
+def save(workspace: Workspace, request: Request, params: SaveRequest) -> Saved:
     """Write the document to its file, or to another one."""
-    store = session.store
-    with session.lock:
-        store.save(request.params.get("path"), request.params.get("overwrite") is True)
-        saved = {"file": store.file_entry(), "title": store.title, "dirty": False}
-    session.broadcast("state", {**saved, "read_only": False}, besides=request.port)
-    return saved
+    store = workspace.store
+    with workspace.lock:
+        store.save(params.path, params.overwrite)
+        file, title = store.file_info(), store.title
+    workspace.broadcast(State(dirty=False, title=title, file=file, read_only=False), besides=request.port)
+    return Saved(file, title, False)
 
 
-def list_files(session: Session, request: Request) -> Json:
+@handles("list_files", ListFilesRequest)
+def list_files(workspace: Workspace, request: Request, params: ListFilesRequest) -> Listing:
     """What is in a folder."""
-    path, store = request.params.get("path"), session.store
-    place = store.root if path is None else store.resolve(path)
-    return listing(place, tuple(request.params.get("kinds") or ("any",)))
+    store = workspace.store
+    return listing(store.root if params.path is None else store.resolve(params.path), params.kinds or ("any",))
 
 
-def validate(session: Session, request: Request) -> Json:
+@handles("validate", Empty)
+def validate(workspace: Workspace, request: Request, params: Empty) -> Problems:
     """What is wrong with the document."""
-    return session.problems()
+    return workspace.problems()
 
 
-def export(session: Session, request: Request) -> Json | None:
+@handles("export", ExportRequest)
+def export(workspace: Workspace, request: Request, params: ExportRequest) -> Exported | None:
     """The document in another form."""
-    with session.lock:
-        document, title = session.store.document, session.store.title
-    to = str(request.params.get("to"))
-    if not is_file(to):
-        return export_document(document, to, title)
-    result, content = export_file(document, to, title)
+    with workspace.lock:
+        document, title = workspace.store.document, workspace.store.title
+    if not is_file(params.to):
+        return export_document(document, params.to, title)
+    result, content = export_file(document, params.to, title)
     request.answer(result, [content])
     return None

@@ -1,110 +1,108 @@
-"""What is computed: previews, real runs, sweeps of an argument and comparisons, and how they are stopped."""
+"""Previews, real runs, sweeps of an argument, comparisons and the gallery's pictures, and how they are stopped."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from dali_lab.executor.failures import Cancelled
 from dali_lab.studio import running
-from dali_lab.studio.document.graph_document import DocumentError, checked
-from dali_lab.studio.document.validation import check
-from dali_lab.studio.preview.delivery import PreviewRequest, run_preview
+from dali_lab.studio.connections import Request
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.errors import DocumentError
+from dali_lab.studio.preview.delivery import Delivery
 from dali_lab.studio.preview.results import Token
-from dali_lab.studio.requests.request import Request
+from dali_lab.studio.protocol.connections import Empty
+from dali_lab.studio.protocol.methods import METHODS
+from dali_lab.studio.protocol.previews import (
+    CancelRequest,
+    CompareRequest,
+    PreviewRequest,
+    RunRequest,
+    RunStarted,
+    SweepRequest,
+)
+from dali_lab.studio.protocol.values import Wire
+from dali_lab.studio.requests.table import handles
+from dali_lab.studio.workspace import Workspace
 
-if TYPE_CHECKING:
-    from dali_lab.studio.session import Session
 
-Json = dict[str, Any]
-Answer = tuple[Json, list[bytes]]
-
-
-def preview(session: Session, request: Request) -> None:
+@handles("preview", PreviewRequest)
+def preview(workspace: Workspace, request: Request, params: PreviewRequest) -> None:
     """Show what every node gives; takes the place of the preview that this editor waits for."""
-    asked, editor = PreviewRequest.read(request.params), request.editor
-    token = editor.begin_preview(asked.run)
-    session.stop_warming()
-    with session.lock:
-        found, seed = session.store.checked(), session.store.seed
+    editor = request.editor
+    token = editor.begin_preview(params.run)
+    workspace.stop_warming()
+    with workspace.lock:
+        found, seed = workspace.store.checked(), workspace.store.seed
 
     def work() -> None:
         try:
-            run_preview(asked, found, seed, session.evaluator, session.renderer, editor.delivered, token, request.tell)
+            Delivery(params, found, workspace.renderer, editor.delivered, token, request.port.tell).run(
+                workspace.evaluator, seed
+            )
         finally:
-            editor.end(asked.run)
+            editor.end(params.run)
 
-    request.answer({"run": asked.run})
-    session.jobs.put(work)
+    request.answer(RunStarted(params.run))
+    workspace.jobs.put(work)
 
 
-def cancel(session: Session, request: Request) -> Json:
+@handles("cancel", CancelRequest)
+def cancel(workspace: Workspace, request: Request, params: CancelRequest) -> Empty:
     """Stop something that this editor asked for."""
-    request.editor.cancel(int(request.params.get("run", -1)))
-    return {}
+    request.editor.cancel(params.run)
+    return Empty()
 
 
-def run(session: Session, request: Request) -> None:
+@handles("run", RunRequest)
+def run(workspace: Workspace, request: Request, params: RunRequest) -> None:
     """Run the pipeline as training would; one such run at a time."""
-    number = int(request.params["run"])
-    if session.running:
+    if workspace.running:
         raise DocumentError("A run is going on already; stop it first.", "busy")
-    with session.lock:
-        found, seed = session.store.checked(), session.store.seed
+    with workspace.lock:
+        found, seed = workspace.store.checked(), workspace.store.seed
     token = Token()
-    request.editor.begin(number, token)
+    request.editor.begin(params.run, token)
 
-    def tell(event: str, params: Json) -> None:
+    def tell(event: Wire) -> None:
         if not request.port.open:
             token.cancel()
-        request.tell(event, params)
+        request.port.tell(event)
 
     def work() -> None:
         try:
-            running.run_events(found, seed, request.params, token, tell)
+            running.run_events(found, seed, params, token, tell)
         finally:
-            request.editor.end(number)
+            request.editor.end(params.run)
 
-    request.answer({"run": number})
-    session.start_run(work)
+    request.answer(RunStarted(params.run))
+    workspace.start_run(work)
 
 
-def sweep(session: Session, request: Request) -> None:
+@handles("sweep", SweepRequest)
+def sweep(workspace: Workspace, request: Request, params: SweepRequest) -> None:
     """One argument at several values."""
-    with session.lock:
-        document, seed = session.store.document, session.store.seed
-    params, iteration = request.params, max(0, int(request.params.get("iteration", 0)))
-    _answer_later(
-        session,
-        request,
-        lambda token: running.sweep(
-            session.store, document, seed, iteration, params, session.evaluator, session.renderer, token
-        ),
-    )
+    with workspace.lock:
+        document, seed = workspace.store.document, workspace.store.seed
+    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.objects)
+    _answer_later(workspace, request, params.run, lambda token: pictures.sweep(document, seed, params, token))
 
 
-def compare(session: Session, request: Request) -> None:
+@handles("compare", CompareRequest)
+def compare(workspace: Workspace, request: Request, params: CompareRequest) -> None:
     """The same samples through another document."""
-    document = checked(request.params.get("document"))
-    seed = session.store.seed_of(document)
-    _answer_later(
-        session,
-        request,
-        lambda token: running.compare(
-            check(document, session.store.objects),
-            seed,
-            request.params,
-            session.evaluator,
-            session.renderer,
-            token,
-        ),
-    )
+    document = checked(params.document)
+    seed = workspace.store.seed_of(document)
+    pictures = running.Pictures(workspace.evaluator, workspace.renderer, workspace.store.objects)
+    _answer_later(workspace, request, params.run, lambda token: pictures.compare(document, seed, params, token))
 
 
-def _answer_later(session: Session, request: Request, function: Callable[[Token], Answer]) -> None:
+def _answer_later(
+    workspace: Workspace, request: Request, run: int | None, function: Callable[[Token], tuple[Wire, list[bytes]]]
+) -> None:
     """Answer from the thread of previews: it takes long, and can be cancelled."""
     token = Token()
-    number = int(request.params["run"]) if "run" in request.params else -id(token)
+    number = -id(token) if run is None else run
     request.editor.begin(number, token)
 
     def work() -> None:
@@ -119,4 +117,17 @@ def _answer_later(session: Session, request: Request, function: Callable[[Token]
         finally:
             request.editor.end(number)
 
-    session.jobs.put(work)
+    workspace.jobs.put(work)
+
+
+def _ask_gallery(method: str, params: type[Wire]) -> None:
+    """The gallery answers on a thread of its own."""
+
+    @handles(method, params)
+    def ask(workspace: Workspace, request: Request, given: Wire) -> None:
+        workspace.gallery_page.ask(method, given, request.answer, request.fail)
+
+
+for _method, _declared in METHODS.items():
+    if _method.startswith("gallery."):
+        _ask_gallery(_method, _declared.params)

@@ -267,7 +267,7 @@ function EmptyCanvas() {
             'sample',
             'gallery',
             t('Sample pipeline'),
-            sample.summary ?? sample.title,
+            sample.summary,
             () => void open(editor, { sample: sample.name }),
           ],
         ] as [string, string, string, string, () => void][])

@@ -1,77 +1,25 @@
 /** The catalogue of operators: its types, and search over name, family and description. */
-import type { Device, Value } from './document';
+import type {
+  ArgumentDeclaration,
+  CatalogueData,
+  Family,
+  Operator,
+  OutputDeclaration,
+  Value,
+  Widget,
+} from './protocol.generated';
 
-export type Kind = 'image' | 'tensor' | 'encoded' | 'audio' | 'mask' | 'boxes' | 'any';
-export type ArgumentType = 'float' | 'int' | 'bool' | 'string' | 'enum' | 'dtype' | 'layout' | 'any';
-export type Widget =
-  'number' | 'slider' | 'choice' | 'switch' | 'vector' | 'colour' | 'text' | 'path' | 'folder' | 'multiline';
-
-export interface Family {
-  name: string;
-  title: string;
-  color?: string | null;
-  icon?: string | null;
-}
-
-export interface InputDeclaration {
-  name: string;
-  doc?: string;
-  kind: Kind;
-  layouts?: string[] | null;
-  dtypes?: string[] | null;
-  optional?: boolean;
-  variadic?: boolean;
-}
-
-export interface OutputDeclaration {
-  name: string;
-  kind: Kind;
-  layout?: string | null;
-  dtype?: string | null;
-  /** It is there only where one of these arguments is true. */
-  when?: string[];
-  /** It stands for several: one for each name that this argument lists. */
-  each?: string | null;
-}
-
-export interface ArgumentDeclaration {
-  name: string;
-  type: ArgumentType;
-  list?: boolean;
-  length?: number | null;
-  default?: Value;
-  required?: boolean;
-  tensor?: boolean;
-  per_frame?: boolean;
-  doc?: string;
-  unit?: string | null;
-  minimum?: number | null;
-  maximum?: number | null;
-  soft_minimum?: number | null;
-  soft_maximum?: number | null;
-  step?: number | null;
-  choices?: string[] | null;
-  widget?: Widget | null;
-  important?: boolean;
-  advanced?: boolean;
-}
-
-export interface Operator {
-  name: string;
-  family: string;
-  title: string;
-  summary: string;
-  doc?: string;
-  devices: Device[];
-  inputs: InputDeclaration[];
-  outputs: OutputDeclaration[];
-  arguments: ArgumentDeclaration[];
-  random?: boolean;
-  deprecated?: string | null;
-  /** Its name in NVIDIA DALI; `null` where that has none. */
-  nvidia?: string | null;
-  picture?: string | null;
-}
+export type {
+  ArgumentDeclaration,
+  ArgumentType,
+  CatalogueData,
+  Family,
+  InputDeclaration,
+  Kind,
+  Operator,
+  OutputDeclaration,
+  Widget,
+} from './protocol.generated';
 
 /** The outputs that a node has with its arguments, in order. */
 export function outputsOf(
@@ -88,11 +36,6 @@ export function outputsOf(
         ? names.map((name) => ({ ...output, name: String(name) }))
         : [output];
     });
-}
-
-export interface CatalogueData {
-  families: Family[];
-  operators: Operator[];
 }
 
 const FALLBACK_COLORS: Record<string, string> = {

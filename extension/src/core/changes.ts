@@ -1,29 +1,8 @@
 /** Changes: the difference of two documents, argument by argument. The unit of undo and of what goes to the session. */
 import { switchOf } from './document';
-import type { EdgeRef, GraphDocument, GraphNode, Group, Note, NodeView, Value } from './document';
+import type { Changes, Entries, GraphDocument, GraphNode, NodePatch, Value } from './protocol.generated';
 
-/** What becomes of the entries of an object; entries that are not named stay. */
-export interface Entries<T> {
-  set?: Record<string, T>;
-  unset?: string[];
-  /** Order of all entries, only when it is not "as before, new ones at the end". */
-  order?: string[];
-}
-
-/** What becomes of a node that is there before and after: two editors may each change an argument of their own. */
-export interface NodePatch extends Entries<unknown> {
-  arguments?: Entries<Value>;
-  connections?: Entries<EdgeRef>;
-}
-
-export interface Changes {
-  nodes?: Record<string, GraphNode | null>;
-  patches?: Record<string, NodePatch>;
-  order?: string[];
-  outputs?: EdgeRef[];
-  pipeline?: Record<string, Value>;
-  view?: { nodes?: Record<string, NodeView | null>; notes?: Note[]; groups?: Group[] };
-}
+export type { Changes, Entries, NodePatch } from './protocol.generated';
 
 const PARTS = ['arguments', 'connections'] as const;
 

@@ -1,66 +1,23 @@
 /** The graph document: its types, and what can be read from it without knowing any operator. */
 
 import { t } from './language';
+import type { EdgeRef, GraphDocument, NodeView } from './protocol.generated';
 
-export type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
+export type {
+  EdgeRef,
+  GraphDocument,
+  GraphNode,
+  Group,
+  Note,
+  NodeView,
+  Value,
+  View,
+} from './protocol.generated';
+
 export type Device = 'cpu' | 'gpu' | 'mixed';
-/** `"node"` for output 0, `"node:k"` for output k. */
-export type EdgeRef = string;
-
-export interface GraphNode {
-  op: string;
-  device?: Device;
-  inputs?: (EdgeRef | null)[];
-  arguments?: Record<string, Value>;
-  connections?: Record<string, EdgeRef>;
-  [unknown: string]: unknown;
-}
-
-export interface NodeView {
-  x?: number;
-  y?: number;
-  collapsed?: boolean;
-  bypass?: boolean;
-  disabled?: boolean;
-  [unknown: string]: unknown;
-}
-
 /** How a node is switched off, if it is; disabled counts more than bypassed. */
 export function switchOf(view: NodeView | null | undefined): 'bypass' | 'disabled' | null {
   return view?.disabled ? 'disabled' : view?.bypass ? 'bypass' : null;
-}
-
-export interface Note {
-  id: string;
-  text: string;
-  x: number;
-  y: number;
-  w: number;
-  h: number;
-}
-
-export interface Group {
-  id: string;
-  title: string;
-  nodes: string[];
-  collapsed?: boolean;
-}
-
-export interface View {
-  nodes: Record<string, NodeView>;
-  notes: Note[];
-  groups: Group[];
-  [unknown: string]: unknown;
-}
-
-export interface GraphDocument {
-  format: string;
-  version: number;
-  pipeline: Record<string, Value>;
-  nodes: Record<string, GraphNode>;
-  outputs: EdgeRef[];
-  view: View;
-  [unknown: string]: unknown;
 }
 
 export interface OutputRef {

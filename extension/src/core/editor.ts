@@ -263,7 +263,7 @@ export class Editor {
       title: opened.title,
       file: opened.file,
       dirty: opened.dirty,
-      seed: opened.seed ?? null,
+      seed: opened.seed,
     }));
     this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
@@ -312,9 +312,9 @@ export class Editor {
       session: hello.session,
       version: hello.version,
       readOnly: hello.read_only,
-      device: hello.device ?? '',
+      device: hello.device,
       capabilities: hello.capabilities,
-      seed: hello.seed ?? info.seed,
+      seed: hello.seed,
       ...(first ? { title: hello.title, file: hello.file, dirty: hello.dirty } : {}),
     }));
   }

@@ -27,6 +27,10 @@ const pictures: OutputPreview = {
     [100, 200, 3],
     [200, 200, 3],
   ],
+  uniform: false,
+  range: null,
+  histogram: null,
+  images: [],
 };
 
 describe('references with a device', () => {

@@ -207,9 +207,9 @@ export class Previews {
   private takeNode(event: NodeEvent, buffers: Bytes[]): void {
     const old = this.results.get(event.node);
     this.seen.add(event.node);
-    const outputs = (event.outputs ?? []).map((output) => ({
+    const outputs = event.outputs.map((output) => ({
       ...output,
-      images: (output.images ?? []).map((image) => this.picture(image, buffers)),
+      images: output.images.map((image) => this.picture(image, buffers)),
     }));
     // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong. One that is off has none.
     const left = event.error ?? (event.skipped?.off ? null : event.skipped);
@@ -219,7 +219,7 @@ export class Previews {
     this.put(event.node, {
       outputs: kept,
       time: event.time_ms,
-      cached: event.cached ?? false,
+      cached: event.cached,
       error: event.error ?? null,
       skipped: event.skipped ?? null,
       stale: kept !== outputs,
@@ -265,7 +265,7 @@ export class Previews {
       running: this.wanted,
       progress: null,
       total: event.status === 'done' ? event.total_ms : status.total,
-      seed: event.seed ?? status.seed,
+      seed: event.seed,
       error: event.error?.message ?? null,
     }));
     this.version.update((version) => version + 1);

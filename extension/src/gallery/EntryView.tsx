@@ -307,7 +307,7 @@ function Page({ page }: { page: EntryPage }) {
             />
           </Section>
         )}
-        {page.pictures && run && <MyPictures annotated={page.annotated === true} />}
+        {page.pictures && run && <MyPictures annotated={page.annotated} />}
         {run && (
           <Section title={t('Cost')}>
             <CostCard name={page.name} overrides={settled} />

@@ -17,6 +17,7 @@ const line = (name: string, family: string, tags: string[], operators: string[])
   folder: '',
   views: 1,
   pictures: true,
+  annotated: false,
 });
 
 const list: GalleryList = {

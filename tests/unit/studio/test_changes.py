@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from dali_lab.studio.document.changes import applied, changes_meaning
-from dali_lab.studio.document.graph_document import DocumentError, checked
+from dali_lab.studio.document.changes import applied, changes_meaning, read_changes
+from dali_lab.studio.document.graph_document import checked
+from dali_lab.studio.errors import DocumentError
 
 
 def document() -> dict[str, Any]:
@@ -23,13 +24,13 @@ def test_two_editors_change_two_arguments_of_one_node() -> None:
     for order in ((one, two), (two, one)):
         result = document()
         for changes in order:
-            result = applied(result, changes)
+            result = applied(result, read_changes(changes))
         assert result["nodes"]["rotate"]["arguments"] == {"angle": 7, "fill_value": 256.0, "keep_size": True}
 
 
 def test_what_is_not_named_keeps_its_text() -> None:
     before = document()
-    after = applied(before, {"patches": {"rotate": {"arguments": {"set": {"angle": 7}}}}})
+    after = applied(before, read_changes({"patches": {"rotate": {"arguments": {"set": {"angle": 7}}}}}))
     assert after["nodes"]["decode"] is before["nodes"]["decode"]
     assert "256.0" in json.dumps(after["nodes"]["rotate"])
     assert before["nodes"]["rotate"]["arguments"]["angle"] == 3, "documents are never altered in place"
@@ -42,16 +43,16 @@ def test_entries_go_come_and_keep_their_order() -> None:
         "arguments": {"set": {"axis": [0, 1]}, "unset": ["angle"], "order": ["axis", "fill_value"]},
         "connections": {"set": {"angle": "decode"}},
     }
-    rotate = applied(document(), {"patches": {"rotate": patch}})["nodes"]["rotate"]
+    rotate = applied(document(), read_changes({"patches": {"rotate": patch}}))["nodes"]["rotate"]
     assert "device" not in rotate and rotate["inputs"] == [] and rotate["custom"] == {"a": 1}
     assert list(rotate["arguments"].items()) == [("axis", [0, 1]), ("fill_value", 256.0)]
     assert rotate["connections"] == {"angle": "decode"}
 
 
 def test_a_patch_of_a_node_that_is_gone_is_passed_over() -> None:
-    after = applied(document(), {"patches": {"nobody": {"arguments": {"set": {"angle": 1}}}}})
+    after = applied(document(), read_changes({"patches": {"nobody": {"arguments": {"set": {"angle": 1}}}}}))
     assert after["nodes"] == document()["nodes"]
-    assert changes_meaning({"patches": {}}, document())
+    assert changes_meaning(read_changes({"patches": {}}), document())
 
 
 @pytest.mark.parametrize(
@@ -70,4 +71,4 @@ def test_a_patch_of_a_node_that_is_gone_is_passed_over() -> None:
 )
 def test_changes_that_make_no_sense_are_refused(changes: Any) -> None:
     with pytest.raises(DocumentError):
-        applied(document(), changes)
+        applied(document(), read_changes(changes))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from dali_lab.studio.protocol.connections import Notice
 from dali_lab.studio.session import Session
 from tests.unit.studio.conftest import Client, document
 
@@ -42,10 +43,10 @@ def test_who_could_not_be_reached_hears_all_again_when_it_asks(session: Session)
     wire.call("hello", protocol=1)
     before = len(wire.numbers)
     wire.up = False
-    session.broadcast("notice", {"level": "info", "message": "lost"})
-    session.broadcast("notice", {"level": "info", "message": "lost"})
+    session.broadcast(Notice("info", "lost"))
+    session.broadcast(Notice("info", "lost"))
     wire.up = True
-    session.broadcast("notice", {"level": "info", "message": "nobody is known to be there"})
+    session.broadcast(Notice("info", "nobody is known to be there"))
     wire.call("ping")
     # It hears again, and can tell that three messages are missing.
     assert wire.numbers[:before] == list(range(before))

@@ -82,8 +82,8 @@ def test_every_layout_and_dtype_gives_a_picture(shape: tuple[int, ...], layout: 
     array = rng.random(shape) * (1 if dtype in ("bool",) or dtype.startswith("float") else 100)
     batch = Batch.of([(array > 0.5) if dtype == "bool" else array.astype(dtype)], layout)
     described = summary(batch, 1, (), "image")
-    item = picture(batch.array(0), layout, described.kind, described.scale, 64)
-    if described.kind == "image":
+    item = picture(batch.array(0), layout, described.output.kind, described.scale, 64)
+    if described.output.kind == "image":
         assert decoded(item).size > 0
     else:
         assert not layout
@@ -93,9 +93,9 @@ def test_every_layout_and_dtype_gives_a_picture(shape: tuple[int, ...], layout: 
 def test_empty_samples_are_no_picture(shape: tuple[int, ...]) -> None:
     batch = Batch.of([np.zeros(shape, np.uint8)], "HWC")
     described = summary(batch, 1, (), "image")
-    item = picture(batch.array(0), "HWC", described.kind, described.scale, 64)
+    item = picture(batch.array(0), "HWC", described.output.kind, described.scale, 64)
     assert item is None
-    assert described.fields["range"] is None
+    assert described.output.range is None
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_nan_and_infinity_do_no_harm() -> None:
     array = np.full((10, 10, 3), np.nan, np.float32)
     batch = Batch.of([array, array + np.inf], "HWC")
     described = summary(batch, 2, (), "image")
-    assert described.fields["range"] is None
+    assert described.output.range is None
     assert decoded(picture(array, "HWC", "image", described.scale, 32)).max() == 0
     array[0] = [np.inf, -np.inf, 3.0]
     described = summary(Batch.of([array], "HWC"), 1, (), "image")
-    assert described.fields["range"] == ["-inf", "inf"]
-    assert described.fields["histogram"] is None
+    assert described.output.range == ("-inf", "inf")
+    assert described.output.histogram is None
     assert picture(array, "HWC", "image", described.scale, 32) is not None
 
 
@@ -152,18 +152,18 @@ def test_missing_samples_leave_gaps() -> None:
     assert positions(4, 4, ()) == [0, 1, 2, 3]
     assert positions(0, 2, {0, 1}) == [None, None]
     batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 3, "HWC")
-    fields = summary(batch, 4, {1}, "image").fields
-    assert fields["shapes"] == [[4, 4, 3], [], [4, 4, 3], [4, 4, 3]]
-    assert fields["batch"] == 4
+    fields = summary(batch, 4, {1}, "image").output
+    assert fields.shapes == [[4, 4, 3], [], [4, 4, 3], [4, 4, 3]]
+    assert fields.batch == 4
 
 
 def test_numbers_and_texts() -> None:
-    fields = summary(Batch.of([np.float32(1.5), np.float32(np.nan)]), 2).fields
-    assert fields["numbers"] == [[1.5], ["nan"]]
-    assert fields["values"] == ["1.5", "nan"]
-    fields = summary(Batch.of([np.arange(40)]), 1).fields
-    assert fields["values"] == ["40: 0, 1, 2, 3, …"]
-    assert summary(Batch.of([np.zeros((0,), np.int32)]), 1).fields["values"] == ["empty"]
+    fields = summary(Batch.of([np.float32(1.5), np.float32(np.nan)]), 2).output
+    assert fields.numbers == [[1.5], ["nan"]]
+    assert fields.values == ["1.5", "nan"]
+    fields = summary(Batch.of([np.arange(40)]), 1).output
+    assert fields.values == ["40: 0, 1, 2, 3, …"]
+    assert summary(Batch.of([np.zeros((0,), np.int32)]), 1).output.values == ["empty"]
 
 
 def test_encoded_files_are_shown() -> None:
@@ -179,9 +179,9 @@ def test_encoded_files_are_shown() -> None:
 def test_labels_are_folders_under_the_root() -> None:
     batch = Batch.of([np.zeros((4, 4, 3), np.uint8)] * 2, "HWC")
     batch.sources = ("/data/cats/a.jpg", "/data/b.jpg")
-    fields = summary(batch, 2, (), "image", {"/data"}).fields
-    assert fields["files"] == ["a.jpg", "b.jpg"]
-    assert fields["labels"] == ["cats", None]
+    fields = summary(batch, 2, (), "image", {"/data"}).output
+    assert fields.files == ["a.jpg", "b.jpg"]
+    assert fields.labels == ["cats", None]
 
 
 def test_masks_sounds_and_matrices() -> None:

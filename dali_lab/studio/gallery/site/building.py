@@ -18,13 +18,14 @@ from dali_lab.schema.catalogue import operator_entry
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.gallery.cost import cost
 from dali_lab.studio.gallery.describing import control_of
-from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant
+from dali_lab.studio.gallery.drawing import Drawer, Photographs, Subject, Variant, View
 from dali_lab.studio.gallery.site import pages
 from dali_lab.studio.gallery.site.pages import EntryPage, Range
 from dali_lab.studio.gallery.tiles import draw_tile, flat_picture, which_picture
-from dali_lab.studio.preview.evaluation import Token
+from dali_lab.studio.preview.pictures import Picture
+from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.gallery import Control, Cost
 
-Json = dict[str, Any]
 HERE = Path(__file__).parent
 DRAWS = 8
 STEPS = 7
@@ -160,52 +161,52 @@ class _Drawing:
             page.draws = self._strip("draw", subject, variants, first)
         for number, argument in enumerate(self.entry.arguments):
             control = control_of(self.entry, argument)
-            if control is None or control["kind"] != "number":
+            if control is None or control.kind != "number":
                 continue
             values = _spread(control)
             variants = [Variant({argument.node: {argument.name: value}}, seed) for value in values]
             pictures = self._strip(f"range-{number}", subject, variants, first)
             shown = [value[0] if isinstance(value, list) else value for value in values]
-            page.ranges.append(Range(control["label"], control["unit"] or "", shown, pictures))
+            page.ranges.append(Range(control.label, control.unit or "", shown, pictures))
 
-    def _pairs(self, subject: Any, variant: Any, first: int) -> list[tuple[str | None, str | None]]:
+    def _pairs(self, subject: Subject, variant: Variant, first: int) -> list[tuple[str | None, str | None]]:
         drawn = self.drawer.draw(subject, variant, self.photographs, first=first, samples=_SAMPLES, size=_SIZE)
         if drawn.problem is not None:
-            raise DaliLabError(str(drawn.problem["message"]))
+            raise DaliLabError(drawn.problem.message)
         pairs = []
         for index in range(len(drawn.after[0].pictures)):
             before = None if drawn.before is None else self._frame(f"sample-{index}-before", [drawn.before], index)
             pairs.append((before, self._frame(f"sample-{index}-after", drawn.after, index)))
         return pairs
 
-    def _strip(self, name: str, subject: Any, variants: Sequence[Any], first: int) -> list[str | None]:
+    def _strip(self, name: str, subject: Subject, variants: Sequence[Variant], first: int) -> list[str | None]:
         files: list[str | None] = []
         for number, variant in enumerate(variants):
             drawn = self.drawer.draw(subject, variant, self.photographs, first=first, size=_SMALL, before=False)
             files.append(None if drawn.problem else self._frame(f"{name}-{number}", drawn.after, 0))
         return files
 
-    def _frame(self, name: str, views: Iterable[Any], index: int) -> str | None:
+    def _frame(self, name: str, views: Iterable[View], index: int) -> str | None:
         picture = flat_picture(list(views), index)
         return None if picture is None else self._save(name, picture)
 
-    def _save(self, name: str, picture: Any) -> str:
+    def _save(self, name: str, picture: Picture) -> str:
         path = self.pictures / f"{name}.jpg"
         path.write_bytes(picture.data)
         return f"pictures/{self.entry.name}/{path.name}"
 
-    def _cost(self) -> Json:
+    def _cost(self) -> Cost:
         return cost(self.entry.over(), Token())
 
 
-def _spread(control: Json) -> list[Any]:
-    low, high = control["minimum"], control["maximum"]
+def _spread(control: Control) -> list[Any]:
+    low, high = control.minimum or 0.0, control.maximum or 0.0
     values: list[Any] = []
     for step in range(STEPS):
         value: Any = float(f"{low + (high - low) * step / (STEPS - 1):.4g}")
-        if control["integer"]:
+        if control.integer:
             value = round(value)
-        values.append(value if control["length"] is None else [value] * control["length"])
+        values.append(value if control.length is None else [value] * control.length)
     return values
 
 

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
 
 from dali_lab.gallery.entries import BrokenEntry, Entry
 from dali_lab.studio.gallery.describing import families_of
-
-Json = dict[str, Any]
+from dali_lab.studio.protocol.gallery import Cost
+from dali_lab.studio.protocol.values import JsonObject
 
 
 @dataclass
@@ -39,7 +38,7 @@ class EntryPage:
     random: bool = False
     drawing: str = ""
     code: str = ""
-    cost: Json | None = None
+    cost: Cost | None = None
 
 
 def document(title: str, body: str, up: str = "") -> str:
@@ -57,9 +56,9 @@ def index_page(shown: Sequence[EntryPage], broken: Sequence[BrokenEntry]) -> str
     """The wall."""
     sections = []
     for family in families_of([page.entry for page in shown]):
-        pages = [page for page in shown if page.entry.family == family["name"]]
+        pages = [page for page in shown if page.entry.family == family.name]
         tiles = "".join(_tile(page) for page in pages)
-        title = escape(family["title"])
+        title = escape(family.title)
         sections.append(
             f'<section><h2>{title} <small>{len(pages)}</small></h2><div class="tiles">{tiles}</div></section>'
         )
@@ -131,7 +130,7 @@ def entry_page(page: EntryPage, neighbours: tuple[EntryPage | None, EntryPage | 
     return document(f"{entry.title}: DALI Lab", "\n".join(parts), "../")
 
 
-def operator_page(operator: Json, users: Sequence[EntryPage]) -> str:
+def operator_page(operator: JsonObject, users: Sequence[EntryPage]) -> str:
     """What an operator is, and the entries that use it."""
     rows = "".join(
         f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(_default(one))}</td><td>{_text(one['doc'])}</td></tr>"
@@ -195,13 +194,13 @@ def _download(page: EntryPage) -> str:
     return f'<p><a href="../{escape(page.graph_file)}" download="{name}">{name}</a> opens in the editor.</p>'
 
 
-def _cost(cost: Json) -> str:
-    alone = cost["decoding_images_per_second"]
+def _cost(cost: Cost) -> str:
+    alone = cost.decoding_images_per_second
     beside = "" if alone is None else f", {alone:,.0f} with reading and decoding alone"
-    return f"<p>{cost['images_per_second']:,.0f} images a second where this site was built{beside}.</p>"
+    return f"<p>{cost.images_per_second:,.0f} images a second where this site was built{beside}.</p>"
 
 
-def _default(argument: Json) -> str:
+def _default(argument: JsonObject) -> str:
     if argument["required"]:
         return "needed"
     value = argument["default"]

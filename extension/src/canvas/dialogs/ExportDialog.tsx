@@ -107,7 +107,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
             role="tab"
             aria-selected={to === format.to}
             data-format={format.to}
-            title={format.summary}
+            title={'summary' in format ? format.summary : undefined}
             onClick={() => setTo(format.to)}
           >
             {format.title}
@@ -122,7 +122,7 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
       ))}
       {result && (
         <pre className="code" data-testid="export-text" tabIndex={0} aria-label={result.filename}>
-          <Highlighted text={result.text} language={result.language ?? ''} />
+          <Highlighted text={result.text} language={result.language} />
         </pre>
       )}
     </Dialog>

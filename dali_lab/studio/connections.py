@@ -1,17 +1,22 @@
-"""Who is on a session: ports that carry messages, and the editors behind them."""
+"""Connections of a session: ports that carry messages, the editors behind them, and their requests."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+import msgspec
+
+from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.errors import DocumentError
 from dali_lab.studio.preview.delivery import Delivered
 from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol.methods import EVENT_NAMES
+from dali_lab.studio.protocol.values import JsonObject, SessionError, Wire
 
-Json = dict[str, Any]
-Send = Callable[[Json, list[bytes]], None]
+Send = Callable[[JsonObject, list[bytes]], None]
 _MOST_EDITORS = 32
 
 
@@ -78,7 +83,7 @@ class Port:
         self._closed = False
         self.open = True
 
-    def editor(self, message_id: Any) -> Editor:
+    def editor(self, message_id: object) -> Editor:
         """The editor that a request comes from: its id is the part of the request's id before the last dash."""
         name = message_id.rpartition("-")[0] if isinstance(message_id, str) else ""
         found = self._editors.get(name)
@@ -94,14 +99,18 @@ class Port:
         """All editors that were heard."""
         return list(self._editors.values())
 
-    def send(self, message: Json, buffers: list[bytes] | None = None) -> None:
+    def tell(self, event: Wire, buffers: Sequence[bytes] = ()) -> None:
+        """Send an event."""
+        self.send({"kind": "event", "event": EVENT_NAMES[type(event)], "params": event}, buffers)
+
+    def send(self, message: JsonObject, buffers: Sequence[bytes] = ()) -> None:
         """Send a message; to a side that is gone nothing more is sent until it is heard again."""
         with self._lock:
             number, self._sent = self._sent, self._sent + 1
             if not self.open:
                 return
             try:
-                self._send({**message, "number": number}, buffers or [])
+                self._send({**msgspec.to_builtins(message), "number": number}, list(buffers))
             except Exception:  # whatever a host's connection raises means that nobody listens now
                 self.open = False
         if not self.open:
@@ -121,3 +130,46 @@ class Port:
         self._closed = True
         self.open = False
         self.cancel()
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request that waits for its answer.
+
+    Attributes
+    ----------
+    port, editor
+        Who asks.
+    id
+        Goes back with the response.
+    """
+
+    port: Port
+    editor: Editor
+    id: object
+
+    def answer(self, result: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:
+        """Send the result; from any thread."""
+        self._respond("result", result, buffers)
+
+    def fail(self, error: BaseException) -> None:
+        """Say what went wrong; from any thread."""
+        self._respond("error", _session_error(error))
+
+    def _respond(self, part: str, content: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:
+        self.port.send({"kind": "response", "id": self.id, part: content}, buffers)
+        # Only now: what does not wait any more and has not come is lost.
+        self.editor.waiting.discard(str(self.id))
+
+
+def _session_error(error: BaseException) -> SessionError:
+    if isinstance(error, DocumentError):
+        return msgspec.convert({"message": error.message, "code": error.code, **error.extra}, SessionError)
+    if isinstance(error, DaliLabError):
+        return SessionError.of(error, "failed")
+    if isinstance(error, msgspec.ValidationError):
+        text, _, path = str(error).partition(" - at `$")
+        return SessionError(f"This request cannot be understood: {path.strip('.`') or 'it'}: {text}", code="failed")
+    if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):
+        return SessionError(f"This request cannot be understood: {type(error).__name__}: {error}", code="failed")
+    return SessionError(f"{type(error).__name__}: {error}", code="failed")

@@ -1,0 +1,299 @@
+"""Documents and their changes, and the requests that open, edit, save and export them.
+
+A document keeps what an editor does not know, so its parts are open dictionaries; `document/graph_document.py` checks
+them.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias, TypedDict
+
+from msgspec import Meta
+
+from dali_lab.studio.protocol.values import EdgeRef, ProgramPipeline, Value, Wire
+
+
+class _GraphNode(TypedDict):
+    op: str
+
+
+class GraphNode(_GraphNode, total=False):
+    """A node; inputs that are not connected are null. Connections stand in for the constants of the same name."""
+
+    device: Literal["cpu", "gpu", "mixed"]
+    inputs: list[EdgeRef | None]
+    arguments: dict[str, Value]
+    connections: dict[str, EdgeRef]
+
+
+class NodeView(TypedDict, total=False):
+    """Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`."""
+
+    x: float
+    y: float
+    collapsed: bool
+    bypass: bool
+    disabled: bool
+    title: str
+    comment: str
+
+
+class Note(TypedDict):
+    """A text on the canvas."""
+
+    id: str
+    text: str
+    x: float
+    y: float
+    w: float
+    h: float
+
+
+class _Group(TypedDict):
+    id: str
+    title: str
+    nodes: list[str]
+
+
+class Group(_Group, total=False):
+    """Nodes in a frame; a collapsed one is shown as a single node."""
+
+    collapsed: bool
+
+
+class View(TypedDict):
+    """What takes no part in meaning but for the switches of nodes."""
+
+    nodes: dict[str, NodeView]
+    notes: list[Note]
+    groups: list[Group]
+
+
+class GraphDocument(TypedDict):
+    """The content of a graph file."""
+
+    format: str
+    version: int
+    pipeline: dict[str, Value]
+    nodes: dict[str, GraphNode]
+    outputs: list[EdgeRef]
+    view: View
+
+
+# Decoding would drop the keys that nobody here knows, so what an editor sends is checked where it is taken.
+Document: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphDocument"})]
+NodeEntry: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphNode"})]
+
+
+class Entries(Wire):
+    """What becomes of the entries of an object; those not named stay.
+
+    `order` lists all of them, where it is not "as before, new ones at the end".
+    """
+
+    set: dict[str, Any] | None = None
+    unset: list[str] | None = None
+    order: list[str] | None = None
+
+
+class NodePatch(Entries):
+    """What becomes of a node that stays: two editors may each change an argument of their own."""
+
+    arguments: Annotated[Entries, Meta(extra={"typescript": "Entries<Value>"})] | None = None
+    connections: Annotated[Entries, Meta(extra={"typescript": "Entries<EdgeRef>"})] | None = None
+
+
+class ViewChanges(Wire):
+    """Views of nodes by name, null for those that go; notes and groups as a whole."""
+
+    nodes: dict[str, Annotated[dict[str, Any], Meta(extra={"typescript": "NodeView"})] | None] | None = None
+    notes: Annotated[list[Any], Meta(extra={"typescript": "Note[]"})] | None = None
+    groups: Annotated[list[Any], Meta(extra={"typescript": "Group[]"})] | None = None
+
+
+class Changes(Wire):
+    """The unit of editing: whole nodes that are new or go (null), patches of those that stay, and whole other parts."""
+
+    nodes: dict[str, NodeEntry | None] | None = None
+    patches: dict[str, NodePatch] | None = None
+    order: list[str] | None = None
+    outputs: list[EdgeRef] | None = None
+    pipeline: dict[str, Value] | None = None
+    view: ViewChanges | None = None
+
+
+class Fix(Wire):
+    """Changes that mend a problem."""
+
+    title: str
+    changes: Changes
+
+
+class Problem(Wire):
+    """Something wrong with the document, in one sentence, with a code that programs tell it by."""
+
+    severity: Annotated[str, Meta(extra={"typescript": "'error' | 'warning' | 'info'"})]
+    message: str
+    code: str | None = None
+    node: str | None = None
+    argument: str | None = None
+    input: int | None = None
+    fix: Fix | None = None
+
+
+class Problems(Wire):
+    """Everything that is wrong; pushed after each edit that changes meaning."""
+
+    revision: int
+    problems: list[Problem]
+
+
+class FileInfo(Wire):
+    """The file that a document came from."""
+
+    path: str
+    name: str
+
+
+class Opened(Wire):
+    """A document and what belongs to it; `seed` is the one in use."""
+
+    document: Document
+    revision: int
+    title: str
+    file: FileInfo | None
+    dirty: bool
+    seed: int
+    warnings: list[str] | None = None
+
+
+class EditRequest(Wire):
+    """Change the document; it never fails because the graph is unfinished."""
+
+    changes: Changes
+    base: int = 0
+
+
+class Edited(Wire):
+    """The revision after an edit."""
+
+    revision: int
+
+
+class Changed(Wire):
+    """An editor changed the document; `client` is the one that did."""
+
+    revision: int
+    changes: Changes
+    client: str
+
+
+class OpenRequest(Wire):
+    """Open one of: a file, a text (a graph file's or a program), a sample, an entry of the gallery.
+
+    `pipeline` says which one of a program with several.
+    """
+
+    path: str | None = None
+    text: str | None = None
+    name: str | None = None
+    sample: str | None = None
+    gallery: str | None = None
+    pipeline: str | None = None
+
+
+class SaveRequest(Wire):
+    """Write the document to a file, by default to the one that it came from."""
+
+    path: str | None = None
+    overwrite: bool = False
+
+
+class Saved(Wire):
+    """The file that was written."""
+
+    file: FileInfo | None
+    title: str
+    dirty: bool
+
+
+class ExportRequest(Wire):
+    """The document in one of the forms of the capabilities."""
+
+    to: str
+
+
+class Exported(Wire):
+    """A text to be taken away, and what had to be left out."""
+
+    text: str
+    filename: str
+    mime: str
+    language: str
+    warnings: list[str] | None = None
+
+
+class ExportedFile(Wire):
+    """A file to be downloaded, in a buffer."""
+
+    buffer: int
+    size: int
+    filename: str
+    mime: str
+    warnings: list[str] | None = None
+
+
+class ListFilesRequest(Wire):
+    """What is in a folder, by default in the session's."""
+
+    path: str | None = None
+    kinds: tuple[str, ...] = ("any",)
+
+
+class ListingEntry(Wire):
+    """A folder, with the pictures in it, or a file, with its bytes."""
+
+    name: str
+    path: str
+    kind: Annotated[str, Meta(extra={"typescript": "'folder' | 'graph' | 'image' | 'file'"})]
+    size: int | None = None
+    images: int | None = None
+
+
+class Listing(Wire):
+    """A folder's content, folders first."""
+
+    path: str
+    parent: str | None
+    entries: list[ListingEntry]
+    truncated: bool = False
+
+
+class ListPipelinesRequest(Wire):
+    """The pipelines of a program, which is not run."""
+
+    path: str | None = None
+    text: str | None = None
+    name: str | None = None
+
+
+class ProgramListing(Wire):
+    """The pipelines of a program."""
+
+    name: str
+    path: str | None
+    pipelines: list[ProgramPipeline]
+
+
+class TraceRequest(Wire):
+    """Run a program for the graph of one of its pipelines; `consent` only after the person agreed to that."""
+
+    run: int
+    path: str | None = None
+    text: str | None = None
+    name: str | None = None
+    pipeline: str | None = None
+    # Anything but true is answered as no consent, and not as a request that cannot be understood.
+    consent: Annotated[object, Meta(extra={"typescript": "boolean"})] = False
+    arguments: dict[str, Any] | None = None
+    timeout: float | None = None

@@ -1,0 +1,92 @@
+"""What messages are made of: structures, JSON values, pictures and errors."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeAlias
+
+from msgspec import Meta, Struct
+
+from dali_lab.model.errors import DaliLabError
+from dali_lab.studio.errors import sentence
+
+VERSION = 1
+"""Version of the protocol."""
+
+JsonObject: TypeAlias = dict[str, Any]
+Value: TypeAlias = Annotated[
+    bool | int | float | str | list[Any] | dict[str, Any] | None, Meta(extra={"typescript": "Value"})
+]
+"""A value of an argument: JSON, with an object of one key that begins with ``$`` for what JSON has no word for."""
+EdgeRef: TypeAlias = Annotated[str, Meta(extra={"typescript": "EdgeRef"})]
+"""``"node"`` for output 0, ``"node:k"`` for output k."""
+
+
+class Wire(Struct, omit_defaults=True):
+    """Base of what is sent."""
+
+
+class PictureRef(Wire):
+    """A picture in one of the buffers that a message comes with."""
+
+    buffer: int
+    mime: str
+    width: int
+    height: int
+
+
+class ProgramArgument(Wire):
+    """An argument of a function that makes a pipeline; `default` is its text, absent where it is no plain value."""
+
+    name: str
+    required: bool
+    default: str | None = None
+
+
+class ProgramPipeline(Wire):
+    """A pipeline that a program defines, as far as can be told without running it.
+
+    Its graph is known only when the program is run where `runs` is true; `reason` says why.
+    """
+
+    name: str
+    style: Annotated[str, Meta(extra={"typescript": "'function' | 'class' | 'context'"})]
+    line: int
+    summary: str
+    arguments: list[ProgramArgument]
+    runs: bool
+    reason: str | None = None
+
+
+class SessionError(Wire):
+    """Why a request failed; a program that cannot be opened comes with its pipelines."""
+
+    message: str
+    node: str | None = None
+    argument: str | None = None
+    file: str | None = None
+    line: str | int | None = None
+    code: str | None = None
+    detail: str | None = None
+    pipelines: list[ProgramPipeline] | None = None
+
+    @classmethod
+    def of(cls, error: BaseException, code: str | None = None) -> SessionError:
+        """An error as it is told."""
+        if not isinstance(error, DaliLabError):
+            return cls(sentence(str(error) or type(error).__name__), code=code)
+        return cls(sentence(error.message), error.node, error.argument, error.source, error.origin, code)
+
+
+def within(value: int, low: int, high: int) -> int:
+    """A number that a client asked for, kept within what makes sense."""
+    return max(low, min(high, value))
+
+
+class NodeFailure(Wire):
+    """The first thing that went wrong at a node."""
+
+    message: str
+    argument: str | None = None
+    sample: int | None = None
+    file: str | None = None
+    line: str | int | None = None

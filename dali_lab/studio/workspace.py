@@ -1,0 +1,323 @@
+"""The workspace: one document, what computes it, and the editors that are connected to it.
+
+One thread does work in its order, another makes previews, and each real run has one of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+import time
+import uuid
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from dali_lab.executor.failures import Cancelled
+from dali_lab.model.errors import DaliLabError
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.registry import is_built_in, on_register
+from dali_lab.studio.connections import Port, Send
+from dali_lab.studio.document.changes import read_changes
+from dali_lab.studio.document.recovery import Recovery
+from dali_lab.studio.document.store import Sample, Store
+from dali_lab.studio.errors import sentence
+from dali_lab.studio.gallery import Gallery
+from dali_lab.studio.jobs import Jobs, attempt
+from dali_lab.studio.preview.evaluation import Evaluator
+from dali_lab.studio.preview.rendering import Renderer
+from dali_lab.studio.preview.results import Token
+from dali_lab.studio.protocol import documents
+from dali_lab.studio.protocol.connections import CatalogueChanged, Notice, State
+from dali_lab.studio.protocol.documents import Changed, Changes, Document, Opened, Problems
+from dali_lab.studio.protocol.values import JsonObject, Wire
+
+AUTOSAVE_SECONDS = 1.0
+_workspaces: weakref.WeakSet[Workspace] = weakref.WeakSet()
+
+
+class Workspace:
+    """One document, one executor, any number of editors.
+
+    Parameters
+    ----------
+    document, title, file
+        What to begin with.
+    root
+        The folder that paths start from and that is listed first.
+    samples, gallery
+        Graphs that can be opened by name.
+    recovery
+        Where unsaved work is kept; `None` keeps none.
+    read_only
+        Refuse edits.
+    threads
+        Threads for previews; by default one for each core.
+    on_change
+        Called with the session after each edit, on the thread that made it.
+    on_select
+        Called with the names of the selected nodes.
+    objects
+        Python objects that the document names.
+
+    Attributes
+    ----------
+    store
+        The document; to be used under `lock`.
+    lock
+        Held by whoever changes the document or looks at more than one part of it.
+    evaluator, renderer
+        Compute nodes, and make pictures of what they give.
+    jobs
+        The thread of previews.
+    notices
+        What the next editor is told.
+    closed
+        Whether it has ended.
+    """
+
+    def __init__(
+        self,
+        document: Document | None = None,
+        *,
+        title: str = "",
+        file: Path | None = None,
+        root: Path | None = None,
+        samples: Sequence[Sample] = (),
+        gallery: Sequence[Sample] = (),
+        recovery: Recovery | None = None,
+        read_only: bool = False,
+        threads: int | None = None,
+        on_change: Callable[[Workspace], None] | None = None,
+        on_select: Callable[[list[str]], None] | None = None,
+        objects: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.id = uuid.uuid4().hex
+        self.store = Store(
+            document, title=title, file=file, root=root, recovery=recovery, read_only=read_only, objects=objects
+        )
+        self.lock = threading.RLock()
+        self.evaluator = Evaluator(threads=threads)
+        self.renderer = Renderer(self.evaluator.threads)
+        self.notices: list[Notice] = []
+        self.samples = {sample.name: sample for sample in samples}
+        self.gallery_samples = {sample.name: sample for sample in gallery}
+        self.on_change = on_change
+        self.on_select = on_select
+        self._gallery_page: Gallery | None = None
+        self._ports: list[Port] = []
+        self._work: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._warming: Token | None = None
+        self._run: threading.Thread | None = None
+        self._keep_at: float | None = None
+        self._problems_due = False
+        self.closed = False
+        self.jobs = Jobs("dali-lab-previews")
+        self._thread = threading.Thread(target=self._take_work, name="dali-lab-session", daemon=True)
+        self._thread.start()
+        _workspaces.add(self)
+
+    @property
+    def gallery_page(self) -> Gallery:
+        """The gallery behind the pages of this session, begun with the first request for it."""
+        with self.lock:
+            if self._gallery_page is None:
+                self._gallery_page = Gallery(self.store.root)
+            return self._gallery_page
+
+    # --- connections ----------------------------------------------------------------------------------------------
+
+    def attach(self, send: Send) -> Port:
+        """A new connection; `send` carries messages to it, from any thread."""
+        port = Port(send)
+        with self.lock:
+            self._ports.append(port)
+        return port
+
+    def detach(self, port: Port) -> None:
+        """A connection is gone; what it waited for is cancelled."""
+        port.close()
+        with self.lock:
+            if port in self._ports:
+                self._ports.remove(port)
+
+    def broadcast(self, event: Wire, besides: Port | None = None) -> None:
+        """Send an event to all editors; a port that is left out hears it all the same if it has several."""
+        with self.lock:
+            ports = [port for port in self._ports if port is not besides or len(port.editors()) > 1]
+        for port in ports:
+            port.tell(event)
+
+    def close(self) -> None:
+        """End all work and keep what is unsaved. Can be called again."""
+        with self.lock:
+            if self.closed:
+                return
+            self.closed = True
+            ports = list(self._ports)
+        for port in ports:
+            self.detach(port)
+        self.stop_warming()
+        self._work.put(None)
+        self.jobs.close()
+        for thread in (self._thread, self._run):
+            if thread is not None and thread is not threading.current_thread():
+                thread.join(10)
+        self.store.keep()
+        if self._gallery_page is not None:
+            self._gallery_page.close()
+        self.renderer.close()
+        self.evaluator.close()
+
+    # --- work ---------------------------------------------------------------------------------------------------
+
+    def do(self, function: Callable[[], None]) -> None:
+        """Run a function on the session's thread, between requests."""
+        self._work.put(function)
+
+    def _take_work(self) -> None:
+        while True:
+            try:
+                wait = None
+                if self._keep_at is not None:
+                    wait = max(0.0, self._keep_at - time.monotonic())
+                work = self._work.get(timeout=0 if self._problems_due else wait)
+            except queue.Empty:
+                attempt(self._when_idle)
+                continue
+            if work is None:
+                return
+            attempt(work)
+
+    def _when_idle(self) -> None:
+        if self._problems_due:
+            self._problems_due = False
+            self.broadcast(self.problems())
+        if self._keep_at is not None and time.monotonic() >= self._keep_at:
+            self._keep_at = None
+            with self.lock:
+                self.store.keep()
+
+    # --- the document ---------------------------------------------------------------------------------------------
+
+    def edit(self, changes: Changes | JsonObject, client: str = "", besides: Port | None = None) -> int:
+        """Apply changes and tell the editors; the new revision.
+
+        Parameters
+        ----------
+        client, besides
+            The editor that made them, which knows them already, and its port.
+
+        Raises
+        ------
+        DocumentError
+            If the document is read-only, or the changes cannot be understood.
+        """
+        store, changes = self.store, read_changes(changes)
+        with self.lock:
+            was_dirty, seed = store.dirty, store.seed
+            meaning = store.edit(changes)
+            revision, now_seed = store.revision, store.seed
+        self.broadcast(Changed(revision, changes, client), besides=besides)
+        state = State(dirty=None if was_dirty else True, seed=now_seed if now_seed != seed else None)
+        if state != State():
+            self.broadcast(state)
+        self.do(self.keep_soon)
+        if meaning:
+            self.do(self.look_for_problems)
+        if self.on_change is not None:
+            self.on_change(self)
+        return revision
+
+    def replace(self, document: Document) -> None:
+        """Show another document in all editors; for hosts whose document changed on their side."""
+        with self.lock:
+            self.store.replace(document, title=self.store.title, file=self.store.file)
+            self._forget_pictures()
+            opened = self.store.opened()
+        self.broadcast(opened)
+        self.do(self.look_for_problems)
+        if self.on_change is not None:
+            self.on_change(self)
+
+    def document_replaced(self, besides: Port) -> None:
+        """Tell the other editors that there is another document; on the session's thread."""
+        self._forget_pictures()
+        self.look_for_problems()
+        self.broadcast(self.store.opened(), besides=besides)
+
+    def opened(self, port: Port) -> Opened:
+        """The document that was opened for an editor, after all others were told."""
+        self.store.read_only = False
+        self.document_replaced(besides=port)
+        if self.on_change is not None:
+            self.on_change(self)
+        return self.store.opened()
+
+    def problems(self) -> Problems:
+        """What is wrong with the document."""
+        with self.lock:
+            found, revision = self.store.checked(), self.store.revision
+        problems = [
+            documents.Problem(each.severity, sentence(each.message), each.code, each.node, each.argument, each.input)
+            for each in found.problems
+        ]
+        return Problems(revision, problems)
+
+    def look_for_problems(self) -> None:
+        """Tell all editors of problems when there is nothing else to do; on the session's thread."""
+        self._problems_due = True
+
+    def keep_soon(self) -> None:
+        """Write unsaved work to its recovery file in a moment; on the session's thread."""
+        if self._keep_at is None:
+            self._keep_at = time.monotonic() + AUTOSAVE_SECONDS
+
+    def _forget_pictures(self) -> None:
+        for port in self._ports:
+            for editor in port.editors():
+                editor.delivered.clear()
+
+    # --- what is computed -----------------------------------------------------------------------------------------
+
+    def warm(self, samples: int = 8) -> None:
+        """Begin to compute the first preview, so that it is there when the first editor comes."""
+        token = self._warming = Token()
+
+        def work() -> None:
+            with self.lock:
+                found, seed = self.store.checked(), self.store.seed
+            with contextlib.suppress(Cancelled, DaliLabError):
+                self.evaluator.evaluate(found.runnable, seed, samples=samples, token=token)
+
+        self.jobs.put(work)
+
+    def stop_warming(self) -> None:
+        """What was warmed by now is known; the rest is computed as it is asked for."""
+        if self._warming is not None:
+            self._warming.cancel()
+            self._warming = None
+
+    @property
+    def running(self) -> bool:
+        """Whether a real run goes on."""
+        return self._run is not None and self._run.is_alive()
+
+    def start_run(self, work: Callable[[], None]) -> None:
+        """Begin a real run, on a thread of its own."""
+        self._run = threading.Thread(target=work, name="dali-lab-run", daemon=True)
+        self._run.start()
+
+
+def _catalogue_changed(operator: type[Operator]) -> None:
+    if is_built_in(operator):
+        # Imported when somebody needs it; editors have it in their catalogue all along.
+        return
+    for workspace in list(_workspaces):
+        workspace.store.forget_checks()
+        workspace.broadcast(CatalogueChanged())
+
+
+on_register(_catalogue_changed)

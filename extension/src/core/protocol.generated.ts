@@ -1,0 +1,963 @@
+// Made by `python -m dali_lab.studio.protocol.typescript` from dali_lab/studio/protocol/; edits here are lost.
+
+export const PROTOCOL = 1;
+
+export type Value = null | boolean | number | string | Value[] | { [key: string]: Value };
+/** `"node"` for output 0, `"node:k"` for output k. */
+export type EdgeRef = string;
+export type Overrides = Record<string, Record<string, Value>>;
+export type Kind = 'image' | 'tensor' | 'encoded' | 'audio' | 'mask' | 'boxes' | 'any';
+export type ArgumentType = 'float' | 'int' | 'bool' | 'string' | 'enum' | 'dtype' | 'layout' | 'any';
+export type Widget =
+  'number' | 'slider' | 'choice' | 'switch' | 'vector' | 'colour' | 'text' | 'path' | 'folder' | 'multiline';
+
+/** A picture in one of the buffers that a message comes with. */
+export interface PictureRef {
+  buffer: number;
+  mime: string;
+  width: number;
+  height: number;
+}
+
+/** An argument of a function that makes a pipeline; `default` is its text, absent where it is no plain value. */
+export interface ProgramArgument {
+  name: string;
+  required: boolean;
+  default?: string;
+}
+
+/** A pipeline that a program defines, as far as can be told without running it. Its graph is known only when the program is run where `runs` is true; `reason` says why. */
+export interface ProgramPipeline {
+  name: string;
+  style: 'function' | 'class' | 'context';
+  line: number;
+  summary: string;
+  arguments: ProgramArgument[];
+  runs: boolean;
+  reason?: string;
+}
+
+/** Why a request failed; a program that cannot be opened comes with its pipelines. */
+export interface SessionError {
+  message: string;
+  node?: string;
+  argument?: string;
+  file?: string;
+  line?: string | number;
+  code?: string;
+  detail?: string;
+  pipelines?: ProgramPipeline[];
+}
+
+/** The first thing that went wrong at a node. */
+export interface NodeFailure {
+  message: string;
+  argument?: string;
+  sample?: number;
+  file?: string;
+  line?: string | number;
+}
+
+/** A node; inputs that are not connected are null. Connections stand in for the constants of the same name. */
+export interface GraphNode {
+  op: string;
+  device?: 'cpu' | 'gpu' | 'mixed';
+  inputs?: (EdgeRef | null)[];
+  arguments?: Record<string, Value>;
+  connections?: Record<string, EdgeRef>;
+  [unknown: string]: unknown;
+}
+
+/** Where a node lies, and whether it is switched off; `disabled` counts more than `bypass`. */
+export interface NodeView {
+  x?: number;
+  y?: number;
+  collapsed?: boolean;
+  bypass?: boolean;
+  disabled?: boolean;
+  title?: string;
+  comment?: string;
+  [unknown: string]: unknown;
+}
+
+/** A text on the canvas. */
+export interface Note {
+  id: string;
+  text: string;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
+
+/** Nodes in a frame; a collapsed one is shown as a single node. */
+export interface Group {
+  id: string;
+  title: string;
+  nodes: string[];
+  collapsed?: boolean;
+}
+
+/** What takes no part in meaning but for the switches of nodes. */
+export interface View {
+  nodes: Record<string, NodeView>;
+  notes: Note[];
+  groups: Group[];
+  [unknown: string]: unknown;
+}
+
+/** The content of a graph file. */
+export interface GraphDocument {
+  format: string;
+  version: number;
+  pipeline: Record<string, Value>;
+  nodes: Record<string, GraphNode>;
+  outputs: EdgeRef[];
+  view: View;
+  [unknown: string]: unknown;
+}
+
+/** What becomes of the entries of an object; those not named stay. `order` lists all of them, where it is not "as before, new ones at the end". */
+export interface Entries<T> {
+  set?: Record<string, T>;
+  unset?: string[];
+  order?: string[];
+}
+
+/** What becomes of a node that stays: two editors may each change an argument of their own. */
+export interface NodePatch extends Entries<unknown> {
+  arguments?: Entries<Value>;
+  connections?: Entries<EdgeRef>;
+}
+
+/** Views of nodes by name, null for those that go; notes and groups as a whole. */
+export interface ViewChanges {
+  nodes?: Record<string, NodeView | null>;
+  notes?: Note[];
+  groups?: Group[];
+}
+
+/** The unit of editing: whole nodes that are new or go (null), patches of those that stay, and whole other parts. */
+export interface Changes {
+  nodes?: Record<string, GraphNode | null>;
+  patches?: Record<string, NodePatch>;
+  order?: string[];
+  outputs?: EdgeRef[];
+  pipeline?: Record<string, Value>;
+  view?: ViewChanges;
+}
+
+/** Changes that mend a problem. */
+export interface Fix {
+  title: string;
+  changes: Changes;
+}
+
+/** Something wrong with the document, in one sentence, with a code that programs tell it by. */
+export interface Problem {
+  severity: 'error' | 'warning' | 'info';
+  message: string;
+  code?: string;
+  node?: string;
+  argument?: string;
+  input?: number;
+  fix?: Fix;
+}
+
+/** Everything that is wrong; pushed after each edit that changes meaning. */
+export interface Problems {
+  revision: number;
+  problems: Problem[];
+}
+
+/** The file that a document came from. */
+export interface FileInfo {
+  path: string;
+  name: string;
+}
+
+/** A document and what belongs to it; `seed` is the one in use. */
+export interface Opened {
+  document: GraphDocument;
+  revision: number;
+  title: string;
+  file: FileInfo | null;
+  dirty: boolean;
+  seed: number;
+  warnings?: string[];
+}
+
+/** Change the document; it never fails because the graph is unfinished. */
+export interface EditRequest {
+  changes: Changes;
+  base?: number;
+}
+
+/** The revision after an edit. */
+export interface Edited {
+  revision: number;
+}
+
+/** An editor changed the document; `client` is the one that did. */
+export interface Changed {
+  revision: number;
+  changes: Changes;
+  client: string;
+}
+
+/** Open one of: a file, a text (a graph file's or a program), a sample, an entry of the gallery. `pipeline` says which one of a program with several. */
+export interface OpenRequest {
+  path?: string | null;
+  text?: string | null;
+  name?: string | null;
+  sample?: string | null;
+  gallery?: string | null;
+  pipeline?: string | null;
+}
+
+/** Write the document to a file, by default to the one that it came from. */
+export interface SaveRequest {
+  path?: string | null;
+  overwrite?: boolean;
+}
+
+/** The file that was written. */
+export interface Saved {
+  file: FileInfo | null;
+  title: string;
+  dirty: boolean;
+}
+
+/** The document in one of the forms of the capabilities. */
+export interface ExportRequest {
+  to: string;
+}
+
+/** A text to be taken away, and what had to be left out. */
+export interface Exported {
+  text: string;
+  filename: string;
+  mime: string;
+  language: string;
+  warnings?: string[];
+}
+
+/** A file to be downloaded, in a buffer. */
+export interface ExportedFile {
+  buffer: number;
+  size: number;
+  filename: string;
+  mime: string;
+  warnings?: string[];
+}
+
+/** What is in a folder, by default in the session's. */
+export interface ListFilesRequest {
+  path?: string | null;
+  kinds?: string[];
+}
+
+/** A folder, with the pictures in it, or a file, with its bytes. */
+export interface ListingEntry {
+  name: string;
+  path: string;
+  kind: 'folder' | 'graph' | 'image' | 'file';
+  size?: number;
+  images?: number;
+}
+
+/** A folder's content, folders first. */
+export interface Listing {
+  path: string;
+  parent: string | null;
+  entries: ListingEntry[];
+  truncated?: boolean;
+}
+
+/** The pipelines of a program, which is not run. */
+export interface ListPipelinesRequest {
+  path?: string | null;
+  text?: string | null;
+  name?: string | null;
+}
+
+/** The pipelines of a program. */
+export interface ProgramListing {
+  name: string;
+  path: string | null;
+  pipelines: ProgramPipeline[];
+}
+
+/** Run a program for the graph of one of its pipelines; `consent` only after the person agreed to that. */
+export interface TraceRequest {
+  run: number;
+  path?: string | null;
+  text?: string | null;
+  name?: string | null;
+  pipeline?: string | null;
+  consent?: boolean;
+  arguments?: Record<string, unknown> | null;
+  timeout?: number | null;
+}
+
+/** Client to session; its id is the client's name, a dash and a number. */
+export interface Request {
+  kind: 'request';
+  id: string | number;
+  method: string;
+  params: unknown;
+}
+
+/** Session to client: the one answer to a request. `number` counts all messages over a connection from 0, those that could not be sent included. */
+export interface Response {
+  kind: 'response';
+  id: string | number;
+  result?: unknown;
+  error?: SessionError;
+  number?: number;
+}
+
+/** Session to client, without being asked. */
+export interface SessionEvent {
+  kind: 'event';
+  event: string;
+  params: unknown;
+  number?: number;
+}
+
+/** No parameters, or nothing to say. */
+export type Empty = Record<string, never>;
+
+/** A graph that can be opened by its name. */
+export interface Named {
+  name: string;
+  title: string;
+  summary: string;
+}
+
+/** A form that documents can be taken away in; those that are files have no language. */
+export interface ExportFormat {
+  to: string;
+  title: string;
+  summary: string;
+  language?: string;
+}
+
+/** What a session can do. */
+export interface Capabilities {
+  preview?: boolean;
+  run?: boolean;
+  validate?: boolean;
+  sweep?: boolean;
+  compare?: boolean;
+  open?: boolean;
+  save?: boolean;
+  list_files?: boolean;
+  trace?: boolean;
+  select?: boolean;
+  gallery_page?: boolean;
+  samples?: Named[];
+  gallery?: Named[];
+  export?: ExportFormat[];
+  export_files?: ExportFormat[];
+}
+
+/** An editor greets; the last two on reconnecting. */
+export interface HelloRequest {
+  protocol?: number;
+  client?: string | null;
+  session?: string | null;
+  revision?: number | null;
+}
+
+/** The session greets; another `session` than before means that it began anew. */
+export interface Hello extends Opened {
+  protocol: number;
+  session: string;
+  version: string;
+  read_only: boolean;
+  device: string;
+  capabilities: Capabilities;
+}
+
+/** The document that an editor kept while its session was gone. */
+export interface RestoreRequest {
+  document: GraphDocument;
+  file?: Record<string, unknown> | null;
+  dirty?: boolean;
+}
+
+/** What is selected, for hosts that tell others. */
+export interface SelectRequest {
+  nodes?: string[];
+}
+
+/** Requests of this client that have come and are not answered yet. */
+export interface Waiting {
+  waiting: string[];
+}
+
+/** What has changed of the session's state. */
+export interface State {
+  dirty?: boolean;
+  title?: string;
+  file?: FileInfo;
+  read_only?: boolean;
+  device?: string;
+  seed?: number;
+  message?: string;
+}
+
+/** The host selects these nodes. */
+export interface Selected {
+  nodes: string[];
+}
+
+/** The catalogue changed: ask again. */
+export type CatalogueChanged = Record<string, never>;
+
+/** Something that people should know. */
+export interface Notice {
+  level: 'info' | 'warning' | 'error';
+  message: string;
+  detail?: string;
+}
+
+/** An output of a node. */
+export interface Tap {
+  node: string;
+  output?: number;
+}
+
+/** Show what every node gives; takes the place of the client's preview before it. Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. */
+export interface PreviewRequest {
+  run: number;
+  revision?: number;
+  iteration?: number;
+  samples?: number;
+  thumb?: number;
+  focus?: Tap[];
+  focus_size?: number;
+}
+
+/** The number that the client chose, and that its events carry. */
+export interface RunStarted {
+  run: number;
+}
+
+/** A preview begins. */
+export interface PreviewStarted {
+  run: number;
+  nodes: number;
+}
+
+/** A preview takes over half a second. */
+export interface PreviewProgress {
+  run: number;
+  done: number;
+  total: number;
+  node: string;
+}
+
+/** An output for the samples sent: their shapes, pictures, and values as text or numbers where they are none. `batch` counts all samples; `histogram` has 32 counts over `range`. Lists that would be empty are left out. */
+export interface OutputPreview {
+  kind: 'image' | 'mask' | 'tensor' | 'text' | 'audio' | 'encoded' | 'boxes';
+  dtype: string;
+  layout: string;
+  shapes: number[][];
+  batch: number;
+  uniform: boolean;
+  range: [Value, Value] | null;
+  histogram: number[] | null;
+  images: (PictureRef | null)[];
+  values?: (string | null)[];
+  numbers?: (number[] | null)[];
+  labels?: (string | null)[];
+  files?: (string | null)[];
+}
+
+/** Why a node was not computed: it waits for another one, or is off. */
+export interface Skipped {
+  message: string;
+  node?: string;
+  off?: boolean;
+}
+
+/** What a node gave. */
+export interface NodeEvent {
+  run: number;
+  node: string;
+  time_ms: number | null;
+  cached: boolean;
+  outputs: OutputPreview[];
+  error?: NodeFailure;
+  skipped?: Skipped;
+}
+
+/** Nodes whose results the client has already, with their times. */
+export interface PreviewUnchanged {
+  run: number;
+  nodes: Record<string, number | null>;
+}
+
+/** Boxes or points over the pictures of an output, from 0 to 1. */
+export interface ShapesOverlay {
+  kind: 'boxes' | 'points';
+  node: string;
+  output: number;
+  items: (number[][] | null)[];
+}
+
+/** Class numbers in colours over the pictures of an output. */
+export interface MaskOverlay {
+  kind: 'mask';
+  node: string;
+  output: number;
+  images: (PictureRef | null)[];
+}
+
+/** An output in a size to judge by. */
+export interface FocusEvent {
+  run: number;
+  node: string;
+  output: number;
+  images: (PictureRef | null)[];
+  unchanged?: boolean;
+  overlays?: (ShapesOverlay | MaskOverlay)[];
+}
+
+/** A preview has ended. */
+export interface DoneEvent {
+  run: number;
+  status: 'done' | 'cancelled' | 'superseded' | 'failed';
+  total_ms: number;
+  seed: number;
+  iteration: number;
+  error?: SessionError;
+}
+
+/** Stop a preview, a run, a sweep or a traced program. */
+export interface CancelRequest {
+  run?: number;
+}
+
+/** Run the pipeline as training would. */
+export interface RunRequest {
+  run: number;
+  batches?: number;
+}
+
+/** A run goes on. */
+export interface RunProgress {
+  run: number;
+  done: number;
+  total: number;
+  images_per_second: number;
+}
+
+/** A node in a run: times in a batch, the second on the GPU, and the bytes of its results there. */
+export interface NodeRun {
+  time_ms: number;
+  images_per_second: number;
+  gpu_time_ms?: number;
+  gpu_memory?: number;
+}
+
+/** Bytes; `table` says how large each result is and how long it is kept. */
+export interface GpuMemory {
+  in_use: number;
+  held: number;
+  peak: number;
+  free: number;
+  total: number;
+  table: string;
+}
+
+/** A result that was copied, with the bytes of the largest batch. */
+export interface Transfer {
+  from: string;
+  to: 'gpu' | 'cpu';
+  bytes: number;
+}
+
+/** What a run needed of the GPU. */
+export interface GpuUse {
+  memory: GpuMemory;
+  transfers: Transfer[];
+}
+
+/** How fast a pipeline ran, as a whole and each node. */
+export interface Measured {
+  batches: number;
+  samples: number;
+  seconds: number;
+  images_per_second: number;
+  nodes: Record<string, NodeRun>;
+  gpu?: GpuUse;
+}
+
+/** A run has ended; `missing` says in sentences which outputs of the pipeline are off. */
+export interface RunDone extends Measured {
+  run: number;
+  status: 'done' | 'cancelled' | 'failed';
+  missing?: string[];
+  error?: SessionError;
+}
+
+/** One sample at one node, with an argument set to each of several values. */
+export interface SweepRequest {
+  node: string;
+  argument: string;
+  values: Value[];
+  run?: number | null;
+  sample?: number;
+  thumb?: number;
+  output?: number;
+  iteration?: number;
+}
+
+/** A picture or an error for each value. */
+export interface Swept {
+  images: (PictureRef | null)[];
+  errors: (string | null)[];
+}
+
+/** The same samples through another document. */
+export interface CompareRequest {
+  document: GraphDocument;
+  nodes: Tap[];
+  run?: number | null;
+  samples?: number;
+  size?: number;
+  iteration?: number;
+}
+
+/** The pictures of one output. */
+export interface ComparedTap {
+  node: string;
+  output: number;
+  images: (PictureRef | null)[];
+}
+
+/** The pictures of all outputs asked for. */
+export interface Compared {
+  results: ComparedTap[];
+}
+
+/** A family of operators, with its colour and icon. */
+export interface Family {
+  name: string;
+  title: string;
+  color?: string | null;
+  icon?: string | null;
+  summary?: string;
+}
+
+/** An input of an operator; without layouts or dtypes it takes all. */
+export interface InputDeclaration {
+  name: string;
+  kind: Kind;
+  doc?: string;
+  layouts?: string[] | null;
+  dtypes?: string[] | null;
+  optional?: boolean;
+  variadic?: boolean;
+}
+
+/** An output of an operator. It is there only where one of the arguments in `when` is true; it stands for several, one for each name that the argument `each` lists. Without a layout or dtype it has those of the input; `any` is the kind of input 0. */
+export interface OutputDeclaration {
+  name: string;
+  kind: Kind;
+  layout?: string | null;
+  dtype?: string | null;
+  doc?: string;
+  when?: string[] | null;
+  each?: string | null;
+}
+
+/** An argument of an operator. */
+export interface ArgumentDeclaration {
+  name: string;
+  type: ArgumentType;
+  list?: boolean;
+  length?: number | null;
+  default?: Value;
+  required?: boolean;
+  tensor?: boolean;
+  per_frame?: boolean;
+  doc?: string;
+  unit?: string | null;
+  minimum?: number | null;
+  maximum?: number | null;
+  exclusive_minimum?: boolean;
+  soft_minimum?: number | null;
+  soft_maximum?: number | null;
+  step?: number | null;
+  choices?: string[] | null;
+  widget?: Widget;
+  important?: boolean;
+  advanced?: boolean;
+}
+
+/** An operator; `nvidia` is its name in NVIDIA DALI, where that has it. */
+export interface Operator {
+  name: string;
+  family: string;
+  title: string;
+  summary: string;
+  devices: ('cpu' | 'gpu' | 'mixed')[];
+  inputs: InputDeclaration[];
+  outputs: OutputDeclaration[];
+  arguments: ArgumentDeclaration[];
+  doc?: string;
+  random?: boolean;
+  deprecated?: string | null;
+  differs?: string | null;
+  nvidia?: string | null;
+  picture?: string | null;
+  example?: string | null;
+}
+
+/** All operators and their families. */
+export interface CatalogueData {
+  families: Family[];
+  operators: Operator[];
+}
+
+/** An entry as the wall shows it. `pictures` says whether it reads photographs, so that others can take their place; `annotated` whether it reads boxes, points or masks with them. An entry that waits for something says for what. */
+export interface EntryLine {
+  name: string;
+  title: string;
+  family: string;
+  helps: string;
+  hurts: string;
+  tags: string[];
+  operators: string[];
+  own: boolean;
+  folder: string;
+  views: number;
+  pictures: boolean;
+  annotated: boolean;
+  waiting?: string;
+}
+
+/** An entry that cannot be read. */
+export interface BrokenLine {
+  name: string;
+  folder: string;
+  problem: string;
+}
+
+/** A family of entries. */
+export interface GalleryFamily {
+  name: string;
+  title: string;
+}
+
+/** All entries, in the order in which they are shown. */
+export interface GalleryList {
+  families: GalleryFamily[];
+  entries: EntryLine[];
+  broken: BrokenLine[];
+}
+
+/** Pictures of the wall; with `cached` only those that were made before. */
+export interface TilesRequest {
+  names?: string[];
+  cached?: boolean;
+}
+
+/** The pictures of an entry, or why there are none. */
+export interface Tile {
+  before?: PictureRef;
+  after?: PictureRef;
+  problem?: string;
+}
+
+/** Pictures by entry, and those that have to be made. */
+export interface TileAnswer {
+  tiles: Record<string, Tile>;
+  missing: string[];
+}
+
+/** An entry's page; `pictures` is a folder in place of the sample photographs. */
+export interface EntryRequest {
+  name: string;
+  pictures?: string | null;
+}
+
+/** A control for an argument; `length` is that of a list whose parts are set together. */
+export interface Control {
+  node: string;
+  name: string;
+  op: string;
+  label: string;
+  kind: 'number' | 'range' | 'choice' | 'switch';
+  value: Value;
+  unit: string | null;
+  doc: string;
+  integer: boolean;
+  length: number | null;
+  minimum?: number;
+  maximum?: number;
+  choices?: string[];
+}
+
+/** All that an entry's page shows besides pictures; `fragment` names the nodes that make up the augmentation. */
+export interface EntryPage extends EntryLine {
+  random: boolean;
+  document: GraphDocument;
+  code: string;
+  before: string | null;
+  fragment: string[];
+  controls: Control[];
+  reference: Operator[];
+}
+
+/** Settings under which a graph is drawn: arguments by node and name, and a seed. */
+export interface Variant {
+  overrides?: Overrides | null;
+  seed?: number;
+}
+
+/** Pictures of an entry, or of a graph, under several settings. `first` is the photograph that comes first in the batch. */
+export interface DrawRequest {
+  variants?: Variant[];
+  name?: string | null;
+  graph?: GraphDocument | null;
+  before_edge?: string | null;
+  first?: number;
+  samples?: number;
+  size?: number;
+  before?: boolean;
+  pictures?: string | null;
+}
+
+/** What is drawn over a picture, in shares of its size. */
+export interface OverlayData {
+  boxes?: number[][];
+  points?: number[][];
+  mask?: PictureRef;
+}
+
+/** One output: a picture for each sample. */
+export interface ViewAnswer {
+  images: (PictureRef | null)[];
+  overlays: (OverlayData | null)[];
+  shapes: string[];
+}
+
+/** What a variant gave; `before` comes with the first one alone. */
+export interface VariantAnswer {
+  before?: ViewAnswer;
+  after?: ViewAnswer[];
+  problem?: SessionError;
+}
+
+/** The variants in their order, and how many photographs there are. */
+export interface DrawAnswer {
+  variants: VariantAnswer[];
+  photographs: number;
+}
+
+/** An entry, or a graph, under the settings of its controls. */
+export interface VariantRequest {
+  name?: string | null;
+  graph?: GraphDocument | null;
+  before_edge?: string | null;
+  overrides?: Overrides | null;
+  seed?: number;
+  pictures?: string | null;
+}
+
+/** Images a second on this machine, beside those of reading and decoding alone. */
+export interface Cost {
+  images_per_second: number;
+  decoding_images_per_second: number | null;
+  batch_size: number;
+}
+
+/** A graph, over real files, and its program. */
+export interface Code {
+  document: GraphDocument;
+  code: string;
+}
+
+/** A random graph of a few entries; by default with a new seed. */
+export interface SurpriseRequest {
+  seed?: number | null;
+  pictures?: string | null;
+}
+
+/** A random graph: `graph` to be drawn, `document` and `code` over real files. */
+export interface Surprise {
+  seed: number;
+  title: string;
+  steps: string[];
+  graph: GraphDocument;
+  document: GraphDocument;
+  code: string;
+  before: string | null;
+}
+
+/** Take the pictures of a folder; by default the sample photographs. */
+export interface PicturesRequest {
+  pictures?: string | null;
+}
+
+/** The folder of pictures, and how many there are. */
+export interface ChosenPictures {
+  folder: string;
+  own: boolean;
+  count: number;
+}
+
+/** Parameters and result of each method. */
+export interface Methods {
+  hello: { params: HelloRequest; result: Hello };
+  restore: { params: RestoreRequest; result: Hello };
+  catalogue: { params: Empty; result: CatalogueData };
+  select: { params: SelectRequest; result: Empty };
+  ping: { params: Empty; result: Waiting };
+  edit: { params: EditRequest; result: Edited };
+  open: { params: OpenRequest; result: Opened };
+  new: { params: Empty; result: Opened };
+  save: { params: SaveRequest; result: Saved };
+  list_files: { params: ListFilesRequest; result: Listing };
+  validate: { params: Empty; result: Problems };
+  export: { params: ExportRequest; result: Exported };
+  list_pipelines: { params: ListPipelinesRequest; result: ProgramListing };
+  trace: { params: TraceRequest; result: Opened };
+  preview: { params: PreviewRequest; result: RunStarted };
+  cancel: { params: CancelRequest; result: Empty };
+  run: { params: RunRequest; result: RunStarted };
+  sweep: { params: SweepRequest; result: Swept };
+  compare: { params: CompareRequest; result: Compared };
+  'gallery.list': { params: Empty; result: GalleryList };
+  'gallery.tiles': { params: TilesRequest; result: TileAnswer };
+  'gallery.entry': { params: EntryRequest; result: EntryPage };
+  'gallery.draw': { params: DrawRequest; result: DrawAnswer };
+  'gallery.cost': { params: VariantRequest; result: Cost };
+  'gallery.code': { params: VariantRequest; result: Code };
+  'gallery.surprise': { params: SurpriseRequest; result: Surprise };
+  'gallery.pictures': { params: PicturesRequest; result: ChosenPictures };
+}
+
+/** Parameters of each event. */
+export interface Events {
+  changed: Changed;
+  document: Opened;
+  state: State;
+  problems: Problems;
+  selected: Selected;
+  catalogue: CatalogueChanged;
+  notice: Notice;
+  'preview.started': PreviewStarted;
+  'preview.progress': PreviewProgress;
+  'preview.node': NodeEvent;
+  'preview.unchanged': PreviewUnchanged;
+  'preview.focus': FocusEvent;
+  'preview.done': DoneEvent;
+  'run.progress': RunProgress;
+  'run.done': RunDone;
+}
