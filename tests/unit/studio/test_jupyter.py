@@ -77,7 +77,7 @@ def test_read_only_file_refuses_edits(opened: Any) -> None:
 
 def test_document_that_cannot_be_read_is_told_of(opened: Any) -> None:
     comm, connection = opened(document={"nodes": 3})
-    assert connection.session.notices[0]["level"] == "error"
+    assert connection.session.notices[0].level == "error"
     assert comm.call("hello", protocol=1, client="c")["result"]["document"]["nodes"] == {}
 
 
