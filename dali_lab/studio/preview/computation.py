@@ -28,15 +28,15 @@ Progress = Callable[[int, int, str], None]
 
 
 @dataclass
-class Means:
-    """What computing is done with, shared by all that is computed one after the other."""
+class PreviewResources:
+    """Thread pool and operator times shared by successive previews."""
 
     threads: int
     pool: ThreadPool
     operator_times: OperatorTimes = field(default_factory=OperatorTimes)
 
 
-class Computing:
+class BatchComputation:
     """Computes nodes of one batch, what they need having been computed before.
 
     Parameters
@@ -44,7 +44,7 @@ class Computing:
     graph, seeds, iteration
         What is computed, and which batch of it.
     evaluation
-        What is there so far; what cannot be computed is noted in it.
+        Results so far; failures are recorded here.
     token
         Stops it.
     progress
@@ -53,9 +53,9 @@ class Computing:
     Attributes
     ----------
     operators
-        Those of the nodes, made by whoever asks for them.
+        Operators by node name, created by the caller.
     borrowed
-        The nodes whose operators are somebody else's to close.
+        Nodes whose operators the caller does not own and this does not close.
     steps
         How many samples of nodes there are to compute, as far as is known.
     """
@@ -66,7 +66,7 @@ class Computing:
         seeds: Mapping[str, int],
         iteration: int,
         evaluation: Evaluation,
-        means: Means,
+        resources: PreviewResources,
         token: Token,
         progress: Progress | None,
     ) -> None:
@@ -74,7 +74,7 @@ class Computing:
         self._seeds = seeds
         self._iteration = iteration
         self._evaluation = evaluation
-        self._means = means
+        self._resources = resources
         self._token = token
         self._progress = progress
         self._device = device_for_preview(graph)
@@ -134,11 +134,11 @@ class Computing:
         def attempt(plan: Plan, chunk: int, *, told: bool = True) -> tuple[Engine, BatchRun]:
             engine = Engine(
                 plan,
-                self._means.threads,
+                self._resources.threads,
                 self._seeds,
                 chunk=chunk,
                 keep_going=True,
-                pool=self._means.pool,
+                pool=self._resources.pool,
                 progress=report if told else None,
             )
             engine.drawn.update(drawn)
@@ -154,11 +154,11 @@ class Computing:
 
         if self._progress is not None:
             self._progress(self._steps_done, self.steps, names[0])
-        times = self._means.operator_times
+        times = self._resources.operator_times
         ops = {self._graph.nodes[name].op for name in names}
         compiled, began = compilations(), time.monotonic()
         once = any(self.operators[name].in_order for name in names)
-        chunk = 1 if once else times.chunk(ops, size, self._means.threads)
+        chunk = 1 if once else times.chunk(ops, size, self._resources.threads)
         engine, run = attempt(device_plan or plan, chunk)
         if run.failures and device_plan is not None and not once:
             # On a GPU a batch fails as a whole.

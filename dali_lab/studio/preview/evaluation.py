@@ -15,7 +15,7 @@ from dali_lab.schema.registry import find_operator
 from dali_lab.schema.source import Draw
 from dali_lab.studio.preview.branches import Branches
 from dali_lab.studio.preview.cache import Cache
-from dali_lab.studio.preview.computation import Computing, Means, Progress
+from dali_lab.studio.preview.computation import BatchComputation, PreviewResources, Progress
 from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Token
 from dali_lab.studio.preview.sources import Sources, digest, file_state, paths_state, sample_files_state, values
 
@@ -37,14 +37,14 @@ class Evaluator:
     def __init__(self, memory: int = 768 << 20, threads: int | None = None) -> None:
         self.threads = threads or os.cpu_count() or 1
         self.cache: Cache[NodeResult] = Cache(memory, _KEPT_OF_A_NODE)
-        self.means = Means(self.threads, ThreadPool(self.threads, "dali-lab-preview"))
+        self.resources = PreviewResources(self.threads, ThreadPool(self.threads, "dali-lab-preview"))
         self._sources = Sources()
         self._branches = Branches()
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """End the threads and forget everything."""
-        self.means.pool.close()
+        self.resources.pool.close()
         with self._lock:
             self._sources.close()
         self.cache.clear()
@@ -122,7 +122,9 @@ class _Run:
         self.evaluation = Evaluation(samples=min(max(1, samples), self.batch_size), total=self.batch_size)
         self.before = iteration * self.batch_size
         self.in_branches: dict[str, int] = {}
-        self.computing = Computing(graph, self.seeds, iteration, self.evaluation, owner.means, token, progress)
+        self.computation = BatchComputation(
+            graph, self.seeds, iteration, self.evaluation, owner.resources, token, progress
+        )
 
     def work(self) -> Evaluation:
         try:
@@ -130,7 +132,7 @@ class _Run:
             self._sources()
             self._others()
         finally:
-            self.computing.close()
+            self.computation.close()
         return self.evaluation
 
     def _count_branches(self) -> None:
@@ -175,8 +177,8 @@ class _Run:
             except Exception as error:  # whatever a reader meets belongs to its node
                 results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
                 continue
-            self.computing.operators[name] = operator
-            self.computing.borrowed.add(name)
+            self.computation.operators[name] = operator
+            self.computation.borrowed.add(name)
             self.before = self.owner._sources.samples_before(base, self.iteration, self.batch_size) or 0
             unknown[name] = key
         if not unknown:
@@ -184,7 +186,7 @@ class _Run:
         counts = [draw.count for draw in draws.values()]
         self.size = min([self.size, *counts])
         self.evaluation.total = min([self.batch_size, *counts])
-        self.computing.steps = len(unknown) * self.size
+        self.computation.steps = len(unknown) * self.size
         self._compute(unknown, draws)
         for name in unknown:
             result = results[name]
@@ -228,12 +230,12 @@ class _Run:
                 results[name] = known
                 continue
             try:
-                self.computing.operators[name] = make_operator(node)
+                self.computation.operators[name] = make_operator(node)
             except Exception as error:  # a contradiction between arguments belongs to its node
                 results[name] = NodeResult(key, failures=[Failure(error)])
                 continue
             unknown[name] = key
-        self.computing.steps += len(unknown) * self.size
+        self.computation.steps += len(unknown) * self.size
         for wave in self._waves(unknown):
             if self.finished is not None:
                 self.finished(self.evaluation)
@@ -254,7 +256,7 @@ class _Run:
         waves: list[list[str]] = []
         open_wave = False
         for name in names:
-            used = self.owner.means.operator_times.knows([self.graph.nodes[name].op])
+            used = self.owner.resources.operator_times.knows([self.graph.nodes[name].op])
             if used and open_wave:
                 waves[-1].append(name)
             else:
@@ -293,7 +295,7 @@ class _Run:
     def _compute(self, keys: Mapping[str, str], draws: Mapping[str, Draw]) -> None:
         """Run these nodes on the batch, everything else being known, and remember what they give."""
         drawn = {name: self._drawn_before(name) for name in self.order}
-        for name, result in self.computing.compute(keys, self.size, drawn, draws).items():
+        for name, result in self.computation.compute(keys, self.size, drawn, draws).items():
             if self.kinds[name].source:
                 result.files = sample_files_state(
                     self.graph.nodes[name], result.outputs, [failure.error for failure in result.failures]
