@@ -11,11 +11,9 @@ from collections.abc import Sequence
 from dali_lab.device.interface import Device
 from dali_lab.dynamic import repeated
 from dali_lab.dynamic.modes import EvalContext
-from dali_lab.executor.engine import Engine
+from dali_lab.executor.immediate import ImmediateGraph
 from dali_lab.executor.placement import choose_device, device_for_preview, gpu_nodes
-from dali_lab.executor.plan import make_plan
-from dali_lab.executor.pool import InlinePool
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Graph
 from dali_lab.graph.passes import optimized
 from dali_lab.graph.recorder import DataNode, OpCall
 from dali_lab.graph.seeds import graph_seeds
@@ -91,33 +89,27 @@ def _evaluate(wanted: Outcome) -> None:
     prepared = repeated.take(key, None if single else wanted.context.pool) if key is not None else None
     if prepared is None:
         prepared = _prepare(slots, [call for call, _ in known], wanted, key is not None)
-    edges = {Edge(name, 0): batch for name, (_, batch) in zip(prepared.names, known, strict=True)}
-    run = prepared.engine.submit(0, wanted.count, {}, edges)
-    if isinstance(prepared.pool, InlinePool):
-        prepared.pool.run()
-    run.wait()
-    for slot, batch in zip(slots, run.outputs(), strict=True):
+    for slot, batch in zip(slots, prepared.run(wanted.count, [batch for _, batch in known]), strict=True):
         slot.fill(batch)
     if key is not None:
         repeated.keep(key, prepared)
     else:
-        prepared.engine.plan.close()
+        prepared.close()
 
 
-def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, again: bool) -> repeated.Prepared:
-    """An engine for results, with the calls whose results are there as inputs; `again` if it may run more than once."""
+def _prepare(slots: Sequence[Slot], known: Sequence[OpCall], wanted: Outcome, again: bool) -> ImmediateGraph:
+    """A graph for results, with the calls whose results are there as inputs; `again` if it may run more than once."""
     context = wanted.context
     graph = build_graph(slots)
     if len(graph.nodes) > len(known) + 1:
         graph = optimized(graph)
     device = _device(graph, context.device_id or 0)
-    names = [call.placed for call in known]
-    plan = make_plan(graph, known=[Edge(name, 0) for name in names], device=device)
     # One sample is one task: going to a thread and back takes longer than what most calls do.
-    pool = InlinePool() if wanted.count == 1 and device is None else context.pool
+    pool = None if wanted.count == 1 and device is None else context.pool
     threads = context.num_threads
     chunk = None if again else max(1, -(-wanted.count // threads))
-    return repeated.Prepared(Engine(plan, threads, graph_seeds(graph, 0), chunk=chunk, pool=pool), pool, names)
+    names = [call.placed for call in known]
+    return ImmediateGraph(graph, names, graph_seeds(graph, 0), device=device, pool=pool, threads=threads, chunk=chunk)
 
 
 def _collect(slots: Sequence[Slot]) -> tuple[dict[int, OpCall], list[tuple[OpCall, Batch]]]:

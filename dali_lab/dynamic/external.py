@@ -9,7 +9,7 @@ from dali_lab.dynamic.batch import Batch, as_batch
 from dali_lab.dynamic.modes import EvalContext
 from dali_lab.dynamic.tensor import as_tensor
 from dali_lab.model.tensor_list import TensorListCPU
-from dali_lab.operators.readers.python_sources import Request, make_source
+from dali_lab.schema.external import Request, make_source
 
 _NEXT = Request(0, 0, 0, 1, 0)
 

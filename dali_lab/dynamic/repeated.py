@@ -5,11 +5,10 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.executor.engine import Engine
-from dali_lab.executor.pool import InlinePool, ThreadPool
+from dali_lab.executor.immediate import ImmediateGraph
+from dali_lab.executor.pool import ThreadPool
 from dali_lab.graph.recorder import DataNode, OpCall
 from dali_lab.model.dtypes import DALIDataType, DALIImageType, DALIInterpType
 from dali_lab.schema.registry import find_operator
@@ -19,26 +18,7 @@ _MOST_VALUES = 32
 _PLAIN = frozenset({bool, int, float, str, type(None), DALIDataType, DALIImageType, DALIInterpType})
 
 
-@dataclass(frozen=True)
-class Prepared:
-    """What runs a call.
-
-    Attributes
-    ----------
-    engine
-        The executor with its plan.
-    pool
-        Where it runs.
-    names
-        Of the nodes that stand for the batches that are there.
-    """
-
-    engine: Engine
-    pool: ThreadPool | InlinePool
-    names: Sequence[str]
-
-
-_kept: OrderedDict[Hashable, Prepared] = OrderedDict()
+_kept: OrderedDict[Hashable, ImmediateGraph] = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -76,17 +56,17 @@ def _is_plain(value: Any) -> bool:
     return type(value) in _PLAIN
 
 
-def take(key: Hashable, pool: ThreadPool | None) -> Prepared | None:
+def take(key: Hashable, pool: ThreadPool | None) -> ImmediateGraph | None:
     """The engine of calls like this one, unless it is at work or its threads are not these (`None`: the caller's)."""
     with _lock:
         prepared = _kept.pop(key, None)
     if prepared is not None and pool is not None and prepared.pool is not pool:
-        prepared.engine.plan.close()
+        prepared.close()
         return None
     return prepared
 
 
-def keep(key: Hashable, prepared: Prepared) -> None:
+def keep(key: Hashable, prepared: ImmediateGraph) -> None:
     """Keep an engine for the next call like this one."""
     with _lock:
         surplus = [_kept.pop(key)] if key in _kept else []
@@ -94,4 +74,4 @@ def keep(key: Hashable, prepared: Prepared) -> None:
         while len(_kept) > _MOST_ENGINES:
             surplus.append(_kept.popitem(last=False)[1])
     for old in surplus:
-        old.engine.plan.close()
+        old.close()

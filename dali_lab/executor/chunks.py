@@ -134,7 +134,7 @@ class _StageRun:
                 if all(failed != edge.node for failed, *_ in run.failures):
                     step = next(step for step in self.stage.steps if step.node.id == edge.node)
                     filled = [(chunk.start, part) for chunk, part in pairs if part is not None and len(part)]
-                    run.failures.append((edge.node, 0, run.size, mismatch(step, filled)))
+                    run.failures.append((edge.node, 0, run.size, mismatch(step.node, filled)))
 
 
 class ChunkRunner:
@@ -225,7 +225,7 @@ class ChunkRunner:
                 stage_run.waiting.append(chunk)
                 return False
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
-                explained = explain(error, stage.blamed(error, step), inputs, chunk.start)
+                explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
                 run.failures.append((step.node.id, chunk.start, chunk.stop - chunk.start, explained))
                 chunk.failed.add(step.node.id)
                 if not run.keep_going:

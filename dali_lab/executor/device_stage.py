@@ -56,7 +56,7 @@ class DeviceRunner:
             step, error = failed.step, failed.error
             if isinstance(error, OutOfDeviceMemory):
                 error = self.state.out_of_memory(error)
-            run.failures.append((step.node.id, 0, run.size, explain(error, step, [])))
+            run.failures.append((step.node.id, 0, run.size, explain(error, step.node, [])))
         for edge in stage.exports:
             if edge not in run.values:
                 run.missing[edge] = set(range(count))
@@ -147,7 +147,7 @@ class _DeviceStage:
             raise
         except Exception as error:  # every failure of an operator travels to whoever waits for the batch
             at = self._culprit()
-            run.failures.append((at.node.id, 0, run.size, explain(error, at, inputs if at is step else [])))
+            run.failures.append((at.node.id, 0, run.size, explain(error, at.node, inputs if at is step else [])))
             self.failed.add(step.node.id)
             return False
         run.seconds[step.node.id] += time.perf_counter() - began

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dali_lab.executor.plan import Step
+from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, OperatorError, SampleError
 
@@ -13,7 +13,7 @@ class Cancelled(Exception):
     """The result is no longer wanted."""
 
 
-def explain(error: BaseException, step: Step, inputs: Sequence[Batch], start: int = 0) -> BaseException:
+def explain(error: BaseException, node: Node, inputs: Sequence[Batch], start: int = 0) -> BaseException:
     """The error with the node, the user's line and the file of the failed sample added.
 
     `start` is the index in the batch of the first sample of `inputs`.
@@ -25,7 +25,7 @@ def explain(error: BaseException, step: Step, inputs: Sequence[Batch], start: in
         wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
         wrapped.__cause__ = error
         error = wrapped
-    error.locate(step.node.id, step.node.op, step.node.origin)
+    error.locate(node.id, node.op, node.origin)
     if isinstance(error, SampleError) and error.sample is not None and error.source is None:
         for batch in inputs:
             if batch.sources is not None and 0 <= error.sample - start < len(batch.sources):
@@ -34,7 +34,7 @@ def explain(error: BaseException, step: Step, inputs: Sequence[Batch], start: in
     return error
 
 
-def mismatch(step: Step, parts: Sequence[tuple[int, Batch]]) -> SampleError:
+def mismatch(node: Node, parts: Sequence[tuple[int, Batch]]) -> SampleError:
     """The error about chunks of one output that differ in dtype or number of dimensions.
 
     `parts` are the chunks that have samples, each with the index of its first one.
@@ -48,5 +48,5 @@ def mismatch(step: Step, parts: Sequence[tuple[int, Batch]]) -> SampleError:
         sample=start,
         source=other.sources[0] if other.sources else None,
     )
-    error.locate(step.node.id, step.node.op, step.node.origin)
+    error.locate(node.id, node.op, node.origin)
     return error

@@ -174,12 +174,9 @@ def make_plan(
     """
     wanted = tuple(bare(edge) for edge in (graph.outputs if outputs is None else outputs))
     given = frozenset(bare(edge) for edge in known)
-    keep = _needed(graph, wanted, given)
+    preserved = [Edge(name) for name, node in graph.nodes.items() if node.arguments.get("preserve")]
+    keep = _needed(graph, wanted if outputs is not None else (*wanted, *preserved), given)
     order = [name for name in graph.order() if name in keep]
-    kept_alive = [name for name, node in graph.nodes.items() if node.arguments.get("preserve") and outputs is None]
-    if any(name not in keep for name in kept_alive):
-        keep |= graph.ancestors(kept_alive)
-        order = [name for name in graph.order() if name in keep]
     steps: dict[str, Step] = {}
     scopes = node_scopes(graph)
     levels: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
 from dali_lab.executor.plan import bare, make_plan
 from dali_lab.executor.settings import Settings
+from dali_lab.executor.sources.opening import open_sources, start_workers
 from dali_lab.graph.graph import Edge, Graph
 from dali_lab.graph.passes import optimized
 from dali_lab.model.batch import Batch
@@ -47,6 +49,15 @@ class Runner:
         Where nodes placed on the GPU run; without one they run on the CPU.
     saved
         What :meth:`checkpoint` gave for the same graph, to go on from.
+    user_context
+        Entered around functions of the user.
+
+    Attributes
+    ----------
+    sources
+        By node, those first that may come to an end.
+    workers
+        Processes of parallel sources, if there are any.
 
     Raises
     ------
@@ -65,64 +76,39 @@ class Runner:
         seeds: Mapping[str, int],
         device: Device | None = None,
         saved: Checkpoint | None = None,
+        user_context: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         assert settings.batch_size is not None
         self.graph = graph
         self.settings = settings
         self.batch_size = settings.batch_size
         self.plan = make_plan(optimized(graph) if settings.optimize else graph, device=device)
-        self.sources = sorted(self.plan.sources, key=lambda step: not step.operator.ends)
         self.expected = settings.expectations(len(graph.outputs))
-        self._start_workers()
+        seeds = dict(seeds) if saved is None else {**seeds, **saved.seeds}
+        self.workers = start_workers(self.plan.sources, settings, self.batch_size)
+        self.sources = open_sources(
+            self.plan.sources,
+            seeds,
+            checkpointing=bool(settings.enable_checkpointing),
+            device=self.plan.device,
+            workers=self.workers,
+        )
         self.engine = Engine(
             self.plan,
             settings.threads,
-            seeds if saved is None else {**seeds, **saved.seeds},
+            seeds,
             memory=settings.enable_memory_stats,
             batch_size=self.batch_size,
+            transient=True,
+            user_context=user_context,
         )
-        for step in self.sources:
-            step.operator.seed = self.engine.seeds.get(step.node.id, step.operator.seed)
-            step.operator.checkpointing = bool(settings.enable_checkpointing)
-            step.operator.transient = True
-            if step.node.device == "gpu" and hasattr(step.operator, "target"):
-                step.operator.target = self.plan.device
         self.state = Checkpoint()
         self.restored = saved is not None
-        self._open_sources()
         if saved is not None:
             self._restore(saved)
         self._flights: deque[_Flight] = deque()
         self._closed = False
         self._pid = os.getpid()
-
-    def _start_workers(self) -> None:
-        """Start processes for parallel sources, before there are threads that a fork would leave behind."""
-        if any(getattr(step.operator, "wants_workers", False) for step in self.sources):
-            from dali_lab.executor.sources.workers import WorkerPool
-            from dali_lab.operators.readers.external_source import ExternalSource
-
-            found = [step.operator for step in self.sources if isinstance(step.operator, ExternalSource)]
-            parallel = [operator for operator in found if operator.wants_workers]
-
-            settings = self.settings
-            WorkerPool(
-                parallel,
-                settings.py_num_workers,
-                settings.py_start_method,
-                settings.py_callback_pickler,
-                self.batch_size,
-            )
-
-    def _open_sources(self) -> None:
-        """Have readers look for their data, except those that are to wait until the first batch is read."""
-        for step in self.sources:
-            if step.operator.values.get("lazy_init") is False:
-                try:
-                    step.operator.reader_meta()
-                except DaliLabError as error:
-                    error.locate(step.node.id, step.node.op, step.node.origin)
-                    raise
 
     # -- running ------------------------------------------------------------------------------------------------
 
@@ -156,7 +142,7 @@ class Runner:
         try:
             if each is not None:
                 each()
-            if self._flights and not all(step.operator.ready() for step in self.sources):
+            if self._flights and not all(source.ready() for source in self.sources.values()):
                 return False
             before = self._snapshot() if self.settings.enable_checkpointing else None
             draws, size = self._draw()
@@ -174,15 +160,16 @@ class Runner:
     def _draw(self) -> tuple[dict[str, Draw], int]:
         draws: dict[str, Draw] = {}
         end: StopIteration | None = None
-        for step in self.sources:
-            if end is not None and not step.operator.ends:
+        for name, source in self.sources.items():
+            if end is not None and not source.ends:
                 break
             try:
-                draws[step.node.id] = step.operator.draw(self.batch_size)
+                draws[name] = source.draw(self.batch_size)
             except StopIteration as error:
                 end = error
             except DaliLabError as error:
-                error.locate(step.node.id, step.node.op, step.node.origin)
+                node = self.plan.graph.nodes[name]
+                error.locate(name, node.op, node.origin)
                 raise
         if end is not None:
             raise end
@@ -242,8 +229,8 @@ class Runner:
         if not self.state.ended:
             return False
         self.state = replace(self.state, ended=False, epoch=self.state.epoch + 1, consumed=0)
-        for step in self.sources:
-            step.operator.reset()
+        for source in self.sources.values():
+            source.reset()
         return True
 
     # -- state --------------------------------------------------------------------------------------------------
@@ -256,7 +243,7 @@ class Runner:
         }
 
     def _snapshot(self) -> Checkpoint:
-        states = {step.node.id: step.operator.state() for step in self.sources}
+        states = {name: source.state() for name, source in self.sources.items()}
         return replace(self.state, sources={name: state for name, state in states.items() if state is not None})
 
     def checkpoint(self, iterator: str = "") -> Checkpoint:
@@ -285,12 +272,12 @@ class Runner:
         saved.check(self.operators())
         self.state = saved
         self.engine.drawn.update(saved.drawn)
-        for step in self.sources:
-            if step.node.id in saved.sources:
+        for name, source in self.sources.items():
+            if name in saved.sources:
                 try:
-                    step.operator.restore(saved.sources[step.node.id])
+                    source.restore(saved.sources[name])
                 except (ValueError, KeyError, TypeError, OverflowError) as error:
-                    raise FormatError(f"this checkpoint does not fit '{step.node.id}': {error}") from error
+                    raise FormatError(f"this checkpoint does not fit '{name}': {error}") from error
 
     # -- ending -------------------------------------------------------------------------------------------------
 
@@ -301,6 +288,8 @@ class Runner:
         self._closed = True
         if self._pid != os.getpid():
             return
+        for source in self.sources.values():
+            source.close()
         self.engine.close(timeout)
         self._flights.clear()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -13,8 +14,10 @@ import numpy as np
 
 from dali_lab.conditionals import ConditionStack
 from dali_lab.executor.failures import explain
-from dali_lab.executor.plan import Step, make_operator
-from dali_lab.graph.graph import Edge, Node
+from dali_lab.executor.immediate import ImmediateGraph
+from dali_lab.executor.plan import make_operator
+from dali_lab.executor.sources.opening import open_source
+from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.recorder import DataNode, OpCall, Recorder
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError, GraphError
@@ -23,10 +26,9 @@ from dali_lab.model.tensor_list import TensorListCPU, TensorListGPU
 from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.pipeline import Pipeline
-from dali_lab.schema.call import Call
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
-from dali_lab.schema.running import run_operator
+from dali_lab.schema.source import Draw, Source
 
 _SEEDS = (1 << 31) - 1
 
@@ -61,7 +63,8 @@ class _Place:
     node: Node
     operator: Operator
     seed: int
-    drawn: int = 0
+    immediate: ImmediateGraph
+    source: Source | None = None
 
 
 class _DebugRecorder(Recorder):
@@ -156,7 +159,8 @@ class DebugPipeline(Pipeline):
     def reset(self) -> None:
         """Begin the next epoch of all sources."""
         for place in self._places:
-            place.operator.reset()
+            if place.source is not None:
+                place.source.reset()
 
     def empty(self) -> bool:
         """Whether no outputs wait."""
@@ -165,7 +169,9 @@ class DebugPipeline(Pipeline):
     def close(self) -> None:
         """Give up what the operators hold."""
         for place in self._places:
-            place.operator.close()
+            if place.source is not None:
+                place.source.close()
+            place.immediate.close()
         super().close()
 
     # -- what the recorder asks ---------------------------------------------------------------------------------
@@ -190,11 +196,10 @@ class DebugPipeline(Pipeline):
         self._next += 1
         inputs = [self._data[node.source.number, node.index] for node in call.inputs]
         connected = {name: self._data[node.source.number, node.index] for name, node in call.connections.items()}
-        step = Step(place.node, place.operator, call.outputs, 0)
         try:
-            results = self._executed(place, inputs, connected, call.outputs)
+            results = self._executed(place, inputs, connected)
         except Exception as error:
-            raise explain(error, step, inputs) from None
+            raise explain(error, place.node, inputs) from None
         for index, batch in enumerate(results):
             self._data[call.number, index] = batch
         return tuple(DataNodeDebug(call, index, device, batch) for index, batch in enumerate(results))
@@ -231,59 +236,50 @@ class DebugPipeline(Pipeline):
 
     def _made(self, call: OpCall) -> _Place:
         name = call.name or f"{call.op.replace('.', '_')}_{self._next}"
-        edges = {key: Edge("", 0) for key in call.connections}
-        node = Node(name, call.op, call.device, (), dict(call.arguments), edges, call.origin)
+        inputs = [Edge(f"{name}.{index}") for index in range(len(call.inputs))]
+        connections = {key: Edge(f"{name}.{key}") for key in call.connections}
+        given = [Node(edge.node, "external_source") for edge in (*inputs, *connections.values())]
+        arguments = {**call.arguments, "preserve": True}
+        node = Node(name, call.op, call.device, tuple(inputs), arguments, connections, call.origin)
         operator = make_operator(node)
         # Every operator but external sources takes one, whether it is random or not, as NVIDIA DALI does.
         seed = 0 if operator.fed else int(self._seeds.integers(_SEEDS))
         if call.arguments.get("seed") is not None:
             seed = int(call.arguments["seed"])
-        operator.seed = seed
-        return _Place(call, node, operator, seed)
+        graph = Graph({each.id: each for each in (*given, node)}, [Edge(name, k) for k in range(call.outputs)])
+        names = [each.id for each in given]
+        # One chunk holds a whole batch: functions of the user see it as they would without debug mode.
+        immediate = ImmediateGraph(graph, names, {name: seed}, chunk=sys.maxsize, operators={name: operator})
+        return _Place(call, node, operator, seed, immediate)
 
-    def _executed(
-        self, place: _Place, inputs: list[Batch], connected: Mapping[str, Batch], outputs: int
-    ) -> tuple[Batch, ...]:
+    def _executed(self, place: _Place, inputs: list[Batch], connected: Mapping[str, Batch]) -> list[Batch]:
         operator = place.operator
-        ticket = None
-        sized = next(iter([*inputs, *connected.values()]), None)
-        count = len(sized) if sized is not None else self._size or self._settings.batch_size or 1
+        draws = {}
+        given = [*inputs, *connected.values()]
+        count = len(given[0]) if given else self._size or self._settings.batch_size or 1
         if operator.joins_scopes:
             count = len(connected["predicate"])
         if operator.source:
-            draw = self._drawn(place, count)
-            count, ticket = draw.count, draw.ticket
+            draw = draws[place.node.id] = self._drawn(place, count)
+            count = draw.count
             if self._size not in (None, count):
                 raise operator.fail(
                     f"gave a batch of {count} samples, and those before it in this run have {self._size}"
                 )
         if self._size is None:
             self._size = count
-        call = Call(
-            operator,
-            0,
-            count,
-            batch_size=count,
-            iteration=self._iteration,
-            drawn_before=place.drawn,
-            seed=place.seed,
-            ticket=ticket,
-            batches=connected,
-            sources=inputs[0].sources if inputs and not operator.whole_batch else None,
-        )
-        place.drawn += count
-        return run_operator(operator, call, inputs, outputs, check=not operator.whole_batch)
+        return place.immediate.run(count, given, iteration=self._iteration, draws=draws)
 
-    def _drawn(self, place: _Place, count: int) -> Any:
-        operator = place.operator
-        waiting = self._fed.get(place.node.id)
-        feed = getattr(operator, "feed", None)
-        if waiting and feed is not None:
-            data, layout = waiting.popleft()
-            feed(data, layout, self._settings.batch_size)
-        if not operator.ready():
-            raise operator.fail(f"has no data: call feed_input('{place.node.id}', …) before each run")
-        return operator.draw(count)
+    def _drawn(self, place: _Place, count: int) -> Draw:
+        if place.source is None:
+            place.source = open_source(place.operator, place.seed)
+        name = place.node.id
+        if place.source.is_input and self._fed.get(name):
+            data, layout = self._fed[name].popleft()
+            place.source.feed(data, layout, self._settings.batch_size)
+        if not place.source.ready():
+            raise place.operator.fail(f"has no data: call feed_input('{name}', …) before each run")
+        return place.source.draw(count)
 
 
 def _is_array(item: Any) -> bool:

@@ -26,6 +26,7 @@ from dali_lab.model.user_code import user_line
 from dali_lab.pipeline.definition import as_outputs
 from dali_lab.pipeline.report import PipelineReport
 from dali_lab.pipeline.serialization import PipelineFiles
+from dali_lab.schema.source import Source
 
 _TRAVELLING = (
     "exec_pipelined", "exec_async", "exec_dynamic", "enable_memory_stats", "enable_checkpointing", "py_num_workers",
@@ -250,10 +251,7 @@ class Pipeline(PipelineReport, PipelineFiles):
         device = choose_device(graph, self._settings.gpu, self._settings.device_id or 0)
         self._outputs_on_gpu = [output_on_gpu(graph, edge) for edge in graph.outputs]
         seeds = graph_seeds(graph, self._seed)
-        self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph))
-        for step in self._runner.plan.steps():
-            if hasattr(step.operator, "around"):
-                step.operator.around = self._recorder.recording
+        self._runner = Runner(graph, self._settings, seeds, device, self._saved(graph), self._recorder.recording)
         self._fill_queue = True
 
     def start_py_workers(self) -> None:
@@ -387,11 +385,11 @@ class Pipeline(PipelineReport, PipelineFiles):
         self._input(input_name)
         return self._settings.ahead
 
-    def _input(self, data_node: DataNode | str) -> Any:
-        """The operator of an external source that is fed."""
+    def _input(self, data_node: DataNode | str) -> Source:
+        """The source of an input."""
         runner = self._built()
         name = data_node if isinstance(data_node, str) else data_node.source.placed
-        inputs = {step.node.id: step.operator for step in runner.sources if hasattr(step.operator, "feed")}
+        inputs = {name: source for name, source in runner.sources.items() if source.is_input}
         if name not in inputs:
             what = name or repr(data_node)
             raise KeyError(f"there is no input '{what}'{nearest(what, inputs)}; inputs: {', '.join(inputs) or 'none'}")

@@ -200,12 +200,12 @@ class PipelineReport:
             If there is no reader of this name.
         """
         found = {}
-        for step in self._built().sources:
-            meta = step.operator.reader_meta()
+        for node, source in self._built().sources.items():
+            meta = source.meta()
             if meta is not None:
-                found[self._dali_names.get(step.node.id, step.node.id)] = meta
-                if name == step.node.id:
-                    return meta
+                found[self._dali_names.get(node, node)] = dict(meta)
+                if name == node:
+                    return dict(meta)
         if name is None:
             return found
         if name not in found:
@@ -280,7 +280,8 @@ class PipelineReport:
 
     def external_source_shm_statistics(self) -> dict[str, list[int]]:
         """Bytes of shared memory that parallel external sources hold: ``capacities`` and ``per_sample_capacities``."""
-        sizes = [size for step in self._built().sources for size in getattr(step.operator, "shared_memory", list)()]
+        workers = self._built().workers
+        sizes = workers.shared_memory() if workers is not None else []
         return {"capacities": sizes, "per_sample_capacities": [size // self.max_batch_size for size in sizes]}
 
     def output_stream(self) -> None:

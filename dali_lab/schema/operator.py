@@ -15,7 +15,8 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.schema.arguments import GROUP, RANDOM_STATE, REQUIRED, SEED, Arg, Input, Output, common_arguments
 from dali_lab.schema.call import Call
 from dali_lab.schema.cases import Case, ErrorCase, PerSample
-from dali_lab.schema.source import Draw
+from dali_lab.schema.external import External
+from dali_lab.schema.source import Source
 
 Results = Batch | tuple[Batch, ...]
 Record = Callable[[str, Sequence[Any], Mapping[str, Any]], Any]
@@ -62,11 +63,8 @@ class Operator:
     frames
         Sequences are cut into frames before `run` and joined after it.
     source
-        It has no inputs and makes its samples in order; see :meth:`draw`.
-    transient
-        For a `source`, set by who runs it: batches are used and given back soon, as a preview's are not.
-    ends
-        For a `source`: `draw` may raise :class:`StopIteration`; such sources are asked before the others.
+        It has no inputs: a :class:`~dali_lab.schema.source.Source` decides which samples it gives; see
+        :meth:`open_source` and :meth:`external`.
     in_order
         Batches go through it one after the other, never two at once.
     defers
@@ -121,7 +119,6 @@ class Operator:
     whole_batch: bool = False
     frames: ClassVar[bool] = False
     source: ClassVar[bool] = False
-    ends: bool = False
     in_order: ClassVar[bool] = False
     defers: ClassVar[bool] = False
     takes_undecoded: ClassVar[bool] = False
@@ -173,9 +170,6 @@ class Operator:
             for name, arg in self.argument_table.items()
         }
         self.given = frozenset(values) | self.connected
-        self.seed = int(self.values.get("seed", -1) if self.values.get("seed") is not None else -1)
-        self.checkpointing = False
-        self.transient = False
         self.seed_node = ""
         if "_random_state" in self.connected:
             object.__setattr__(self, "whole_batch", True)
@@ -205,36 +199,24 @@ class Operator:
         """
         return ()
 
-    def ready(self) -> bool:
-        """For a `source`: whether :meth:`draw` could decide now; not so while it waits to be fed."""
-        return True
+    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+        """For a `source` that is not external: the state of one run, from its first batch on.
 
-    def draw(self, batch_size: int) -> Draw:
-        """For a `source`: decide what the next batch holds; called once for each batch, in order.
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
+        Parameters
+        ----------
+        seed
+            The node's seed in this run.
+        checkpointing
+            Checkpoints are taken of the run.
         """
-        return Draw(batch_size)
+        raise NotImplementedError(f"{self.name} declares a source and opens none")
 
-    def reset(self) -> None:
-        """For a `source`: begin the next epoch."""
-
-    def state(self) -> Any:
-        """For a `source`: what :meth:`restore` needs to go on from here, as plain JSON values."""
-        return None
-
-    def restore(self, state: Any) -> None:
-        """Go on from where :meth:`state` was taken."""
-
-    def reader_meta(self) -> dict[str, int] | None:
-        """For a reader: what ``Pipeline.reader_meta`` tells of it."""
+    def external(self) -> External | None:
+        """For a `source` whose data comes from outside: its declaration, of which the executor makes the source."""
         return None
 
     def close(self) -> None:
-        """Give up processes, files and other things that outlive a call."""
+        """Give up files and other things that outlive a call."""
 
     @classmethod
     def cut_of_output(cls, index: int) -> int | None:
@@ -381,4 +363,4 @@ class Extent:
     layout: str = ""
 
 
-__all__ = ["Call", "Case", "Draw", "ErrorCase", "Extent", "Operator", "PerSample", "Results"]
+__all__ = ["Call", "Case", "ErrorCase", "Extent", "Operator", "PerSample", "Results"]

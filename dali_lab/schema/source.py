@@ -1,9 +1,15 @@
-"""Sources: what decides, batch after batch, which samples a node without inputs gives."""
+"""Sources: they decide, batch after batch, which samples a node without inputs gives."""
 
 from __future__ import annotations
 
+import threading
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
+
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OperatorError
 
 
 @dataclass
@@ -20,3 +26,101 @@ class Draw:
 
     count: int
     ticket: Any = None
+
+
+class Source(Protocol):
+    """The state of one source in one run; :meth:`~dali_lab.schema.Operator.open_source` makes it.
+
+    It is asked on one thread, in the order of the batches, while the operator runs on the batches drawn before.
+
+    Attributes
+    ----------
+    ends
+        :meth:`draw` may raise :class:`StopIteration`; such sources are asked before the others.
+    is_input
+        It is an input of the pipeline: :meth:`feed` may be called.
+    """
+
+    ends: bool = False
+    is_input: bool = False
+
+    def draw(self, batch_size: int) -> Draw:
+        """Decide what the next batch holds.
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        ...
+
+    def ready(self) -> bool:
+        """Whether :meth:`draw` could decide now; not so while it waits to be fed."""
+        return True
+
+    def reset(self) -> None:
+        """Begin the next epoch."""
+
+    def state(self) -> Any:
+        """The state that :meth:`restore` needs to go on from here, as plain JSON values."""
+        return None
+
+    def restore(self, state: Any) -> None:
+        """Go on from where :meth:`state` was taken."""
+
+    def meta(self) -> Mapping[str, int] | None:
+        """For a reader: the answer of ``Pipeline.reader_meta``."""
+        return None
+
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        """Take a batch of at most `limit` samples from outside; `cuda_stream` made it, if it is on a GPU.
+
+        Raises
+        ------
+        OperatorError
+            If it does not take any, or the data is not what it must be.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Give up processes, and end the wait for data."""
+
+
+class FeedQueue:
+    """Batches that were fed and not yet drawn, with a consumer that may wait for them."""
+
+    def __init__(self, node: str) -> None:
+        self._node = node
+        self._batches: deque[Batch] = deque()
+        self._arrived = threading.Condition()
+        self._closed = False
+
+    def __len__(self) -> int:
+        return len(self._batches)
+
+    def put(self, batch: Batch) -> None:
+        """Add a batch."""
+        with self._arrived:
+            self._batches.append(batch)
+            self._arrived.notify_all()
+
+    def take(self, *, wait: bool) -> Batch | None:
+        """The oldest batch; `None` if there is none and it is not waited for.
+
+        Raises
+        ------
+        OperatorError
+            If the queue is closed.
+        """
+        with self._arrived:
+            while not self._batches and wait and not self._closed:
+                self._arrived.wait()
+            if self._closed:
+                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self._node)
+            return self._batches.popleft() if self._batches else None
+
+    def close(self) -> None:
+        """Let the consumer wait no longer."""
+        with self._arrived:
+            self._closed = True
+            self._arrived.notify_all()

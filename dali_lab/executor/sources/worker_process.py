@@ -12,43 +12,18 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import NO_TYPE
 from dali_lab.model.errors import OperatorError
 from dali_lab.model.incoming import incoming_batch, write_samples
-from dali_lab.operators.readers.python_sources import PythonSource, Request
-
-if TYPE_CHECKING:
-    from dali_lab.operators.readers.external_source import ExternalSource
+from dali_lab.schema.external import External, Request
 
 CAN_SHARE = sys.platform != "win32"
 _ALIGNMENT = 64
-
-
-@dataclass
-class WorkerSource:
-    """A source, and what its outputs must be."""
-
-    source: PythonSource
-    expected: list[tuple[str | None, Any, int | None]]
-    hint: int = 0
-
-    @classmethod
-    def of(cls, operator: ExternalSource) -> WorkerSource:
-        """What a worker needs of an external source."""
-        assert operator.described is not None
-        expected = []
-        for index in range(operator.output_count(operator.values)):
-            dtype = operator._each("dtype", index)
-            expected.append(
-                (operator._each("layout", index), None if dtype is NO_TYPE else dtype, operator._each("ndim", index))
-            )
-        return cls(operator.described, expected, int(operator.values["bytes_per_sample_hint"] or 0))
 
 
 @dataclass
@@ -179,7 +154,7 @@ def work(connection: Connection, payload: Any, loads: Any, parent: int, inherite
     for other in inherited:
         other.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sources: list[WorkerSource] = payload if loads is None else loads[0](payload, **loads[1])
+    sources: list[External] = payload if loads is None else loads[0](payload, **loads[1])
     blocks = _Blocks()
     while True:
         while not connection.poll(5):
@@ -199,15 +174,18 @@ def work(connection: Connection, payload: Any, loads: Any, parent: int, inherite
             return
 
 
-def _serve(connection: Connection, answer: Answer, source: WorkerSource, request: Request, blocks: _Blocks) -> None:
+def _serve(connection: Connection, answer: Answer, source: External, request: Request, blocks: _Blocks) -> None:
     handle = -1
     try:
-        columns = source.source.ask(request)
+        assert source.source is not None
+        count = request.stop - request.start
         batches = [
-            incoming_batch(data, layout=layout, dtype=dtype, ndim=ndim, limit=request.stop - request.start, copy=False)
-            for data, (layout, dtype, ndim) in zip(columns, source.expected, strict=False)
+            incoming_batch(
+                data, layout=expected.layout, dtype=expected.dtype, ndim=expected.ndim, limit=count, copy=False
+            )
+            for data, expected in zip(source.source.ask(request), source.outputs, strict=False)
         ]
-        handle = _write(batches, answer, source.hint * (request.stop - request.start), blocks)
+        handle = _write(batches, answer, source.bytes_per_sample * count, blocks)
     except StopIteration as end:
         answer.error = StopIteration(*end.args)
     except Exception as error:  # whatever the user's code raises is raised again in the main process

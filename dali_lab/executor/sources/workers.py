@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.executor.sources.worker_process import Answer, Column, WorkerSource, work
+from dali_lab.executor.sources.inputs import PythonInput
+from dali_lab.executor.sources.worker_process import Answer, Column, work
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError, OperatorError
-from dali_lab.operators.readers.external_source import ExternalSource
-from dali_lab.operators.readers.python_sources import PythonSource, Request
+from dali_lab.schema.external import External, Request
 
 
 class _Lease:
@@ -58,7 +58,7 @@ class WorkerPool:
     Parameters
     ----------
     sources
-        The external sources that ask for workers.
+        Declarations of the sources.
     count
         Number of processes.
     method
@@ -74,9 +74,7 @@ class WorkerPool:
         If there can be no workers.
     """
 
-    def __init__(
-        self, sources: Sequence[ExternalSource], count: int, method: str, pickler: Any, batch_size: int
-    ) -> None:
+    def __init__(self, sources: Sequence[External], count: int, method: str, pickler: Any, batch_size: int) -> None:
         if not isinstance(count, int) or count < 1:
             raise ArgumentError(
                 f"is {count!r}, and fn.external_source(parallel=True) needs at least one worker process",
@@ -85,8 +83,9 @@ class WorkerPool:
         if method not in multiprocessing.get_all_start_methods():
             raise ArgumentError(f"{method!r} cannot be used on this system; use 'spawn'", argument="py_start_method")
         context: Any = multiprocessing.get_context(method)
-        described = [WorkerSource.of(source) for source in sources]
-        payload, loads = (described, None) if method == "fork" else _packed(described, pickler)
+        self._sources = [replace(source, cuda_stream=None) for source in sources]
+        self._batch_size = batch_size
+        payload, loads = (self._sources, None) if method == "fork" else _packed(self._sources, pickler)
         self.workers: list[_Worker] = []
         self._numbers = itertools.count()
         self._jobs: dict[int, _Job] = {}
@@ -105,8 +104,15 @@ class WorkerPool:
             there.close()
             self.workers.append(_Worker(process, here))
         self._finalizer = weakref.finalize(self, _end, list(self.workers), os.getpid())
-        for index, source in enumerate(sources):
-            source.workers = ParallelSource(self, index, source, batch_size)
+
+    def open(self, external: External) -> ParallelInput:
+        """The source of a declaration that the pool was made for."""
+        index = [source.node for source in self._sources].index(external.node)
+        return ParallelInput(external, self, index, self._batch_size)
+
+    def shared_memory(self) -> list[int]:
+        """Bytes of each block of shared memory that workers hold."""
+        return [memory.nbytes for worker in self.workers for memory in worker.blocks.values()]
 
     def close(self) -> None:
         """End the processes. Can be called again."""
@@ -227,7 +233,7 @@ def _column(column: Column, lease: _Lease | None, base: int) -> Batch:
     return Batch(addresses, shapes, dtype, column.layout, (owner,) if owner is not None else ())
 
 
-def _packed(sources: list[WorkerSource], pickler: Any) -> tuple[bytes, Any]:
+def _packed(sources: list[External], pickler: Any) -> tuple[bytes, Any]:
     """Sources as bytes for a fresh interpreter, with the function that reads them there."""
     from dali_lab.executor.sources import pickling
 
@@ -268,52 +274,42 @@ def _end(workers: list[_Worker], pid: int) -> None:
         worker.connection.close()
 
 
-class ParallelSource:
-    """One source run by the workers: keeps a few batches ahead, and gives them in order."""
+class ParallelInput(PythonInput):
+    """Has workers ask a source: keeps a few batches ahead, and gives them in order."""
 
-    def __init__(self, pool: WorkerPool, index: int, source: ExternalSource, batch_size: int) -> None:
-        assert source.described is not None
-        self.pool = pool
+    def __init__(self, external: External, pool: WorkerPool, index: int, batch_size: int) -> None:
+        super().__init__(external)
+        assert external.source is not None
+        self._described = external.source
+        self._pool = pool
         self._index = index
-        self._described: PythonSource = source.described
-        self._ahead = int(source.values["prefetch_queue_depth"] or 1)
         self._batch_size = batch_size
         self._jobs: deque[_Job] = deque()
-        self._scheduled = 0
         self._generation = 1
 
-    def take(self, request: Request) -> list[Batch]:
-        """The next batch.
-
-        Raises
-        ------
-        StopIteration
-            At the end of the epoch.
-        BaseException
-            What the source raised, with the traceback of the worker as its cause.
-        """
-        while len(self._jobs) <= self._ahead:
+    def _ask(self, request: Request) -> Sequence[Batch]:
+        """The next batch; errors of the source have the traceback of the worker as their cause."""
+        while len(self._jobs) <= self.external.ahead:
             self._schedule(request)
         job = self._jobs.popleft()
-        self._scheduled -= 1
-        found = self.pool.wait(job)
+        found = self._pool.wait(job)
         for _, answer in found:
             if answer.error is not None:
-                self.pool.forget(job)
+                self._pool.forget(job)
                 self._drop()
                 raise answer.error
-        return self.pool.batches(found)
+        return self._pool.batches(found)
 
     def _schedule(self, request: Request) -> None:
         """Start the batch that comes after those that are on their way."""
-        lead = self._scheduled
+        lead = len(self._jobs)
         asked = replace(
             request,
             iteration=request.iteration + lead,
             first_sample=request.first_sample + lead * self._batch_size,
             generation=self._generation,
         )
-        workers = len(self.pool.workers)
+        workers = len(self._pool.workers)
         if self._described.kind != "callable":
             parts = [(self._index, self._index, asked)]
         elif self._described.batch:
@@ -324,23 +320,20 @@ class ParallelSource:
                 (number, self._index, replace(asked, start=start, stop=stop))
                 for number, (start, stop) in enumerate(itertools.pairwise(bounds))
             ]
-        self._jobs.append(self.pool.submit(parts))
-        self._scheduled += 1
+        self._jobs.append(self._pool.submit(parts))
 
     def reset(self) -> None:
         """Give up the batches that were started ahead, and let an iterable that came to its end begin again."""
-        if self._described.kind != "callable" and self._jobs:
-            # An iterable cannot be asked for them again; they belong to the next epoch.
-            return
-        self._drop()
+        super().reset()
+        # An iterable cannot be asked for them again; they belong to the next epoch.
+        if self._described.kind == "callable" or not self._jobs:
+            self._drop()
 
     def _drop(self) -> None:
         for job in self._jobs:
-            self.pool.forget(job)
+            self._pool.forget(job)
         self._jobs.clear()
-        self._scheduled = 0
         self._generation += 1
 
-    def shared_memory(self) -> list[int]:
-        """Bytes of each block that workers hold."""
-        return [memory.nbytes for worker in self.pool.workers for memory in worker.blocks.values()]
+    def close(self) -> None:
+        self._pool.close()

@@ -34,7 +34,7 @@ class JaxFunction(FunctionOperator):
 
     def run(self, call: Call, *inputs: Batch) -> tuple[Batch, ...]:
         arrays = [self._array(index, batch) for index, batch in enumerate(inputs)]
-        with self.around():
+        with call.user_context():
             answer = self._function(*arrays)
         if isinstance(answer, list):
             answer = tuple(answer)

@@ -17,6 +17,7 @@ from multiprocessing.connection import Connection, Listener
 from types import TracebackType
 from typing import Any, Self
 
+from dali_lab.executor.sources.inputs import FedInput
 from dali_lab.interop.proxy.client import (
     BatchId,
     DALIOutputBatchRef,
@@ -26,7 +27,6 @@ from dali_lab.interop.proxy.client import (
 )
 from dali_lab.interop.pytorch.tensors import to_torch_tensor
 from dali_lab.model.errors import ArgumentTypeError, GraphError
-from dali_lab.operators.readers.external_source import ExternalSource
 from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.registry import find_operator
 
@@ -282,7 +282,7 @@ def _read(board: _Board, connection: Connection) -> None:
 def _serve(board: _Board, pipeline: Pipeline) -> None:
     """Run the pipeline on requests, keeping as many in flight as the pipeline does."""
     runner = pipeline._built()
-    inputs = {step.node.id: step.operator for step in runner.sources if isinstance(step.operator, ExternalSource)}
+    inputs = {name: source for name, source in runner.sources.items() if isinstance(source, FedInput)}
     flying: deque[BatchId] = deque()
     while True:
         request: Request | None = None

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections import deque
 from typing import Any
 
 import numpy as np
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8
-from dali_lab.model.errors import OperatorError
 from dali_lab.model.incoming import incoming_batch
 from dali_lab.operators.decoders.frame_numbers import empty_frames, filled, named
 from dali_lab.operators.decoders.video import CODECS, COLORS, PYAV
 from dali_lab.schema import REQUIRED, Call, Operator, Output, choice, flag, integer, register
 from dali_lab.schema.operator import Extent
-from dali_lab.schema.source import Draw
+from dali_lab.schema.source import Draw, FeedQueue, Source
 
 
 @register
@@ -55,71 +52,11 @@ class VideoInput(Operator):
     )
     example = '>>> frames = fn.experimental.inputs.video(name="video", sequence_length=16)'
 
-    def setup(self) -> None:
-        self._fed: deque[Batch] = deque()
-        self._arrived = threading.Condition()
-        self._closed = False
-        self._video: Any = None
-        self._next = 0
+    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+        return VideoSource(self)
 
     def extents(self) -> tuple[Extent, ...]:
         return (Extent((-1, -1, -1, 3), UINT8, "FHWC"),)
-
-    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
-        """Take a video from outside: a batch of one sample, its bytes.
-
-        Raises
-        ------
-        OperatorError
-            If it is not that.
-        """
-        batch = incoming_batch(data, copy=not self.value("no_copy"))
-        if len(batch) != 1:
-            raise self.fail(f"takes one video at a time, got {len(batch)}")
-        if batch.dtype != UINT8:
-            raise self.fail(f"takes the bytes of a video as UINT8, got {batch.dtype.name}")
-        with self._arrived:
-            self._fed.append(batch)
-            self._arrived.notify_all()
-
-    def ready(self) -> bool:
-        return self._video is not None or bool(self._fed) or bool(self.value("blocking"))
-
-    def draw(self, batch_size: int) -> Draw:
-        if self._video is None:
-            self._begin()
-        video, first = self._video, self._next
-        length, count = self.value("sequence_length"), len(video.index)
-        starts = np.arange(first, count, length)[:batch_size]
-        self._next = int(starts[-1]) + length
-        if self._next >= count:
-            self._video = None
-        return Draw(len(starts), (video, starts, self._video is None))
-
-    def _begin(self) -> None:
-        """Open the next video that was fed."""
-        from dali_lab.codecs.encoded import CodecError
-        from dali_lab.codecs.video import Video
-
-        with self._arrived:
-            while not self._fed and self.value("blocking") and not self._closed:
-                self._arrived.wait()
-            if self._closed:
-                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self.node)
-            if not self._fed:
-                raise self.fail("no video was fed: call feed_input before the run")
-            batch = self._fed.popleft()
-        try:
-            video = Video(batch.array(0).reshape(-1))
-            assert len(video.index)
-        except CodecError as error:
-            raise self.fail(f"cannot decode the video: {error}") from None
-        self._video, self._next = video, 0
-
-    def close(self) -> None:
-        with self._arrived:
-            self._closed = True
-            self._arrived.notify_all()
 
     def run(self, call: Call) -> Batch:
         video, starts, last = call.ticket
@@ -136,3 +73,57 @@ class VideoInput(Operator):
         if last:
             video.close()
         return out
+
+
+class VideoSource(Source):
+    """Cuts the videos that are fed into sequences."""
+
+    is_input = True
+
+    def __init__(self, operator: VideoInput) -> None:
+        self._operator = operator
+        self._fed = FeedQueue(operator.node)
+        self._video: Any = None
+        self._next = 0
+
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        """Take a video from outside: a batch of one sample, its bytes."""
+        operator = self._operator
+        batch = incoming_batch(data, copy=not operator.value("no_copy"))
+        if len(batch) != 1:
+            raise operator.fail(f"takes one video at a time, got {len(batch)}")
+        if batch.dtype != UINT8:
+            raise operator.fail(f"takes the bytes of a video as UINT8, got {batch.dtype.name}")
+        self._fed.put(batch)
+
+    def ready(self) -> bool:
+        return self._video is not None or bool(self._fed) or bool(self._operator.value("blocking"))
+
+    def draw(self, batch_size: int) -> Draw:
+        if self._video is None:
+            self._begin()
+        video, first = self._video, self._next
+        length, count = self._operator.value("sequence_length"), len(video.index)
+        starts = np.arange(first, count, length)[:batch_size]
+        self._next = int(starts[-1]) + length
+        if self._next >= count:
+            self._video = None
+        return Draw(len(starts), (video, starts, self._video is None))
+
+    def _begin(self) -> None:
+        """Open the next video that was fed."""
+        from dali_lab.codecs.encoded import CodecError
+        from dali_lab.codecs.video import Video
+
+        batch = self._fed.take(wait=self._operator.value("blocking"))
+        if batch is None:
+            raise self._operator.fail("no video was fed: call feed_input before the run")
+        try:
+            video = Video(batch.array(0).reshape(-1))
+            assert len(video.index)
+        except CodecError as error:
+            raise self._operator.fail(f"cannot decode the video: {error}") from None
+        self._video, self._next = video, 0
+
+    def close(self) -> None:
+        self._fed.close()

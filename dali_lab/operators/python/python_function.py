@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,10 +17,7 @@ from dali_lab.schema.operator import Record
 
 
 class FunctionOperator(Operator):
-    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function.
-
-    A pipeline that runs one sets `around`, which makes that pipeline the current one for the function.
-    """
+    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function."""
 
     name = ""
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
@@ -71,7 +67,6 @@ class FunctionOperator(Operator):
             raise ArgumentError(f"has {len(layouts)} layouts for {count} outputs", argument="output_layouts")
 
     def setup(self) -> None:
-        self.around: Callable[[], AbstractContextManager[Any]] = nullcontext
         self._function: Callable[..., Any] = self.values["function"]
         if hasattr(self._function, "resolve"):
             raise self.fail(
@@ -84,7 +79,7 @@ class FunctionOperator(Operator):
 
     def run(self, call: Call, *inputs: Batch) -> tuple[Batch, ...]:
         samples = [[self.present(array) for array in batch.arrays()] for batch in inputs]
-        with self.around():
+        with call.user_context():
             if self.value("batch_processing"):
                 columns = self._columns(self._function(*samples))
             else:

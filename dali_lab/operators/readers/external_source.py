@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from dali_lab.device.incoming import device_batch
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import NO_TYPE, DALIDataType
-from dali_lab.model.errors import ArgumentError, ArgumentTypeError, OperatorError
-from dali_lab.model.incoming import checked_batch, incoming_batch
-from dali_lab.operators.readers.python_sources import PythonSource, Request, make_source
+from dali_lab.model.dtypes import NO_TYPE
+from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.schema import Arg, Call, Operator, Output, flag, integer, register
+from dali_lab.schema.external import Expected, External, PythonSource, make_source
 from dali_lab.schema.operator import Extent, Record
-from dali_lab.schema.source import Draw
-
-if TYPE_CHECKING:
-    from dali_lab.device.interface import Device
-    from dali_lab.executor.sources.workers import ParallelSource
 
 _PARALLEL_ONLY = ("prefetch_queue_depth", "bytes_per_sample_hint")
 
@@ -153,207 +143,43 @@ class ExternalSource(Operator):
             raise self.fail(
                 f"{source!r} comes from a graph file that is not trusted; load it with trust=True", "source"
             )
-        self.target: Device | None = None
-        self.described = describe(self.values) if source is not None else None
-        self.ends = self.described is not None
-        self.workers: ParallelSource | None = None
-        self._iteration = 0
-        self._sample = 0
-        self._epoch = 0
-        self._fed: deque[Batch] = deque()
-        self._last: Batch | None = None
-        self._kinds: dict[int, dict[str, Any]] = {}
-        self._arrived = threading.Condition()
-        self._closed = False
 
-    def extents(self) -> tuple[Extent, ...]:
-        return tuple(self._extent(index) for index in range(self.output_count(self.values)))
-
-    def _extent(self, index: int) -> Extent:
-        layout, dtype, ndim = (self._each(name, index) for name in ("layout", "dtype", "ndim"))
-        axes = len(layout) if layout else ndim
-        return Extent(
-            None if axes is None else (-1,) * int(axes), None if dtype in (None, NO_TYPE) else dtype, layout or ""
+    def external(self) -> External:
+        values = self.values
+        return External(
+            self.node,
+            self.name,
+            tuple(self._expected(index) for index in range(self.output_count(values))),
+            describe(values) if values["source"] is not None else None,
+            parallel=bool(values["parallel"]),
+            ahead=int(values["prefetch_queue_depth"] or 1),
+            bytes_per_sample=int(values["bytes_per_sample_hint"] or 0),
+            blocking=bool(values["blocking"]),
+            repeat_last=bool(values["repeat_last"]),
+            no_copy=bool(values["no_copy"]),
+            cuda_stream=values["cuda_stream"],
         )
 
-    @property
-    def wants_workers(self) -> bool:
-        """Whether the source is to run in worker processes."""
-        return self.described is not None and bool(self.values["parallel"])
+    def extents(self) -> tuple[Extent, ...]:
+        return tuple(self._extent(self._expected(index)) for index in range(self.output_count(self.values)))
+
+    @staticmethod
+    def _extent(expected: Expected) -> Extent:
+        axes = len(expected.layout) if expected.layout else expected.ndim
+        return Extent(None if axes is None else (-1,) * int(axes), expected.dtype, expected.layout or "")
+
+    def _expected(self, index: int) -> Expected:
+        dtype = self._each("dtype", index)
+        return Expected(self._each("layout", index), None if dtype is NO_TYPE else dtype, self._each("ndim", index))
 
     def _each(self, name: str, index: int) -> Any:
-        """What an argument says about one output: a single value stands for all of them."""
+        """The part of an argument that is about one output: a single value stands for all of them."""
         value = self.values[name]
         if not isinstance(value, (list, tuple)):
             return value
         if len(value) == 1:
             return value[0]
         return value[index] if index < len(value) else None
-
-    def convert(
-        self, index: int, data: Any, limit: int | None, layout: str | None = None, cuda_stream: Any = None
-    ) -> Batch:
-        """Data for one output as a batch, checked against the declaration."""
-        dtype: DALIDataType | None = self._each("dtype", index)
-        declared = self._each("layout", index)
-        if layout and declared and layout != declared:
-            raise OperatorError(f"expects data with the layout '{declared}', got '{layout}'")
-        wanted: dict[str, Any] = {
-            "layout": (declared if layout is None else layout) or None,
-            "dtype": None if dtype is NO_TYPE else dtype,
-            "ndim": self._each("ndim", index),
-            "limit": limit,
-        }
-        if self.target is not None:
-            stream = self.values["cuda_stream"] if cuda_stream is None else cuda_stream
-            batch = device_batch(data, self.target, stream, copy=not self.values["no_copy"])
-            if batch is not None:
-                return checked_batch(batch, **wanted)
-        return incoming_batch(data, **wanted, copy=not self.values["no_copy"])
-
-    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
-        """Take a batch from outside; `cuda_stream` made it, if it is on a GPU.
-
-        Raises
-        ------
-        OperatorError
-            If there is a source, or the data is not what it must be.
-        """
-        if self.described is not None:
-            raise self.fail("has a source of its own; nothing can be fed to it")
-        try:
-            batch = self.convert(0, data, limit, layout, cuda_stream)
-        except OperatorError as error:
-            error.operator, error.node = error.operator or self.name, error.node or self.node
-            raise
-        self.push(batch)
-
-    def push(self, batch: Batch) -> None:
-        """Take a batch that was converted before."""
-        with self._arrived:
-            self._fed.append(batch)
-            self._arrived.notify_all()
-
-    def ready(self) -> bool:
-        if self.described is not None or self._fed:
-            return True
-        return bool(self.values["repeat_last"]) and self._last is not None
-
-    def draw(self, batch_size: int) -> Draw:
-        if self.described is None:
-            batches: tuple[Batch, ...] = (self._next_fed(),)
-        elif self.workers is not None:
-            batches = self._from_workers(batch_size)
-        else:
-            batches = self._from_source(batch_size)
-        sizes = {len(batch) for batch in batches}
-        if len(sizes) > 1:
-            raise self.fail(
-                f"gave batches of different sizes for its outputs: {[len(batch) for batch in batches]}", "source"
-            )
-        self._check_alike(batches)
-        return Draw(sizes.pop(), batches)
-
-    def _check_alike(self, batches: Sequence[Batch]) -> None:
-        """Refuse batches of another kind than those before; empty ones have no kind, and a layout may come later."""
-        for index, batch in enumerate(batches):
-            if not len(batch):
-                continue
-            before = self._kinds.get(index, {})
-            kind = {"type": str(batch.dtype), "number of dimensions": batch.ndim, "layout": batch.layout}
-            for what, value in kind.items():
-                if before.get(what) and before[what] != value:
-                    raise OperatorError(
-                        f"the {what} of the data changed from {before[what]} to {value or 'none'} between batches",
-                        operator=self.name,
-                        node=self.node,
-                    )
-            self._kinds[index] = kind
-
-    def _next_fed(self) -> Batch:
-        with self._arrived:
-            while not self._fed and self.values["blocking"] and not self._closed:
-                if self.values["repeat_last"] and self._last is not None:
-                    break
-                self._arrived.wait()
-            if self._closed:
-                raise OperatorError("the pipeline was closed while an input waited to be fed", node=self.node)
-            if self._fed:
-                self._last = self._fed.popleft()
-            elif not self.values["repeat_last"] or self._last is None:
-                raise OperatorError(
-                    "no batch was fed: call feed_input or run(name=...) before each run",
-                    operator=self.name,
-                    node=self.node,
-                )
-            return self._last
-
-    def _request(self, batch_size: int) -> Request:
-        return Request(self._iteration, self._sample, 0, batch_size, self._epoch)
-
-    def _from_source(self, batch_size: int) -> tuple[Batch, ...]:
-        assert self.described is not None
-        try:
-            columns = self.described.ask(self._request(batch_size))
-        except StopIteration:
-            self._iteration = self._sample = 0
-            raise
-        batches = tuple(self.convert(index, data, batch_size) for index, data in enumerate(columns))
-        self._advance(batch_size)
-        return batches
-
-    def _from_workers(self, batch_size: int) -> tuple[Batch, ...]:
-        assert self.workers is not None
-        try:
-            columns = self.workers.take(self._request(batch_size))
-        except StopIteration:
-            self._iteration = self._sample = 0
-            raise
-        self._advance(batch_size)
-        return tuple(columns)
-
-    def _advance(self, batch_size: int) -> None:
-        self._iteration += 1
-        self._sample += batch_size
-
-    def reset(self) -> None:
-        self._iteration = self._sample = 0
-        self._epoch += 1
-        if self.workers is not None:
-            self.workers.reset()
-
-    def state(self) -> Any:
-        if self.described is None:
-            return None
-        if not self.described.indexed:
-            self._warn_about_state()
-        return {"iteration": self._iteration, "sample": self._sample, "epoch": self._epoch}
-
-    _warned = False
-
-    def _warn_about_state(self) -> None:
-        if not self._warned:
-            self._warned = True
-            warnings.warn(
-                f"the state of the source of '{self.node}' is not part of checkpoints: only a callable that takes an"
-                " argument can be asked for a batch again. After restoring, put the source where it was yourself.",
-                UserWarning,
-                stacklevel=2,
-            )
-
-    def restore(self, state: Any) -> None:
-        self._iteration, self._sample, self._epoch = state["iteration"], state["sample"], state["epoch"]
-
-    def shared_memory(self) -> list[int]:
-        """Bytes of each block of shared memory that workers hold."""
-        return self.workers.shared_memory() if self.workers is not None else []
-
-    def close(self) -> None:
-        with self._arrived:
-            self._closed = True
-            self._arrived.notify_all()
-        if self.workers is not None:
-            self.workers.pool.close()
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         return tuple(batch.take(slice(call.start, call.start + call.count)) for batch in call.ticket)

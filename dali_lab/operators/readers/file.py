@@ -63,7 +63,6 @@ class File(ListReader):
         super().verify(values, connected, inputs)
 
     def setup(self) -> None:
-        super().setup()
         self._files: FileList | None = None
         self._paths: Paths | None = None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.schema import Call, Operator, flag, integer
-from dali_lab.schema.source import Draw
+from dali_lab.schema.source import Draw, Source
 
 if TYPE_CHECKING:
     from dali_lab.operators.readers.order import ReaderOrder
@@ -75,49 +76,56 @@ class ListReader(Operator):
         if shard >= count:
             raise ArgumentError(f"{shard} is not in [0, {count - 1}], which 'num_shards' allows", argument="shard_id")
 
-    def setup(self) -> None:
-        self._order: ReaderOrder | None = None
+    def open_source(self, seed: int, *, checkpointing: bool = False) -> Source:
+        source = ListSource(self, seed, checkpointing)
+        if not self.value("lazy_init"):
+            source.meta()
+        return source
 
-    @property
-    def order(self) -> ReaderOrder:
-        """The order of samples; the first use finds them."""
-        if self._order is None:
-            try:
-                self._order = self._make_order()
-            except DaliLabError as error:
-                error.node, error.operator = error.node or self.node or None, error.operator or self.name
-                raise
-        return self._order
 
-    def _make_order(self) -> ReaderOrder:
+class ListSource(Source):
+    """Gives the places of samples in a reader's list; the first use finds the samples."""
+
+    def __init__(self, reader: ListReader, seed: int, checkpointing: bool) -> None:
+        self._reader = reader
+        self._seed = seed
+        self._checkpointing = checkpointing
+
+    @functools.cached_property
+    def _order(self) -> ReaderOrder:
         from dali_lab.operators.readers.order import ReaderOrder
 
-        return ReaderOrder(
-            self.load(),
-            seed=self.seed,
-            random_shuffle=self.value("random_shuffle"),
-            initial_fill=self.value("initial_fill"),
-            shuffle_after_epoch=self.values.get("shuffle_after_epoch", False),
-            shuffle_after_epoch_seed=self.values.get("shuffle_after_epoch_seed"),
-            num_shards=self.value("num_shards"),
-            shard_id=self.value("shard_id"),
-            stick_to_shard=self.value("stick_to_shard"),
-            pad_last_batch=self.value("pad_last_batch"),
-            checkpointing=self.checkpointing,
-            shuffle_list=self.shuffles_list,
-        )
-
-    def reader_meta(self) -> dict[str, int]:
-        return dict(self.order.meta())
+        reader = self._reader
+        try:
+            return ReaderOrder(
+                reader.load(),
+                seed=self._seed,
+                random_shuffle=reader.value("random_shuffle"),
+                initial_fill=reader.value("initial_fill"),
+                shuffle_after_epoch=reader.values.get("shuffle_after_epoch", False),
+                shuffle_after_epoch_seed=reader.values.get("shuffle_after_epoch_seed"),
+                num_shards=reader.value("num_shards"),
+                shard_id=reader.value("shard_id"),
+                stick_to_shard=reader.value("stick_to_shard"),
+                pad_last_batch=reader.value("pad_last_batch"),
+                checkpointing=self._checkpointing,
+                shuffle_list=reader.shuffles_list,
+            )
+        except DaliLabError as error:
+            error.locate(reader.node, reader.name)
+            raise
 
     def draw(self, batch_size: int) -> Draw:
-        return Draw(batch_size, self.order.next_batch(batch_size))
+        return Draw(batch_size, self._order.next_batch(batch_size))
 
     def state(self) -> Any:
-        return self.order.get_state()
+        return self._order.get_state()
 
     def restore(self, state: Any) -> None:
-        self.order.set_state(state)
+        self._order.set_state(state)
+
+    def meta(self) -> Mapping[str, int]:
+        return self._order.meta()
 
 
 def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic]], sources: Sequence[str]) -> None:

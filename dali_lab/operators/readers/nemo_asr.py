@@ -106,7 +106,6 @@ class NemoAsr(ListReader):
     """
 
     def setup(self) -> None:
-        super().setup()
         self._entries: list[Entry] = []
         self._paths: Paths | None = None
 

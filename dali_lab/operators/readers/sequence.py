@@ -56,7 +56,6 @@ class Sequence(ListReader):
             raise ArgumentError(f"must be one of {', '.join(kind.name for kind in _CHANNELS)}", argument="image_type")
 
     def setup(self) -> None:
-        super().setup()
         self._paths: Paths | None = None
         self._frames: npt.NDArray[np.int64] = np.zeros((0, 0), np.int64)
 

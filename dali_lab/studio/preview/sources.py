@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dali_lab.executor.plan import make_operator
+from dali_lab.executor.sources.opening import open_source
 from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
 from dali_lab.schema.operator import Operator
-from dali_lab.schema.source import Draw
+from dali_lab.schema.source import Draw, Source
 
 MOST_SOURCES = 16
 MOST_DRAWS = 64
@@ -25,6 +26,7 @@ _FILES_LOOKED_AT = 64
 @dataclass
 class _Source:
     operator: Operator
+    source: Source
     draws: OrderedDict[int, Draw] = field(default_factory=OrderedDict)
     counts: list[int] = field(default_factory=list)
 
@@ -48,12 +50,12 @@ class Sources:
         entry = self._open.get(key)
         if entry is None or (iteration not in entry.draws and iteration < len(entry.counts)):
             self._drop(key)
-            entry = self._open[key] = _Source(make_operator(node))
-            entry.operator.seed = seeds.get(node.id, entry.operator.seed)
+            operator = make_operator(node)
+            entry = self._open[key] = _Source(operator, open_source(operator, seeds.get(node.id, -1)))
         self._open.move_to_end(key)
         try:
             while len(entry.counts) <= iteration:
-                draw = entry.operator.draw(batch_size)
+                draw = entry.source.draw(batch_size)
                 entry.draws[len(entry.counts)] = draw
                 entry.counts.append(draw.count)
                 while len(entry.draws) > MOST_DRAWS:
@@ -82,6 +84,7 @@ class Sources:
     def _drop(self, key: str) -> None:
         entry = self._open.pop(key, None)
         if entry is not None:
+            entry.source.close()
             entry.operator.close()
 
 

@@ -183,7 +183,7 @@ class Webdataset(ListReader):
                 f"{self._names[archive]}:{offset}:{self._entries[place]}" if place >= 0 else ""
                 for archive, offset, place in zip(archives.tolist(), offsets.tolist(), places.tolist(), strict=True)
             )
-            batch = self._files.read(call, archives, offsets, sizes, sources, dtype, in_place=self.transient)
+            batch = self._files.read(call, archives, offsets, sizes, sources, dtype, in_place=call.transient)
             batch.sources = sources
             results.append(batch)
         return tuple(results)

@@ -70,7 +70,6 @@ class Fits(ListReader):
             raise ArgumentError(f"has {len(dtypes)} types for {count} outputs", argument="dtypes")
 
     def setup(self) -> None:
-        super().setup()
         self._files: FileList | None = None
 
     def load(self) -> int:

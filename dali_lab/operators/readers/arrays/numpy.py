@@ -59,7 +59,6 @@ class Numpy(ListReader):
         verify_region(values, connected)
 
     def setup(self) -> None:
-        super().setup()
         self._files: FileList | None = None
         self._arrays: ArrayFiles | None = None
 
@@ -79,7 +78,7 @@ class Numpy(ListReader):
         if wants_region(self) or headers.fortran.any():
             out = self._cut(call, rows, headers)
         else:
-            mapped = self._mapped(call, rows, headers, ahead=True) if self.transient else None
+            mapped = self._mapped(call, rows, headers, ahead=True) if call.transient else None
             if mapped is not None:
                 mapped.sources = sources
                 return mapped

@@ -141,7 +141,6 @@ class COCO(ListReader):
             )
 
     def setup(self) -> None:
-        super().setup()
         self._table: CocoTable | None = None
         self._paths: Paths | None = None
         self._polygons = self.value("polygon_masks") or self.value("masks")

@@ -55,7 +55,6 @@ class LmdbReader(ListReader):
         """
 
     def setup(self) -> None:
-        super().setup()
         self._paths: Sequence[str] = ()
         self._files: LargeFiles | None = None
 

@@ -55,7 +55,6 @@ class MXNet(ListReader):
     example = '>>> encoded, labels = fn.readers.mxnet(path="train.rec", index_path="train.idx", name="Reader")'
 
     def setup(self) -> None:
-        super().setup()
         self._files: LargeFiles | None = None
 
     def load(self) -> int:
@@ -107,7 +106,7 @@ class MXNet(ListReader):
         if wrong.any():
             raise self._damaged(call, int(wrong.argmax()), sources, "it is longer than its index says")
         labels = self._files.read(
-            call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT, in_place=self.transient
+            call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT, in_place=call.transient
         )
         if parts.any():
             records = self._files.read(call, file, offsets, sizes, sources, in_place=True).arrays()
@@ -118,7 +117,7 @@ class MXNet(ListReader):
             ]
             encoded = Batch.of([np.frombuffer(bytearray(picture), np.uint8) for picture in pictures], dtype=UINT8)
         else:
-            encoded = self._files.read(call, file, begins, lengths, sources, in_place=self.transient)
+            encoded = self._files.read(call, file, begins, lengths, sources, in_place=call.transient)
         encoded.sources = sources
         return encoded, labels
 

@@ -233,7 +233,7 @@ class TFRecord(ListReader):
         absent = counts < 0
         addresses = np.where(absent, default.ctypes.data, lists)
         sizes = np.where(absent, len(default) - 1, lengths)
-        if self.transient:
+        if call.transient:
             return Batch(addresses, sizes.reshape(-1, 1), UINT8, "", (*records.owners, default))
         from dali_lab.kernels.cpu import copy
 

@@ -107,7 +107,6 @@ class VideoReading(ListReader):
         super().verify(values, connected, inputs)
 
     def setup(self) -> None:
-        super().setup()
         self._files: list[Listed] = []
         self._clips: list[Clip] = []
         self._videos: OpenVideos | None = None

@@ -1,4 +1,4 @@
-"""Python callables, iterables and generators as sources of batches, the same in this process and in workers."""
+"""Data from outside of the graph: Python callables, iterables and generators, or batches that are fed."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.model.errors import ArgumentError, ArgumentTypeError
 from dali_lab.model.sample_info import BatchInfo, SampleInfo
 
@@ -205,3 +206,51 @@ def make_source(
             argument="cycle",
         )
     return PythonSource(source, kind, mode, batch, batch_info, outputs)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Layout, type and number of dimensions that the data of an output must have; `None` where they are open."""
+
+    layout: str | None
+    dtype: DALIDataType | None
+    ndim: int | None
+
+
+@dataclass(frozen=True)
+class External:
+    """The declaration of an external source.
+
+    Attributes
+    ----------
+    node, operator
+        Name of the node, and of its operator.
+    outputs
+        The data that is expected for each output.
+    source
+        Gives the data; without one it is fed.
+    parallel, ahead, bytes_per_sample
+        The source runs in worker processes, which keep so many batches ahead; the size of a sample that is expected.
+    blocking, repeat_last
+        Without a source: wait for data, or give the last batch again.
+    no_copy
+        Use the memory of the data itself.
+    cuda_stream
+        Stream on which data on a GPU was made.
+    """
+
+    node: str
+    operator: str
+    outputs: tuple[Expected, ...]
+    source: PythonSource | None = None
+    parallel: bool = False
+    ahead: int = 1
+    bytes_per_sample: int = 0
+    blocking: bool = False
+    repeat_last: bool = False
+    no_copy: bool = False
+    cuda_stream: Any = None
+
+    def fail(self, message: str, argument: str | None = None) -> ArgumentError:
+        """An error about the node, to be raised."""
+        return ArgumentError(message, node=self.node or None, operator=self.operator, argument=argument)

@@ -1,0 +1,171 @@
+"""External sources at work: batches that are fed, or that a callable or an iterable gives."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dali_lab.device.incoming import device_batch
+from dali_lab.model.batch import Batch
+from dali_lab.model.errors import OperatorError
+from dali_lab.model.incoming import checked_batch, incoming_batch
+from dali_lab.schema.external import External, Request
+from dali_lab.schema.source import Draw, FeedQueue, Source
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device
+
+
+class ExternalInput(Source):
+    """Base of both kinds.
+
+    Parameters
+    ----------
+    external
+        The declaration.
+    device
+        Where data that is on a GPU stays; by default all data goes to the CPU.
+    """
+
+    is_input = True
+
+    def __init__(self, external: External, device: Device | None = None) -> None:
+        self.external = external
+        self._device = device
+        self._kinds: dict[int, dict[str, Any]] = {}
+
+    def convert(
+        self, index: int, data: Any, limit: int | None, layout: str | None = None, cuda_stream: Any = None
+    ) -> Batch:
+        """Data for one output as a batch, checked against the declaration."""
+        external, expected = self.external, self.external.outputs[index]
+        if layout and expected.layout and layout != expected.layout:
+            raise OperatorError(f"expects data with the layout '{expected.layout}', got '{layout}'")
+        wanted: dict[str, Any] = {
+            "layout": (expected.layout if layout is None else layout) or None,
+            "dtype": expected.dtype,
+            "ndim": expected.ndim,
+            "limit": limit,
+        }
+        if self._device is not None:
+            stream = external.cuda_stream if cuda_stream is None else cuda_stream
+            batch = device_batch(data, self._device, stream, copy=not external.no_copy)
+            if batch is not None:
+                return checked_batch(batch, **wanted)
+        return incoming_batch(data, **wanted, copy=not external.no_copy)
+
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        raise self.external.fail("has a source of its own; nothing can be fed to it")
+
+    def draw(self, batch_size: int) -> Draw:
+        batches = self._next(batch_size)
+        sizes = [len(batch) for batch in batches]
+        if len(set(sizes)) > 1:
+            raise self.external.fail(f"gave batches of different sizes for its outputs: {sizes}", "source")
+        self._check_alike(batches)
+        return Draw(sizes[0], batches)
+
+    def _next(self, batch_size: int) -> Sequence[Batch]:
+        """The next batch of each output."""
+        raise NotImplementedError
+
+    def _check_alike(self, batches: Sequence[Batch]) -> None:
+        """Refuse batches of another kind than those before; empty ones have no kind, and a layout may come later."""
+        for index, batch in enumerate(batches):
+            if not len(batch):
+                continue
+            before = self._kinds.get(index, {})
+            kind = {"type": str(batch.dtype), "number of dimensions": batch.ndim, "layout": batch.layout}
+            for what, value in kind.items():
+                if before.get(what) and before[what] != value:
+                    error = OperatorError(
+                        f"the {what} of the data changed from {before[what]} to {value or 'none'} between batches"
+                    )
+                    error.locate(self.external.node, self.external.operator)
+                    raise error
+            self._kinds[index] = kind
+
+
+class FedInput(ExternalInput):
+    """Gives batches in the order in which they are fed."""
+
+    def __init__(self, external: External, device: Device | None = None) -> None:
+        super().__init__(external, device)
+        self._fed = FeedQueue(external.node)
+        self._last: Batch | None = None
+
+    def feed(self, data: Any, layout: str | None, limit: int | None, cuda_stream: Any = None) -> None:
+        try:
+            batch = self.convert(0, data, limit, layout, cuda_stream)
+        except OperatorError as error:
+            error.locate(self.external.node, self.external.operator)
+            raise
+        self.push(batch)
+
+    def push(self, batch: Batch) -> None:
+        """Take a batch that was converted before."""
+        self._fed.put(batch)
+
+    def ready(self) -> bool:
+        return bool(self._fed) or (self.external.repeat_last and self._last is not None)
+
+    def _next(self, batch_size: int) -> Sequence[Batch]:
+        again = self._last if self.external.repeat_last else None
+        batch = self._fed.take(wait=self.external.blocking and again is None)
+        if batch is None and again is None:
+            error = OperatorError("no batch was fed: call feed_input or run(name=...) before each run")
+            error.locate(self.external.node, self.external.operator)
+            raise error
+        self._last = batch if batch is not None else again
+        assert self._last is not None
+        return (self._last,)
+
+    def close(self) -> None:
+        self._fed.close()
+
+
+class PythonInput(ExternalInput):
+    """Asks a callable or an iterable in this process."""
+
+    ends = True
+
+    def __init__(self, external: External, device: Device | None = None) -> None:
+        super().__init__(external, device)
+        self._iteration = self._sample = self._epoch = 0
+        self._warned = False
+
+    def _next(self, batch_size: int) -> Sequence[Batch]:
+        try:
+            batches = self._ask(Request(self._iteration, self._sample, 0, batch_size, self._epoch))
+        except StopIteration:
+            self._iteration = self._sample = 0
+            raise
+        self._iteration += 1
+        self._sample += batch_size
+        return batches
+
+    def _ask(self, request: Request) -> Sequence[Batch]:
+        assert self.external.source is not None
+        columns = self.external.source.ask(request)
+        return tuple(self.convert(index, data, request.stop) for index, data in enumerate(columns))
+
+    def reset(self) -> None:
+        self._iteration = self._sample = 0
+        self._epoch += 1
+
+    def state(self) -> Any:
+        assert self.external.source is not None
+        if not self.external.source.indexed and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"the state of the source of '{self.external.node}' is not part of checkpoints: only a callable that"
+                " takes an argument can be asked for a batch again. After restoring, put the source where it was"
+                " yourself.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return {"iteration": self._iteration, "sample": self._sample, "epoch": self._epoch}
+
+    def restore(self, state: Any) -> None:
+        self._iteration, self._sample, self._epoch = state["iteration"], state["sample"], state["epoch"]

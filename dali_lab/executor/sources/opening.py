@@ -1,0 +1,90 @@
+"""Opens sources: makes the runtime of what an operator declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from dali_lab.executor.plan import Step
+from dali_lab.executor.sources.inputs import FedInput, PythonInput
+from dali_lab.model.errors import DaliLabError
+from dali_lab.schema.operator import Operator
+from dali_lab.schema.source import Source
+
+if TYPE_CHECKING:
+    from dali_lab.device.interface import Device
+    from dali_lab.executor.settings import Settings
+    from dali_lab.executor.sources.workers import WorkerPool
+
+
+def open_source(
+    operator: Operator,
+    seed: int,
+    *,
+    checkpointing: bool = False,
+    device: Device | None = None,
+    workers: WorkerPool | None = None,
+) -> Source:
+    """The source of an operator, for one run.
+
+    Parameters
+    ----------
+    operator
+        One that declares a source.
+    seed
+        The node's seed.
+    checkpointing
+        Checkpoints are taken of the run.
+    device
+        The device of the run, for nodes that are placed on it.
+    workers
+        The processes of parallel sources; without them they run in this process.
+    """
+    external = operator.external()
+    if external is None:
+        return operator.open_source(seed, checkpointing=checkpointing)
+    device = device if operator.device == "gpu" else None
+    if external.source is None:
+        return FedInput(external, device)
+    return workers.open(external) if external.parallel and workers is not None else PythonInput(external, device)
+
+
+def open_sources(
+    steps: Iterable[Step],
+    seeds: Mapping[str, int],
+    *,
+    checkpointing: bool,
+    device: Device | None,
+    workers: WorkerPool | None,
+) -> dict[str, Source]:
+    """The sources of steps by their nodes, those first that may come to an end.
+
+    Raises
+    ------
+    DaliLabError
+        If one does not find its data, with the node and the user's line.
+    """
+    opened = {}
+    for step in steps:
+        seed = seeds.get(step.node.id, -1)
+        try:
+            opened[step.node.id] = open_source(
+                step.operator, seed, checkpointing=checkpointing, device=device, workers=workers
+            )
+        except DaliLabError as error:
+            error.locate(step.node.id, step.node.op, step.node.origin)
+            raise
+    return dict(sorted(opened.items(), key=lambda item: not item[1].ends))
+
+
+def start_workers(steps: Iterable[Step], settings: Settings, batch_size: int) -> WorkerPool | None:
+    """Start processes for parallel sources, if there are any; before there are threads that a fork leaves behind."""
+    declared = [external for step in steps if (external := step.operator.external()) is not None]
+    parallel = [external for external in declared if external.parallel and external.source is not None]
+    if not parallel:
+        return None
+    from dali_lab.executor.sources.workers import WorkerPool
+
+    return WorkerPool(
+        parallel, settings.py_num_workers, settings.py_start_method, settings.py_callback_pickler, batch_size
+    )
