@@ -16,7 +16,7 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.calls import Calls
 from dali_lab.executor.failures import explain, mismatch
 from dali_lab.executor.pace import Effort, Pace
-from dali_lab.executor.plan import Stage, Step, bare
+from dali_lab.executor.plan import Stage, Step
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
@@ -209,30 +209,31 @@ class ChunkRunner:
     def _run_chunk(self, stage_run: _StageRun, chunk: Chunk) -> bool:
         """Run the steps that are left; `False` where one has to wait for other chunks."""
         run, stage = stage_run.run, stage_run.stage
+        count, part = chunk.stop - chunk.start, self._pace.part_size(id(stage))
+        share = functools.partial(chunk.effort.share, self._pool, count, part)
         for position, step in enumerate(stage.steps[chunk.position :], chunk.position):
             if run.cancelled:
                 return True
-            needed = map(bare, step.node.edges())
-            if any(self._lacks(run, chunk, edge) for edge in needed):
+            if any(_lacks(run, chunk, edge) for edge in step.needed if edge not in chunk.local):
                 chunk.failed.add(step.node.id)
                 continue
             inputs: list[Batch] = []
             began = time.perf_counter()
             try:
-                results = self._run_step(stage_run, chunk, step, inputs)
+                results = self._run_step(stage_run, chunk, step, inputs, share)
             except Wait:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
                 return False
             except Exception as error:  # every failure of an operator travels to whoever waits for the batch
                 explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
-                run.failures.append((step.node.id, chunk.start, chunk.stop - chunk.start, explained))
+                run.failures.append((step.node.id, chunk.start, count, explained))
                 chunk.failed.add(step.node.id)
                 if not run.keep_going:
                     return True
                 continue
             spent = time.perf_counter() - began
-            for edge, batch in zip(step.node.inputs, inputs, strict=True):
+            for edge, batch in zip(step.inputs, inputs, strict=True):
                 if batch.undecoded is not None:
                     run.seconds[edge.node] += batch.undecoded.seconds
                     spent -= batch.undecoded.seconds
@@ -240,30 +241,34 @@ class ChunkRunner:
             for output, batch in enumerate(results):
                 chunk.local[Edge(step.node.id, output)] = batch
             if self._watch is not None:
-                self._watch(run, step.node.id, results, chunk.stop - chunk.start)
+                self._watch(run, step.node.id, results, count)
         for edge, parts in stage_run.parts.items():
             parts[chunk.index] = chunk.local.get(edge)
         return True
 
-    def _lacks(self, run: BatchRun, chunk: Chunk, edge: Edge) -> bool:
-        return edge not in chunk.local and (edge.node in chunk.failed or run.lacks(edge, chunk.start, chunk.stop))
-
-    def _run_step(self, stage_run: _StageRun, chunk: Chunk, step: Step, inputs: list[Batch]) -> Sequence[Batch]:
+    def _run_step(
+        self,
+        stage_run: _StageRun,
+        chunk: Chunk,
+        step: Step,
+        inputs: list[Batch],
+        share: Callable[[Callable[[int], bool]], None],
+    ) -> Sequence[Batch]:
         """Run one step on a chunk; fills `inputs`."""
-        run, stage, node = stage_run.run, stage_run.stage, step.node
-        inputs += (self._fetch(run, stage, chunk, bare(edge)) for edge in node.inputs)
-        connected = {name: self._fetch(run, stage, chunk, bare(edge)) for name, edge in node.connections.items()}
-        count = chunk.stop - chunk.start
+        run, stage, node = stage_run.run, stage_run.stage, step.node.id
+        for edge in step.inputs:
+            inputs.append(self._fetch(run, stage, chunk, edge))
+        connected = {name: self._fetch(run, stage, chunk, edge) for name, edge in step.connections.items()}
         call = self._calls.make(run, stage, step, inputs, connected, chunk.start, chunk.stop)
-        call.sharing = functools.partial(chunk.effort.share, self._pool, count, self._pace.part_size(id(stage)))
+        call.sharing = share
         call.defer = step.taker is not None and not run.keep_going and step.taker.ready_for_undecoded()
-        call.notes = stage_run.notes.get(node.id)
+        call.notes = stage_run.notes.get(node)
         places, start = stage_run.places, chunk.start
         if places:
             # It knows no chunk: pictures in a chunk that are left to a later step may keep this call.
 
             def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
-                placement = places.get(Edge(node.id, output))
+                placement = places.get(Edge(node, output))
                 return placement.place(start, shapes, dtype, layout) if placement is not None else None
 
             call.place = place
@@ -282,3 +287,8 @@ class ChunkRunner:
             shift = sum(1 for i in absent if i < start)
             return batch.take(slice(start - shift, stop - shift))
         return batch.take(slice(start, stop)) if len(batch) != stop - start or start else batch
+
+
+def _lacks(run: BatchRun, chunk: Chunk, edge: Edge) -> bool:
+    """Whether an edge that the chunk has not made itself has no data for some of its samples."""
+    return edge.node in chunk.failed or run.lacks(edge, chunk.start, chunk.stop)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dali_lab.executor.foresight import Kind, foresee
-from dali_lab.executor.plan import Plan, bare
+from dali_lab.executor.plan import Plan
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import numpy_dtype
@@ -84,7 +84,7 @@ def memory_table(
     """
     steps = plan.steps()
     places = {step.node.id: place for place, step in enumerate(steps)}
-    last = {edge: place for place, step in enumerate(steps) for edge in map(bare, step.node.edges())}
+    last = {edge: place for place, step in enumerate(steps) for edge in step.needed}
     for edge in plan.outputs:
         last[edge] = len(steps)
     rows = []

@@ -12,7 +12,7 @@ from dali_lab.executor.calls import Calls
 from dali_lab.executor.chunks import Watcher
 from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.failures import explain
-from dali_lab.executor.plan import DECODE, Stage, Step, bare
+from dali_lab.executor.plan import DECODE, Stage, Step
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OutOfDeviceMemory
@@ -116,8 +116,7 @@ class _DeviceStage:
             if self.run.cancelled:
                 return False
             self.step = step
-            needed = map(bare, step.node.edges())
-            if any(e.node in self.failed or (e not in self.local and e not in self.run.values) for e in needed):
+            if any(e.node in self.failed or (e not in self.local and e not in self.run.values) for e in step.needed):
                 self.failed.add(step.node.id)
             elif not self._put_step_together(step) and not self.run.keep_going:
                 return False
@@ -134,10 +133,10 @@ class _DeviceStage:
         self.gpu.time(step.node.id)
         inputs: list[Batch] = []
         try:
-            for index, edge in enumerate(map(bare, step.node.inputs)):
+            for index, edge in enumerate(step.inputs):
                 on_cpu = index in step.operator.cpu_inputs
                 inputs.append(self._on_host(edge) if on_cpu else self._on_device(edge))
-            arguments = {name: self._on_host(bare(edge)) for name, edge in step.node.connections.items()}
+            arguments = {name: self._on_host(edge) for name, edge in step.connections.items()}
             count = len(inputs[0]) if inputs else self.count
             call = self.calls.make(run, self.stage, step, inputs, arguments, 0, count)
             call.gpu = self.gpu
@@ -187,7 +186,7 @@ def _last_uses(stage: Stage) -> list[list[Edge]]:
     for place, step in enumerate(stage.steps):
         for output in range(step.outputs):
             last[Edge(step.node.id, output)] = place
-        for edge in map(bare, step.node.edges()):
+        for edge in step.needed:
             last[edge] = place
     uses: list[list[Edge]] = [[] for _ in stage.steps]
     for edge, place in last.items():

@@ -53,7 +53,7 @@ from dali_lab.executor.device_stage import DeviceRunner
 from dali_lab.executor.device_state import DeviceState
 from dali_lab.executor.failures import Cancelled
 from dali_lab.executor.memory import release_compiler
-from dali_lab.executor.plan import Plan, Stage, bare
+from dali_lab.executor.plan import Plan, Stage
 from dali_lab.executor.pool import InlinePool, ThreadPool
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
@@ -242,8 +242,7 @@ def _count(run: BatchRun, stage: Stage) -> int:
     """How many samples a stage works on: those of its branch, where the batch is cut by a condition."""
     if stage.scope:
         for step in stage.steps:
-            edges = [step.node.connections["predicate"]] if step.operator.joins_scopes else step.node.edges()
-            for edge in map(bare, edges):
+            for edge in [step.connections["predicate"]] if step.operator.joins_scopes else step.needed:
                 if edge in run.values:
                     return len(run.values[edge])
     return run.size

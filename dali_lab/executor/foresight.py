@@ -15,7 +15,7 @@ import numpy as np
 
 from dali_lab.device.dry import DryLauncher
 from dali_lab.device.interface import Device
-from dali_lab.executor.plan import Plan, Step, bare, make_operator
+from dali_lab.executor.plan import Plan, Step, make_operator
 from dali_lab.graph.graph import Edge
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT, UINT8, DALIDataType
@@ -145,7 +145,7 @@ class _World:
 
     def _run(self, step: Step) -> tuple[Batch, ...]:
         operator, node = step.operator, step.node
-        inputs, arguments = [bare(e) for e in node.inputs], {k: bare(e) for k, e in node.connections.items()}
+        inputs, arguments = step.inputs, step.connections
         # On the CPU only operators that are functions of their arguments, and have all of them.
         pure = operator.on_gpu and not operator.source and operator.family != "python"
         if operator.family == "random" and inputs:  # it would draw a number for each element of its input

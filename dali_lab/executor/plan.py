@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.scopes import node_scopes
 from dali_lab.model.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
@@ -22,7 +22,17 @@ DECODE = "decode"
 
 @dataclass
 class Step:
-    """One node with its operator, ready to run; `taker` is the only user of its output, if it takes undecoded ones."""
+    """One node with its operator, ready to run.
+
+    Attributes
+    ----------
+    scope
+        Number of the group of samples that it works on.
+    taker
+        The only user of its output, if it takes undecoded pictures.
+    inputs, connections, needed
+        The edges of its inputs, of its arguments, and both, without devices.
+    """
 
     node: Node
     operator: Operator
@@ -30,6 +40,14 @@ class Step:
     scope: int
     gpu: bool = False
     taker: Operator | None = None
+    inputs: list[Edge] = field(init=False)
+    connections: dict[str, Edge] = field(init=False)
+    needed: list[Edge] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.inputs = [bare(edge) for edge in self.node.inputs]
+        self.connections = {name: bare(edge) for name, edge in self.node.connections.items()}
+        self.needed = [*self.inputs, *self.connections.values()]
 
     @property
     def stream(self) -> str:
@@ -232,13 +250,13 @@ def _find_deferring(stages: list[Stage]) -> None:
     for stage in stages:
         if stage.gpu or stage.whole:
             continue
-        edges = [bare(edge) for step in stage.steps for edge in step.node.edges()]
+        edges = [edge for step in stage.steps for edge in step.needed]
         for step in stage.steps:
             edge = Edge(step.node.id, 0)
             if not step.operator.defers or edge in stage.exports or edges.count(edge) != 1:
                 continue
-            takers = [other for other in stage.steps if other.operator.takes_undecoded and other.node.inputs]
-            step.taker = next((other.operator for other in takers if bare(other.node.inputs[0]) == edge), None)
+            takers = [other for other in stage.steps if other.operator.takes_undecoded and other.inputs]
+            step.taker = next((other.operator for other in takers if other.inputs[0] == edge), None)
 
 
 def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:
@@ -249,7 +267,7 @@ def _find_exports(stages: list[Stage], wanted: Sequence[Edge]) -> None:
             exports[home[edge.node]][edge] = None
     for index, stage in enumerate(stages):
         for step in stage.steps:
-            for edge in map(bare, step.node.edges()):
+            for edge in step.needed:
                 if edge.node in home and home[edge.node] != index:
                     exports[home[edge.node]][edge] = None
     for stage, edges in zip(stages, exports, strict=True):

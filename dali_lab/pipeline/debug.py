@@ -246,7 +246,7 @@ class DebugPipeline(Pipeline):
         seed = 0 if operator.fed else int(self._seeds.integers(_SEEDS))
         if call.arguments.get("seed") is not None:
             seed = int(call.arguments["seed"])
-        graph = Graph({each.id: each for each in (*given, node)}, [Edge(name, k) for k in range(call.outputs)])
+        graph = Graph({each.id: each for each in (*given, node)}, tuple(Edge(name, k) for k in range(call.outputs)))
         names = [each.id for each in given]
         # One chunk holds a whole batch: functions of the user see it as they would without debug mode.
         immediate = ImmediateGraph(graph, names, {name: seed}, chunk=sys.maxsize, operators={name: operator})

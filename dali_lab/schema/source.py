@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import OperatorError
@@ -28,8 +28,8 @@ class Draw:
     ticket: Any = None
 
 
-class Source(Protocol):
-    """The state of one source in one run; :meth:`~dali_lab.schema.Operator.open_source` makes it.
+class Source:
+    """The state of one source in one run, which decides what its batches hold.
 
     It is asked on one thread, in the order of the batches, while the operator runs on the batches drawn before.
 
@@ -52,7 +52,7 @@ class Source(Protocol):
         StopIteration
             At the end of the epoch.
         """
-        ...
+        raise NotImplementedError
 
     def ready(self) -> bool:
         """Whether :meth:`draw` could decide now; not so while it waits to be fed."""

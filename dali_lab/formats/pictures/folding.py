@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.executor.scopes import node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.graph.scopes import node_scopes
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator, known_operator
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dali_lab.executor.scopes import branch_of_scopes, node_scopes
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.scopes import branch_of_scopes, node_scopes
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator
 

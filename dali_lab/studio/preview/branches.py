@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
-from dali_lab.executor.scopes import branch_of_scopes, node_scopes
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.scopes import branch_of_scopes, node_scopes
 from dali_lab.schema.registry import find_operator
 from dali_lab.studio.preview.results import NodeResult
 from dali_lab.studio.preview.sources import digest, paths_state, values
