@@ -194,7 +194,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
                 <Canvas />
                 {ready && empty && <EmptyCanvas />}
                 {!ready && empty && (
-                  <div className="loading">
+                  <div className="loading fill muted">
                     {connection === 'connected' ? t('Opening…') : t('Waiting for the session…')}
                   </div>
                 )}
@@ -211,7 +211,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
         )}
         {begun && chrome.status && <StatusLine />}
         {begun && <LinkTip frame={frame} />}
-        <div className="overlay" ref={setOverlay} />
+        <div className="overlay fill" ref={setOverlay} />
         <QuickSearch />
         <Dialogs />
         {gallery && <GalleryInEditor />}

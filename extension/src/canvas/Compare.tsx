@@ -28,7 +28,7 @@ function Figures({ under, over, words, output }: FiguresProperties) {
   return (
     <>
       {over.map((picture, sample) => (
-        <figure key={sample} className="sample">
+        <figure key={sample} className="sample stack">
           <div
             className="compare"
             role="slider"
@@ -53,8 +53,8 @@ function Figures({ under, over, words, output }: FiguresProperties) {
             )}
             {picture && <img className="after" src={picture.url} alt={words[1]} draggable={false} />}
             <span className="compare-line" />
-            <span className="compare-word left">{words[0]}</span>
-            <span className="compare-word right">{words[1]}</span>
+            <span className="compare-word ellipsis left">{words[0]}</span>
+            <span className="compare-word ellipsis right">{words[1]}</span>
           </div>
           <Caption output={output} sample={sample} />
         </figure>
@@ -157,7 +157,7 @@ export function Versions({ id, index }: { id: string; index: number }) {
   );
   return (
     <>
-      <div className="follow-choice">
+      <div className="follow-choice stack">
         <span className="muted">{t('Against')}</span>
         <Choice
           label={t('Version')}

@@ -25,7 +25,7 @@ export function Inspector() {
   const ids = [...selection.nodes];
   const id = ids[ids.length - 1];
   return (
-    <aside className="inspector panel" data-testid="inspector" aria-label={t('Inspector')}>
+    <aside className="inspector panel stack" data-testid="inspector" aria-label={t('Inspector')}>
       {ids.length > 1 ? (
         <Several count={ids.length} />
       ) : id !== undefined ? (
@@ -44,9 +44,9 @@ function Nothing() {
   const outputs = useValue(editor.document, (document) => document.outputs);
   const nodes = useValue(editor.document, (document) => Object.keys(document.nodes).length);
   return (
-    <div className="inspector-body">
+    <div className="inspector-body stack">
       <h2 className="inspector-heading">{t('Pipeline')}</h2>
-      <dl className="facts">
+      <dl className="facts muted">
         <dt>{t('Nodes')}</dt>
         <dd>{nodes}</dd>
         <dt>{t('Outputs')}</dt>
@@ -97,7 +97,7 @@ function Several({ count }: { count: number }) {
     ['down', t('Spread down')],
   ];
   return (
-    <div className="inspector-body">
+    <div className="inspector-body stack">
       <h2 className="inspector-heading">{tn('%1 node', '%1 nodes', count)}</h2>
       <h3>{t('Align')}</h3>
       <div className="button-grid">
@@ -155,7 +155,7 @@ function NodeInspector({ id }: { id: string }) {
   if (!node) return null;
   return (
     <>
-      <div className="inspector-head">
+      <div className="inspector-head line">
         <FamilyIcon
           family={operator?.family ?? 'plain'}
           color={catalogue?.color(operator?.family) ?? 'gray'}
@@ -184,7 +184,7 @@ function NodeInspector({ id }: { id: string }) {
           </button>
         ))}
       </div>
-      <div className="inspector-body" ref={body} role="tabpanel">
+      <div className="inspector-body stack" ref={body} role="tabpanel">
         {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}
         {tab === 'output' && <Outputs id={id} operator={operator} />}
         {tab === 'help' && (operator ? <OperatorHelp operator={operator} /> : <Unknown op={node.op} />)}
@@ -332,9 +332,9 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
         const reference = formatEdge({ node: id, output: index });
         return (
           <section key={index} className="output-facts">
-            <div className="output-head">
+            <div className="output-head line">
               <h3>{declared[index]?.name ?? t('output %1', index)}</h3>
-              <label className="check">
+              <label className="check muted">
                 <input
                   type="checkbox"
                   checked={isOutput(document, reference)}
@@ -348,7 +348,7 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
         );
       })}
       {result?.time != null && (
-        <dl className="facts">
+        <dl className="facts muted">
           <dt>{t('Time')}</dt>
           <dd>
             {result.cached
@@ -378,7 +378,7 @@ export function OutputFacts({ output }: { output: OutputResult }) {
   const high = asNumber(output.range?.[1]);
   return (
     <>
-      <dl className="facts">
+      <dl className="facts muted">
         <dt>{t('Shape')}</dt>
         <dd>{formatShape(output.shapes, output.batch)}</dd>
         <dt>{t('Type')}</dt>

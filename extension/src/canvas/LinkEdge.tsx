@@ -69,7 +69,7 @@ function Transfer({ source, to, path }: { source: string; to: Memory; path: stri
   return (
     <EdgeLabelRenderer>
       <span
-        className="link-transfer"
+        className="link-transfer muted"
         data-transfer={to}
         style={{ transform: `translate(-50%, -50%) translate(${place.x}px, ${place.y}px)` }}
       >

@@ -30,7 +30,7 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const to = isArgument(link.target) ? `${link.target.argument} of ${link.target.node}` : link.target.node;
   return (
     <div
-      className="link-tip floating"
+      className="link-tip stack floating"
       role="tooltip"
       style={{
         left: Math.max(8, Math.min(shown.at.x - box.left + 12, box.width - 272)),

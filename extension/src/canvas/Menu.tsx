@@ -65,7 +65,7 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
   return createPortal(
     <div
       ref={menu}
-      className="menu"
+      className="menu floating stack"
       role="menu"
       aria-label={label}
       style={place}

@@ -98,7 +98,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
     >
       {working && <span className="card-progress" aria-label={t('at work')} />}
       {inputs <= 1 && outputs <= 1 ? (
-        <div className="card-header">
+        <div className="card-header line">
           {inputs === 1 && (
             <Port id="in:0" type="target" kind={operator?.inputs[0]?.kind} label={portLabel(operator, 0)} />
           )}
@@ -114,7 +114,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
         </div>
       ) : (
         <>
-          <div className="card-header">
+          <div className="card-header line">
             <Heading id={id} node={node} operator={operator} color={color} far={far} />
             {!far && <DeviceMark id={id} node={node} operator={operator} />}
           </div>
@@ -137,7 +137,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
       ) : (
         <>
           {shown.length > 0 && (
-            <div className="card-arguments">
+            <div className="card-arguments stack">
               {shown.map((argument) => (
                 <div className="card-argument" key={argument.name}>
                   {argument.tensor && (
@@ -177,10 +177,10 @@ function Heading({ id, node, operator, color, far }: HeadingProperties) {
   return (
     <>
       <FamilyIcon family={operator?.family ?? 'plain'} color={color} />
-      {far ? <span className="card-title">{id}</span> : <Title id={id} op={node.op} />}
-      {off === 'bypass' && !far && <span className="chip">{t('bypassed')}</span>}
+      {far ? <span className="card-title ellipsis">{id}</span> : <Title id={id} op={node.op} />}
+      {off === 'bypass' && !far && <span className="chip muted">{t('bypassed')}</span>}
       {off === 'disabled' && (
-        <span className="chip off" title={t('Disabled')}>
+        <span className="chip muted off" title={t('Disabled')}>
           <Icon name="disable" size={far ? 14 : 12} /> {!far && t('disabled')}
         </span>
       )}
@@ -201,7 +201,7 @@ function OutputMark({ node, output }: { node: string; output: number }) {
   );
   if (place < 0) return null;
   return (
-    <span className="chip output" title={t('Output %1 of the pipeline', place + 1)}>
+    <span className="chip muted output" title={t('Output %1 of the pipeline', place + 1)}>
       {count > 1 ? t('out %1', place + 1) : t('out')}
       {transfer && ` → ${transfer.toUpperCase()}`}
     </span>
@@ -224,7 +224,7 @@ function PortRows({ id, operator, inputs, outputs, declared, far }: RowsProperti
         const input = index < inputs ? inputAt(operator, index) : undefined;
         const output = declared[index];
         return (
-          <div className="port-row" key={index}>
+          <div className="port-row line muted" key={index}>
             {index < inputs && (
               <>
                 <Port

@@ -46,7 +46,7 @@ export function Title({ id, op }: { id: string; op: string }) {
   }
   return (
     <span
-      className="card-title"
+      className="card-title ellipsis"
       title={plain ? `${id} (${op})` : `${id}: ${op}`}
       onDoubleClick={(event) => {
         event.stopPropagation();
@@ -163,7 +163,7 @@ export function Foot({ id }: { id: string }) {
   const shape = output ? formatShape(output.shapes, output.batch) : '';
   const type = output ? `${formatDtype(output.dtype)} ${output.layout}`.trim() : '';
   return (
-    <div className={`card-foot ${rate || gpuTime ? 'measured' : ''}`}>
+    <div className={`card-foot muted ${rate || gpuTime ? 'measured' : ''}`}>
       <span className="foot-output" title={`${shape} ${type}`}>
         <span className="foot-shape">{shape}</span> <span className="foot-type">{type}</span>
       </span>
@@ -199,7 +199,7 @@ export function Glance({ id }: { id: string }) {
       {image ? (
         <img src={image.url} alt="" draggable={false} data-node={id} data-sample={0} />
       ) : (
-        <span className="thumb-text">{first?.values?.[0] ?? ''}</span>
+        <span className="thumb-text ellipsis muted">{first?.values?.[0] ?? ''}</span>
       )}
     </div>
   );
@@ -216,11 +216,11 @@ export function CardMessage({ id }: { id: string }) {
   const argument = result?.error?.argument ?? problem?.argument;
   // The mark of a disabled node says all there is.
   const note = result?.skipped?.off && result.skipped.node === id ? null : result?.skipped;
-  if (!message) return note ? <div className="card-note">{note.message}</div> : null;
+  if (!message) return note ? <div className="card-note muted">{note.message}</div> : null;
   return (
     <div className="card-error" data-testid="node-error">
       <span>{message}</span>
-      {result?.error?.file && <span className="error-file">{cutMiddle(result.error.file, 40)}</span>}
+      {result?.error?.file && <span className="error-file muted">{cutMiddle(result.error.file, 40)}</span>}
       {argument && (
         <button
           type="button"

@@ -33,7 +33,7 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
         };
         return <Toast key={notice.id} notice={notice} style={style} className="near" />;
       })}
-      <div className="notices">
+      <div className="notices stack">
         {rest.map((notice) => (
           <Toast key={notice.id} notice={notice} />
         ))}
@@ -54,7 +54,7 @@ function Toast({
   const editor = useEditor();
   return (
     <div
-      className={`notice ${notice.level} ${className}`}
+      className={`notice floating ${notice.level} ${className}`}
       role={notice.level === 'info' ? 'status' : 'alert'}
       style={style}
     >

@@ -9,9 +9,9 @@ const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') } as const;
 
 export function OperatorHelp({ operator, brief = false }: { operator: Operator; brief?: boolean }) {
   return (
-    <div className="help">
+    <div className="help stack">
       <h3>{operator.title}</h3>
-      <code className="help-name">{operator.name}</code>
+      <code className="help-name muted">{operator.name}</code>
       {operator.deprecated && <p className="help-warning">{operator.deprecated}</p>}
       {operator.nvidia !== undefined && (
         <p className="muted">
@@ -24,7 +24,7 @@ export function OperatorHelp({ operator, brief = false }: { operator: Operator; 
       )}
       <p>{operator.summary}</p>
       {!brief && operator.doc && <Paragraphs text={operator.doc} />}
-      <dl className="help-ports">
+      <dl className="help-ports muted">
         {operator.inputs.length > 0 && (
           <>
             <dt>{t('Takes')}</dt>

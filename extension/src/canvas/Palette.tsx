@@ -76,8 +76,13 @@ export function Palette() {
   }
 
   return (
-    <aside className="palette panel" data-testid="palette" aria-label={t('Palette')} onKeyDown={onKeyDown}>
-      <div className="panel-search">
+    <aside
+      className="palette panel stack"
+      data-testid="palette"
+      aria-label={t('Palette')}
+      onKeyDown={onKeyDown}
+    >
+      <div className="panel-search line muted">
         <Icon name="search" size={14} />
         <input
           type="search"
@@ -142,7 +147,7 @@ export function Palette() {
           );
         })}
         {catalogue && sections.every(({ operators }) => operators.length === 0) && (
-          <p className="palette-none">{t('No operator answers to “%1”.', query)}</p>
+          <p className="palette-none muted">{t('No operator answers to “%1”.', query)}</p>
         )}
       </div>
       {hovered &&
@@ -173,7 +178,7 @@ function HoverCard({
 }) {
   return (
     <div
-      className="hover-card"
+      className="hover-card floating"
       role="tooltip"
       style={{ left: left - frame.left, top: Math.max(4, Math.min(top - frame.top, frame.height - 220)) }}
     >
@@ -186,9 +191,9 @@ function HoverCard({
 function OperatorName({ name }: { name: string }) {
   const at = name.lastIndexOf('.') + 1;
   return (
-    <span className="entry-name split" title={name}>
-      {at > 0 && <span className="entry-module">{name.slice(0, at)}</span>}
-      <span className="entry-own">{name.slice(at)}</span>
+    <span className="entry-name ellipsis split" title={name}>
+      {at > 0 && <span className="entry-module muted">{name.slice(0, at)}</span>}
+      <span className="entry-own ellipsis">{name.slice(at)}</span>
     </span>
   );
 }
@@ -207,7 +212,7 @@ const Entry = memo(
   function Entry({ operator, color, liked, disabled, onAdd, onHover, onLeave }: EntryProperties) {
     return (
       <div
-        className="entry"
+        className="entry line"
         role="group"
         aria-roledescription="operator"
         tabIndex={0}

@@ -104,7 +104,7 @@ function QuickSearchBox() {
   return createPortal(
     <div
       ref={box}
-      className="quick-search floating"
+      className="quick-search stack floating"
       data-testid="quick-search"
       role="dialog"
       aria-label={title}
@@ -121,7 +121,7 @@ function QuickSearchBox() {
         event.preventDefault();
       }}
     >
-      <div className="panel-search">
+      <div className="panel-search line muted">
         <Icon name="search" size={14} />
         <input
           role="combobox"
@@ -146,7 +146,7 @@ function QuickSearchBox() {
             id={`quick-${operator.name}`}
             role="option"
             aria-selected={index === at}
-            className="quick-entry"
+            className="quick-entry line"
             data-testid="quick-entry"
             data-op={operator.name}
             onPointerMove={() => setAt(index)}
@@ -157,12 +157,12 @@ function QuickSearchBox() {
               color={catalogue?.color(operator.family) ?? 'gray'}
               size={14}
             />
-            <span className="entry-name">{operator.name}</span>
-            <span className="quick-summary">{operator.summary}</span>
+            <span className="entry-name ellipsis">{operator.name}</span>
+            <span className="quick-summary ellipsis muted">{operator.summary}</span>
           </div>
         ))}
         {found.length === 0 && (
-          <p className="palette-none">{query ? t('Nothing fits “%1”.', query) : t('Nothing fits.')}</p>
+          <p className="palette-none muted">{query ? t('Nothing fits “%1”.', query) : t('Nothing fits.')}</p>
         )}
       </div>
     </div>,

@@ -30,7 +30,7 @@ export function StatusLine() {
   useValue(editor.previews.version);
   const moved = transfers(graph, ({ node, output }) => editor.previews.result(node)?.outputs[output]);
   return (
-    <div className="status" data-testid="status">
+    <div className="status line muted" data-testid="status">
       {!connected ? (
         <span className="status-alarm" role="status">
           <Icon name="warning" size={12} />

@@ -34,10 +34,10 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
       data-group-id={key}
       aria-label={t('Group %1', group.title)}
     >
-      <div className="card-header">
+      <div className="card-header line">
         <Icon name="copy" />
-        <GroupTitle group={group} className="card-title" />
-        <span className="chip">{tn('%1 node', '%1 nodes', group.nodes.length)}</span>
+        <GroupTitle group={group} className="card-title ellipsis" />
+        <span className="chip muted">{tn('%1 node', '%1 nodes', group.nodes.length)}</span>
         <button
           type="button"
           className="icon-button tiny nodrag"
@@ -54,7 +54,7 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
           const input = ports.inputs[index];
           const output = ports.outputs[index];
           return (
-            <div className="port-row" key={index}>
+            <div className="port-row line muted" key={index}>
               {input && (
                 <>
                   <Port

@@ -92,7 +92,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
   if (!argument) return <p className="muted hint">{t('%1 has no argument to sweep.', id)}</p>;
   return (
     <>
-      <div className="follow-choice">
+      <div className="follow-choice stack">
         <span className="muted">{t('Argument')}</span>
         <Choice
           label={t('Argument to sweep')}
@@ -102,7 +102,7 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
         />
       </div>
       {shots.map(({ value, url, error }) => (
-        <figure key={JSON.stringify(value)} className="sample" title={t('Click to take this value')}>
+        <figure key={JSON.stringify(value)} className="sample stack" title={t('Click to take this value')}>
           {url ? (
             <button
               type="button"

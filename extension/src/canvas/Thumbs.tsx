@@ -68,7 +68,7 @@ export const Thumbs = memo(function Thumbs({ node, output, count, stale, onSampl
                 height={image.height}
               />
             ) : (
-              <span className="thumb-text">{text}</span>
+              <span className="thumb-text ellipsis muted">{text}</span>
             )}
           </button>
         );

@@ -52,12 +52,12 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const panels = usePanels();
   const theme = useValue(editor.theme);
   return (
-    <div className="toolbar" role="toolbar" aria-label={t('Editor')}>
+    <div className="toolbar line" role="toolbar" aria-label={t('Editor')}>
       <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
-      <span className="document-title" title={info.file?.path ?? t('Not saved yet')}>
+      <span className="document-title ellipsis" title={info.file?.path ?? t('Not saved yet')}>
         {info.title || t('Untitled')}
         {info.dirty && <span className="dirty" title={t('Not saved')} aria-label={t('not saved')} />}
-        {info.readOnly && <span className="chip">{t('read-only')}</span>}
+        {info.readOnly && <span className="chip muted">{t('read-only')}</span>}
       </span>
       <Button id="new" icon="new" />
       <Button id="open" icon="open" />
@@ -73,7 +73,7 @@ export function Toolbar({ themeButton }: { themeButton: boolean }) {
       <span className="spring" />
       <div className="tool-group" aria-label={t('Batch')}>
         <Button id="step-back" icon="step-back" disabled={iteration === 0} />
-        <span className="batch-number" title={t('The batch that is shown')} data-testid="iteration">
+        <span className="batch-number muted" title={t('The batch that is shown')} data-testid="iteration">
           {t('batch %1', iteration + 1)}
         </span>
         <Button id="step" icon="step" />
@@ -113,7 +113,7 @@ function Seed() {
   };
   return (
     <div
-      className={`seed ${isPinned ? '' : 'drawn'}`}
+      className={`seed muted ${isPinned ? '' : 'drawn'}`}
       title={
         isPinned
           ? t('The seed is part of the graph')

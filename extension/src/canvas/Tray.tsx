@@ -20,9 +20,9 @@ export function Tray() {
   useValue(editor.document, ({ outputs }) => outputs);
   const id = editor.trayNode;
   return (
-    <section className="tray panel" data-testid="tray" aria-label={t('Batch of the selected node')}>
+    <section className="tray panel stack" data-testid="tray" aria-label={t('Batch of the selected node')}>
       {id === null ? (
-        <div className="tray-empty muted">
+        <div className="tray-empty line muted">
           {t('Select a node to see its batch here.')}
           <CloseTray />
         </div>
@@ -74,7 +74,7 @@ function NodeTray({ id }: { id: string }) {
   const mode = tray.mode === 'compare' && !beforeFocus(editor.history.document, id) ? 'batch' : tray.mode;
   return (
     <>
-      <div className="tray-head">
+      <div className="tray-head line">
         <strong className="tray-name">{id}</strong>
         {declared.length > 1 && (
           <div className="segmented" role="radiogroup" aria-label={t('Output')}>
@@ -107,7 +107,7 @@ function NodeTray({ id }: { id: string }) {
           ))}
         </div>
         {output && (
-          <span className="tray-facts">
+          <span className="tray-facts ellipsis muted">
             {formatShape(output.shapes, output.batch)} {formatDtype(output.dtype)} {output.layout}
             {output.range && (
               <>
@@ -126,7 +126,7 @@ function NodeTray({ id }: { id: string }) {
         )}
         <span className="spring" />
         {mode === 'batch' && (focus?.overlays.length ?? 0) > 0 && (
-          <label className="check">
+          <label className="check muted">
             <input
               type="checkbox"
               data-testid="overlays"

@@ -64,7 +64,7 @@ export function Batch({
       {Array.from({ length: count }, (_, sample) => (
         <figure
           key={sample}
-          className="sample"
+          className="sample stack"
           data-sample={sample}
           onPointerEnter={() => editor.hoverSample.set(sample)}
           onPointerLeave={() => editor.hoverSample.set(null)}
@@ -98,7 +98,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
   const order = useMemo(() => lineage(document, id), [document, id]);
   return (
     <>
-      <div className="follow-choice">
+      <div className="follow-choice stack">
         <span className="muted">{t('Sample')}</span>
         <div className="segmented vertical" role="radiogroup" aria-label={t('Sample')}>
           {Array.from({ length: Math.max(1, count) }, (_, index) => (
@@ -120,7 +120,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
         return (
           <figure
             key={node}
-            className={`sample followed ${node === id ? 'current' : ''}`}
+            className={`sample stack followed ${node === id ? 'current' : ''}`}
             onClick={() => editor.canvas?.focusNode(node)}
           >
             {picture ? (

@@ -63,7 +63,7 @@ export function ArgumentRange({ name, controls, overrides, first, sample, seed, 
             <button
               key={index}
               type="button"
-              className="strip-item"
+              className="strip-item stack"
               title={variant?.problem ?? t('Set %1 to this', control.label)}
               onClick={() => onPick(control, value)}
             >

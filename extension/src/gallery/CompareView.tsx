@@ -38,7 +38,7 @@ export function CompareView() {
           onChange={(event) => setText(event.target.value)}
         />
         {offered.map(({ name, title }) => (
-          <label key={name} className="side-item check">
+          <label key={name} className="side-item check muted">
             <input
               type="checkbox"
               data-entry={name}
@@ -49,9 +49,9 @@ export function CompareView() {
           </label>
         ))}
       </nav>
-      <div className="gallery-wall">
+      <div className="gallery-wall stack">
         {chosen.length === 0 ? (
-          <div className="gallery-empty">
+          <div className="gallery-empty line muted">
             <p>{t('Choose augmentations at the left, or with + on the wall.')}</p>
             <button type="button" className="button" onClick={() => model.compared.set(SUGGESTED)}>
               {t('Show some')}
@@ -121,13 +121,13 @@ function Row({ entry, first, seed, withBefore, onOpen, onDrop }: RowProperties) 
     <>
       {withBefore && (
         <>
-          <span className="compare-name muted">{t('As they were')}</span>
+          <span className="compare-name line muted">{t('As they were')}</span>
           {columns.map((index) => (
             <Frame key={index} picture={variant?.before?.images[index]} alt={t('picture %1', index + 1)} />
           ))}
         </>
       )}
-      <span className="compare-name" data-testid="compare-row" data-entry={entry.name}>
+      <span className="compare-name line" data-testid="compare-row" data-entry={entry.name}>
         <button type="button" className="link-button" onClick={onOpen}>
           {entry.title}
         </button>

@@ -43,7 +43,7 @@ export function Controls({ controls, overrides, onChange, onReset }: Properties)
   if (controls.length === 0)
     return <p className="muted">{t('This one has nothing to set: what it does is in its graph.')}</p>;
   return (
-    <div className="controls" data-testid="gallery-controls">
+    <div className="controls stack" data-testid="gallery-controls">
       {controls.map((control) => (
         <Row
           key={keyOf(control)}
@@ -91,7 +91,7 @@ function Row({
       {kind === 'number' && <Slider id={id} control={control} value={numberOf(value)} onChange={onChange} />}
       {kind === 'range' && <Range control={control} value={value} onChange={onChange} />}
       {(kind === 'number' || kind === 'range') && (
-        <output className="control-value">
+        <output className="control-value muted">
           {kind === 'range' && Array.isArray(value)
             ? t(
                 '%1 to %2',

@@ -34,7 +34,7 @@ export function CostCard({ name, overrides }: { name: string; overrides: Overrid
       ]
     : [];
   return (
-    <div className="cost" data-testid="gallery-cost" data-state={state}>
+    <div className="cost stack" data-testid="gallery-cost" data-state={state}>
       {rows.map(([title, value]) => (
         <div key={title} className="cost-row">
           <span>{title}</span>

@@ -39,11 +39,11 @@ export function EntryView({ name }: { name: string }) {
   }, [model, name, own]);
   if (problem !== null)
     return (
-      <div className="gallery-empty" role="alert">
+      <div className="gallery-empty line muted" role="alert">
         <p>{problem}</p>
       </div>
     );
-  if (!page || page.name !== name) return <div className="gallery-empty">{t('Opening…')}</div>;
+  if (!page || page.name !== name) return <div className="gallery-empty line muted">{t('Opening…')}</div>;
   return <Page key={name} page={page} />;
 }
 
@@ -106,7 +106,7 @@ function Page({ page }: { page: EntryPage }) {
       <div className="entry-main">
         <div className="stage-row" data-working={main.working}>
           {waits ? (
-            <div className="gallery-empty">{t('Waiting: %1', page.waiting)}</div>
+            <div className="gallery-empty line muted">{t('Waiting: %1', page.waiting)}</div>
           ) : (
             <>
               {(variant?.problem ?? main.problem) !== null && (variant || main.problem !== null) && (
@@ -167,7 +167,7 @@ function Page({ page }: { page: EntryPage }) {
           )}
         </div>
         {run && (
-          <p className="stage-foot">
+          <p className="stage-foot line">
             {page.views === 1 && (
               <span className="segmented" role="radiogroup" aria-label={t('How to compare')}>
                 <button type="button" role="radio" aria-checked={!slider} onClick={() => setSlider(false)}>

@@ -34,7 +34,7 @@ export function Gallery({ model }: { model: GalleryModel }) {
     <GalleryContext.Provider value={model}>
       <div
         ref={root}
-        className="gallery"
+        className="gallery fill stack"
         role="region"
         aria-label={t('Gallery')}
         tabIndex={-1}
@@ -62,7 +62,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
   const title =
     place.page === 'entry' ? list?.entries.find(({ name }) => name === place.name)?.title : undefined;
   return (
-    <div className="toolbar gallery-bar" role="toolbar" aria-label={t('Gallery')}>
+    <div className="toolbar line gallery-bar" role="toolbar" aria-label={t('Gallery')}>
       {model.host.close && (
         <button
           type="button"
@@ -75,9 +75,9 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
         </button>
       )}
       {place.page === 'wall' ? (
-        <span className="document-title">{t('Gallery')}</span>
+        <span className="document-title ellipsis">{t('Gallery')}</span>
       ) : (
-        <span className="document-title crumbs">
+        <span className="document-title ellipsis crumbs">
           <button
             type="button"
             className="link-button"
@@ -90,7 +90,7 @@ function Bar({ model, place }: { model: GalleryModel; place: Place }) {
         </span>
       )}
       <span className="spring" />
-      <span className="gallery-search">
+      <span className="gallery-search muted">
         <Icon name="search" size={14} />
         <input
           type="search"

@@ -16,10 +16,12 @@ interface FrameProperties {
 /** A picture as large as its place allows, in its own proportions, with what is drawn over it. */
 export function Frame({ picture, overlay, alt, className = '' }: FrameProperties) {
   if (!picture)
-    return <div className={`frame nothing ${className}`} role="img" aria-label={t('%1: nothing', alt)} />;
+    return (
+      <div className={`frame line nothing ${className}`} role="img" aria-label={t('%1: nothing', alt)} />
+    );
   return (
     <div
-      className={`frame ${className}`}
+      className={`frame line ${className}`}
       style={{ '--ratio': picture.width / Math.max(1, picture.height) } as CSSProperties}
     >
       <div className="frame-inner">
@@ -82,7 +84,7 @@ export function Split({ before, beforeOverlay, after, afterOverlay }: SplitPrope
     >
       <Frame className="split-after" picture={after} overlay={afterOverlay} alt={t('after')} />
       {before && (
-        <Frame className="split-before" picture={before} overlay={beforeOverlay} alt={t('before')} />
+        <Frame className="split-before fill" picture={before} overlay={beforeOverlay} alt={t('before')} />
       )}
       {before && <span className="split-line" />}
       {before && <span className="split-word left">{t('before')}</span>}

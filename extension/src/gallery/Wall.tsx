@@ -33,14 +33,14 @@ export function Wall() {
 
   if (problem !== null)
     return (
-      <div className="gallery-empty" role="alert">
+      <div className="gallery-empty line muted" role="alert">
         <p>{t('The gallery could not be read: %1', problem)}</p>
         <button type="button" className="button" onClick={() => void model.load()}>
           {t('Try again')}
         </button>
       </div>
     );
-  if (!list) return <div className="gallery-empty">{t('Reading the gallery…')}</div>;
+  if (!list) return <div className="gallery-empty line muted">{t('Reading the gallery…')}</div>;
   const own = new Set(list.entries.filter((entry) => entry.own).map(({ name }) => name));
   return (
     <div className="gallery-body">
@@ -86,7 +86,7 @@ export function Wall() {
           ))}
         </div>
       </nav>
-      <div className="gallery-wall" ref={scroller} data-testid="gallery-wall" data-shown={found.length}>
+      <div className="gallery-wall stack" ref={scroller} data-testid="gallery-wall" data-shown={found.length}>
         {groups.map(({ family, entries }) => (
           <section key={family.name} aria-label={family.title}>
             <h2>
@@ -108,7 +108,7 @@ export function Wall() {
           </section>
         ))}
         {found.length === 0 && (
-          <div className="gallery-empty">
+          <div className="gallery-empty line muted">
             <p>{t('Nothing here has all of that.')}</p>
             <button
               type="button"
@@ -138,17 +138,19 @@ const TileCard = memo(
   function TileCard({ entry, own, tile, compared, onOpen, onCompare }: TileProperties) {
     const waits = entry.waiting !== undefined;
     return (
-      <article className="tile" data-testid="gallery-tile" data-entry={entry.name}>
-        <button type="button" className="tile-open" title={entry.helps} onClick={onOpen}>
+      <article className="tile stack" data-testid="gallery-tile" data-entry={entry.name}>
+        <button type="button" className="tile-open stack" title={entry.helps} onClick={onOpen}>
           <span className={`tile-pictures ${tile?.before ? '' : 'single'}`}>
-            {waits && <span className="tile-note">{t('Waiting: %1', entry.waiting)}</span>}
-            {tile?.problem !== undefined && <span className="tile-note problem">{tile.problem}</span>}
+            {waits && <span className="tile-note fill line muted">{t('Waiting: %1', entry.waiting)}</span>}
+            {tile?.problem !== undefined && (
+              <span className="tile-note fill line muted problem">{tile.problem}</span>
+            )}
             {tile?.before && <img src={tile.before.url} alt={t('before')} draggable={false} />}
             {tile?.after && <img src={tile.after.url} alt={t('after')} draggable={false} />}
           </span>
-          <span className="tile-title">{entry.title}</span>
+          <span className="tile-title ellipsis">{entry.title}</span>
         </button>
-        <span className="tile-foot">
+        <span className="tile-foot line">
           <span className="muted">
             {own ? `${t('yours')} · ` : ''}
             {entry.tags.join(', ')}

@@ -43,7 +43,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
   const labelled = (control: React.ReactNode): React.ReactNode =>
     compact ? (
       <>
-        <span className="row-label" title={title}>
+        <span className="row-label ellipsis muted" title={title}>
           {label}
         </span>
         {control}
@@ -68,7 +68,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
           }}
         />
       ) : (
-        <span className="special-value" title={special} data-special>
+        <span className="special-value ellipsis" title={special} data-special>
           {special}
         </span>
       ),
@@ -207,7 +207,7 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
     set(numbers.map(fromNumber), gesture);
   };
   return (
-    <span className="vector" role="group" aria-label={label} title={title}>
+    <span className="vector line" role="group" aria-label={label} title={title}>
       {colour && (
         <ColourSwatch
           label={label}

@@ -39,12 +39,12 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
       data-argument={argument.name}
     >
       {!compact && (
-        <span className="row-label" title={argumentTitle(argument)}>
+        <span className="row-label ellipsis muted" title={argumentTitle(argument)}>
           {argument.name}
           {missing && <span className="required"> {t('needed')}</span>}
         </span>
       )}
-      <div className="argument-control">
+      <div className="argument-control line">
         {reference === undefined ? (
           <ArgumentControl node={id} argument={argument} values={node.arguments} compact={compact} />
         ) : (
@@ -148,9 +148,9 @@ function Connected({
       title={t('%1 comes from %2: one value for each sample', argument.name, reference)}
       onClick={() => editor.select([source.node])}
     >
-      {compact && <span className="row-label">{argument.name}</span>}
+      {compact && <span className="row-label ellipsis muted">{argument.name}</span>}
       <DistributionPlot op={from?.op} values={from?.arguments} drawn={numbers} width={compact ? 64 : 84} />
-      <span className="connected-name">{cutMiddle(source.node, compact ? 14 : 22)}</span>
+      <span className="connected-name ellipsis muted">{cutMiddle(source.node, compact ? 14 : 22)}</span>
     </button>
   );
 }

@@ -140,7 +140,7 @@ export function NumberField(properties: Properties) {
   return (
     <div
       ref={field}
-      className={`number nodrag nopan ${disabled ? 'disabled' : ''} ${refused ? 'refused' : ''} ${value === null ? 'unset' : ''}`}
+      className={`number line nodrag nopan ${disabled ? 'disabled' : ''} ${refused ? 'refused' : ''} ${value === null ? 'unset' : ''}`}
       role={soft ? 'slider' : 'spinbutton'}
       tabIndex={disabled ? -1 : 0}
       aria-label={label}
@@ -168,11 +168,11 @@ export function NumberField(properties: Properties) {
       onKeyDown={onKeyDown}
     >
       {percent !== null && <span className="number-fill" style={{ width: `${percent}%` }} />}
-      {showLabel && <span className="number-label">{label}</span>}
+      {showLabel && <span className="number-label ellipsis muted">{label}</span>}
       {editing === null ? (
         <span className="number-value">
           {text}
-          {argument.unit && value !== null && <span className="unit">{argument.unit}</span>}
+          {argument.unit && value !== null && <span className="unit muted">{argument.unit}</span>}
         </span>
       ) : (
         <input

@@ -21,7 +21,7 @@ export function Choice({
 }: Common & { value: string; choices: readonly string[]; onChange: (value: string) => void }) {
   const known = choices.includes(value);
   return (
-    <span className="choice nodrag">
+    <span className="choice line nodrag">
       <select
         aria-label={label}
         value={value}

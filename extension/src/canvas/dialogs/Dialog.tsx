@@ -37,14 +37,14 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
   if (!overlay) return null;
   return createPortal(
     <div
-      className="backdrop"
+      className="backdrop fill"
       onPointerDown={(event) => {
         if (event.target === event.currentTarget) onClose();
       }}
     >
       <div
         ref={frame}
-        className={`dialog floating ${wide ? 'wide' : ''}`}
+        className={`dialog stack floating ${wide ? 'wide' : ''}`}
         role="dialog"
         aria-modal="true"
         aria-label={title}
@@ -64,14 +64,14 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
           }
         }}
       >
-        <div className="dialog-head">
+        <div className="dialog-head line">
           <h2>{title}</h2>
           <button type="button" className="icon-button" aria-label={t('Close')} onClick={onClose}>
             <Icon name="close" size={14} />
           </button>
         </div>
-        <div className="dialog-body">{children}</div>
-        {footer && <div className="dialog-foot">{footer}</div>}
+        <div className="dialog-body stack">{children}</div>
+        {footer && <div className="dialog-foot line">{footer}</div>}
       </div>
     </div>,
     overlay,

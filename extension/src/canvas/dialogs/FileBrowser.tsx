@@ -53,8 +53,8 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
     (entry) => entry.kind === 'folder' || !names || names.test(entry.name),
   );
   return (
-    <div className="files">
-      <div className="files-path">
+    <div className="files stack">
+      <div className="files-path line muted">
         <button
           type="button"
           className="icon-button"

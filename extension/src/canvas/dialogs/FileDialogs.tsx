@@ -84,7 +84,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
         />
       )}
       {tab === 'paste' && (
-        <div className="paste">
+        <div className="paste stack">
           <textarea
             aria-label={t('Graph or Python code')}
             placeholder={t('Paste a graph (JSON) or Python code with a pipeline')}
@@ -162,7 +162,7 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
         </>
       }
     >
-      <label className="field">
+      <label className="field stack">
         <span>{t('Name')}</span>
         <input
           data-autofocus

@@ -101,7 +101,7 @@ function Chooser({
     .slice(0, 80);
   return (
     <div
-      className="chooser"
+      className="chooser stack"
       onKeyDown={(event) => {
         if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
         else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
@@ -111,7 +111,7 @@ function Chooser({
         event.stopPropagation();
       }}
     >
-      <div className="panel-search">
+      <div className="panel-search line muted">
         <Icon name="search" size={14} />
         <input
           data-autofocus
@@ -136,18 +136,18 @@ function Chooser({
             id={`choice-${choice.id}`}
             role="option"
             aria-selected={index === at}
-            className="quick-entry"
+            className="quick-entry line"
             data-choice={choice.id}
             ref={index === at ? (element) => element?.scrollIntoView({ block: 'nearest' }) : undefined}
             onPointerMove={() => setAt(index)}
             onClick={choice.run}
           >
             <Icon name={choice.icon ?? 'right'} size={12} />
-            <span className="entry-name">{choice.label}</span>
-            <span className="quick-summary">{choice.hint}</span>
+            <span className="entry-name ellipsis">{choice.label}</span>
+            <span className="quick-summary ellipsis muted">{choice.hint}</span>
           </div>
         ))}
-        {found.length === 0 && <p className="palette-none">{empty}</p>}
+        {found.length === 0 && <p className="palette-none muted">{empty}</p>}
       </div>
     </div>
   );
@@ -241,7 +241,7 @@ export function HistoryDialog({ onClose }: { onClose: () => void }) {
   const { steps, done } = useValue(editor.history.state);
   return (
     <Dialog name="history" title={t('History')} onClose={onClose}>
-      <div className="history" role="listbox" aria-label={t('Steps')}>
+      <div className="history stack" role="listbox" aria-label={t('Steps')}>
         <button
           type="button"
           role="option"
@@ -305,8 +305,8 @@ export function PipelineDialog({ onClose }: { onClose: () => void }) {
       <div className="settings">
         {SETTINGS.map((argument) => (
           <div key={argument.name} className="argument" data-argument={argument.name}>
-            <span className="row-label">{argument.name}</span>
-            <div className="argument-control">
+            <span className="row-label ellipsis muted">{argument.name}</span>
+            <div className="argument-control line">
               <NumberField
                 label={argument.name}
                 argument={{ ...argument, doc: t(argument.doc ?? '') }}

@@ -92,7 +92,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
       {chosen?.runs && (
         <>
           {chosen.arguments.map(({ name: argument, required, default: usual }) => (
-            <label key={argument} className="field">
+            <label key={argument} className="field stack">
               <span>{argument}</span>
               <input
                 aria-label={argument}
@@ -111,7 +111,7 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
               'It runs in a process of its own, with your rights: it can read, write and send whatever you can. Run only what you trust.',
             )}
           </p>
-          <label className="check">
+          <label className="check muted">
             <input
               type="checkbox"
               data-testid="consent"
