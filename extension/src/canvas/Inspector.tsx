@@ -4,7 +4,8 @@ import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../
 import { outputsOf, type ArgumentDeclaration, type Operator } from '../core/catalogue';
 import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
-import { formatEdge, type Device, type GraphNode } from '../core/document';
+import { formatEdge, type GraphNode } from '../core/document';
+import { DEVICES } from '../core/placement';
 import { asNumber, formatDtype, formatNumber, formatShape, formatTime } from '../core/values';
 import { useEditor, useHint, useNode, useNodeView, useOperator, useResult, useValue } from './context';
 import { ArgumentRow } from './controls/ArgumentRow';
@@ -17,6 +18,7 @@ import type { OutputResult } from '../core/previews';
 import type { Problem } from '../core/protocol';
 import { msg, t, tn } from '../core/language';
 import { Words } from './Words';
+import { Button, Choices, Tabs } from './controls/buttons';
 import './Inspector.css';
 
 export function Inspector() {
@@ -63,9 +65,7 @@ function Nothing() {
           />
         ))}
       </dl>
-      <button type="button" className="button" onClick={() => execute(editor, 'pipeline')}>
-        {t('Pipeline settings…')}
-      </button>
+      <Button onClick={() => execute(editor, 'pipeline')}>{t('Pipeline settings…')}</Button>
       <p className="muted hint">
         {search === undefined
           ? t('Select a node to see its arguments. Double-click the canvas to add one.')
@@ -102,33 +102,35 @@ function Several({ count }: { count: number }) {
       <h3>{t('Align')}</h3>
       <div className="button-grid">
         {alignments.map(([how, label]) => (
-          <button type="button" className="button" key={how} onClick={() => alignSelection(editor, how)}>
+          <Button key={how} onClick={() => alignSelection(editor, how)}>
             {label}
-          </button>
+          </Button>
         ))}
       </div>
       <h3>{t('Together')}</h3>
       <div className="button-grid">
         {['arrange', 'group', 'bypass', 'disable', 'duplicate', 'delete'].map((id) => (
-          <button type="button" className="button" key={id} onClick={() => execute(editor, id)}>
+          <Button key={id} onClick={() => execute(editor, id)}>
             {t(command(id)?.label ?? id)}
-          </button>
+          </Button>
         ))}
       </div>
     </div>
   );
 }
 
-type Tab = 'arguments' | 'output' | 'help';
-
-const TABS: Record<Tab, string> = { arguments: msg('Arguments'), output: msg('Output'), help: msg('Help') };
+const TABS = [
+  { value: 'arguments', text: msg('Arguments') },
+  { value: 'output', text: msg('Output') },
+  { value: 'help', text: msg('Help') },
+] as const;
 
 function NodeInspector({ id }: { id: string }) {
   const editor = useEditor();
   const node = useNode(id);
   const operator = useOperator(node?.op);
   const catalogue = useValue(editor.catalogue);
-  const [tab, setTab] = useState<Tab>('arguments');
+  const [tab, setTab] = useState<(typeof TABS)[number]['value']>('arguments');
   const readOnly = useValue(editor.info, (info) => info.readOnly);
   const attention = useValue(editor.attention);
   const body = useRef<HTMLDivElement>(null);
@@ -170,20 +172,7 @@ function NodeInspector({ id }: { id: string }) {
           <code>{node.op}</code>
         </div>
       </div>
-      <div className="tabs" role="tablist">
-        {(['arguments', 'output', 'help'] as const).map((each) => (
-          <button
-            key={each}
-            type="button"
-            role="tab"
-            aria-selected={tab === each}
-            onClick={() => setTab(each)}
-            onKeyDown={(event) => event.stopPropagation()}
-          >
-            {t(TABS[each])}
-          </button>
-        ))}
-      </div>
+      <Tabs tabs={TABS.map(({ value, text }) => ({ value, text: t(text) }))} value={tab} onChange={setTab} />
       <div className="inspector-body stack" ref={body} role="tabpanel">
         {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}
         {tab === 'output' && <Outputs id={id} operator={operator} />}
@@ -228,7 +217,6 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
   const open =
     advanced ||
     hidden.some(({ name }) => node.arguments?.[name] !== undefined || node.connections?.[name] !== undefined);
-  const devices: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: t('Mixed') };
   return (
     <>
       {!operator && <Unknown op={node.op} />}
@@ -239,38 +227,32 @@ function Arguments({ id, node, operator }: { id: string; node: GraphNode; operat
         </div>
       )}
       <div className="placement">
-        <div className="segmented" role="radiogroup" aria-label={t('Placement')}>
-          {(operator?.devices ?? [node.device ?? 'cpu']).map((device) => (
-            <button
-              key={device}
-              type="button"
-              role="radio"
-              aria-checked={(node.device ?? 'cpu') === device}
-              onClick={() => setDevice(editor, [id], device)}
-            >
-              {t(devices[device])}
-            </button>
-          ))}
-        </div>
+        <Choices
+          label={t('Placement')}
+          value={node.device ?? 'cpu'}
+          choices={(operator?.devices ?? [node.device ?? 'cpu']).map((value) => ({
+            value,
+            text: t(DEVICES[value]),
+          }))}
+          onChange={(device) => setDevice(editor, [id], device)}
+        />
         <div className="switches">
-          <button
-            type="button"
-            className={`button toggle ${view?.bypass ? 'on' : ''}`}
+          <Button
+            className={`toggle ${view?.bypass ? 'on' : ''}`}
             aria-pressed={view?.bypass ?? false}
             title={t('Pass the input through (B)')}
             onClick={() => toggleView(editor, 'bypass', [id])}
           >
             <Icon name="bypass" size={14} /> {t('Bypass')}
-          </button>
-          <button
-            type="button"
-            className={`button toggle ${view?.disabled ? 'on' : ''}`}
+          </Button>
+          <Button
+            className={`toggle ${view?.disabled ? 'on' : ''}`}
             aria-pressed={view?.disabled ?? false}
             title={t('Compute neither this node nor what needs it (D)')}
             onClick={() => toggleView(editor, 'disabled', [id])}
           >
             <Icon name="disable" size={14} /> {t('Disable')}
-          </button>
+          </Button>
         </div>
       </div>
       {plain.map((argument) => (
@@ -306,15 +288,13 @@ function FixButton({ problem }: { problem: Problem }) {
   const fix = problem.fix;
   if (!fix) return null;
   return (
-    <button
-      type="button"
-      className="button"
+    <Button
       onClick={() => {
         editor.edit(fix.title, (document) => editor.applyChanges(document, fix.changes));
       }}
     >
       {fix.title}
-    </button>
+    </Button>
   );
 }
 

@@ -4,15 +4,14 @@ import { rename, setDevice } from '../core/actions';
 import type { Operator } from '../core/catalogue';
 import type { Device, GraphNode } from '../core/document';
 import { showPanel } from '../core/folding';
+import { DEVICES } from '../core/placement';
 import { gpuTimeFigure, rateFigure } from '../core/runs';
 import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
 import { Thumbs } from './Thumbs';
-import { msg, t } from '../core/language';
+import { t } from '../core/language';
 import './NodeParts.css';
-
-const DEVICE_WORDS: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') };
 
 export function Title({ id, op }: { id: string; op: string }) {
   const editor = useEditor();
@@ -82,7 +81,7 @@ export function DeviceMark({
         type="button"
         className={`device device-${device} nodrag`}
         title={words[device]}
-        aria-label={t('Placement: %1', t(DEVICE_WORDS[device]))}
+        aria-label={t('Placement: %1', t(DEVICES[device]))}
         aria-haspopup="menu"
         tabIndex={-1}
         onClick={(event) => {
@@ -90,7 +89,7 @@ export function DeviceMark({
           setAt(event.currentTarget.getBoundingClientRect());
         }}
       >
-        {t(DEVICE_WORDS[device])}
+        {t(DEVICES[device])}
       </button>
       {at && (
         <Menu

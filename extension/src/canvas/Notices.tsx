@@ -4,6 +4,7 @@ import type { Notice } from '../core/editor';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
 import { t } from '../core/language';
+import { Button, IconButton } from './controls/buttons';
 import './Notices.css';
 
 export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
@@ -70,29 +71,20 @@ function Toast({
         {notice.actions.length > 0 && (
           <div className="notice-actions">
             {notice.actions.map((action) => (
-              <button
+              <Button
                 key={action.title}
-                type="button"
-                className="button"
                 onClick={() => {
                   editor.dismiss(notice.id);
                   action.run();
                 }}
               >
                 {action.title}
-              </button>
+              </Button>
             ))}
           </div>
         )}
       </div>
-      <button
-        type="button"
-        className="icon-button tiny"
-        aria-label={t('Close')}
-        onClick={() => editor.dismiss(notice.id)}
-      >
-        <Icon name="close" size={12} />
-      </button>
+      <IconButton icon="close" label={t('Close')} onClick={() => editor.dismiss(notice.id)} />
     </div>
   );
 }

@@ -1,11 +1,10 @@
 /** What an operator is, from its declaration: meaning, ports, where it runs. */
 import type { Operator } from '../core/catalogue';
+import { DEVICES } from '../core/placement';
 import { describeRange, formatValue } from '../core/values';
 import { msg, t } from '../core/language';
 import { Words } from './Words';
 import './OperatorHelp.css';
-
-const DEVICES = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') } as const;
 
 export function OperatorHelp({ operator, brief = false }: { operator: Operator; brief?: boolean }) {
   return (

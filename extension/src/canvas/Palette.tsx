@@ -10,6 +10,7 @@ import { OperatorHelp } from './OperatorHelp';
 import { OverlayContext } from './overlay';
 import { closedFamilies, favourites, noteRecent, recent, toggleFavourite } from './storage';
 import { t } from '../core/language';
+import { IconButton } from './controls/buttons';
 import './Palette.css';
 
 interface Section {
@@ -192,7 +193,7 @@ function OperatorName({ name }: { name: string }) {
   const at = name.lastIndexOf('.') + 1;
   return (
     <span className="entry-name ellipsis split" title={name}>
-      {at > 0 && <span className="entry-module muted">{name.slice(0, at)}</span>}
+      {at > 0 && <span className="entry-module ellipsis muted">{name.slice(0, at)}</span>}
       <span className="entry-own ellipsis">{name.slice(at)}</span>
     </span>
   );
@@ -240,22 +241,20 @@ const Entry = memo(
       >
         <FamilyIcon family={operator.family} color={color} size={14} />
         <OperatorName name={operator.name} />
-        <button
-          type="button"
-          className={`icon-button tiny star ${liked ? 'on' : ''}`}
-          tabIndex={-1}
-          aria-label={
+        <IconButton
+          icon={liked ? 'star-full' : 'star'}
+          label={
             liked ? t('Remove %1 from favourites', operator.name) : t('Make %1 a favourite', operator.name)
           }
+          className={`star ${liked ? 'on' : ''}`}
+          tabIndex={-1}
           aria-pressed={liked}
           onClick={(event) => {
             event.stopPropagation();
             toggleFavourite(operator.name);
           }}
           onDoubleClick={(event) => event.stopPropagation()}
-        >
-          <Icon name={liked ? 'star-full' : 'star'} size={12} />
-        </button>
+        />
       </div>
     );
   },

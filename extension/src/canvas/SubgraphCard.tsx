@@ -1,4 +1,5 @@
 /** A collapsed group: one card with the ports that cross its border and the pictures that leave it. */
+import { IconButton } from './controls/buttons';
 import { useUpdateNodeInternals, type NodeProps } from '@xyflow/react';
 import { memo, useEffect, useMemo } from 'react';
 import { setGroup } from '../core/edits';
@@ -38,16 +39,14 @@ export const SubgraphCard = memo(function SubgraphCard({ id, selected }: NodePro
         <Icon name="copy" />
         <GroupTitle group={group} className="card-title ellipsis" />
         <span className="chip muted">{tn('%1 node', '%1 nodes', group.nodes.length)}</span>
-        <button
-          type="button"
-          className="icon-button tiny nodrag"
-          data-action="expand"
-          aria-label={t('Open group %1', group.title)}
+        <IconButton
+          icon="fit"
+          label={t('Open group %1', group.title)}
           title={t('Open the group')}
+          className="nodrag"
+          data-action="expand"
           onClick={() => change(t('Open group'), { collapsed: false })}
-        >
-          <Icon name="fit" size={12} />
-        </button>
+        />
       </div>
       <div className="ports">
         {Array.from({ length: Math.max(ports.inputs.length, ports.outputs.length) }, (_, index) => {

@@ -6,6 +6,7 @@ import { useEditor, useHint, usePanels, useValue } from './context';
 import { Icon } from './icons';
 import { TextField } from './controls/fields';
 import { t } from '../core/language';
+import { IconButton } from './controls/buttons';
 import './Toolbar.css';
 
 function Button({
@@ -133,29 +134,23 @@ function Seed() {
           else editor.notify('warning', t('A seed is a whole number from 0.'));
         }}
       />
-      <button
-        type="button"
-        className="icon-button tiny"
+      <IconButton
+        icon="dice"
+        label={t('Another seed')}
         data-command="seed-new"
-        title={t('Another seed')}
-        aria-label={t('Another seed')}
         disabled={readOnly}
         onClick={() => set(Math.floor(Math.random() * 1e6))}
-      >
-        <Icon name="dice" size={12} />
-      </button>
-      <button
-        type="button"
-        className={`icon-button tiny ${isPinned ? 'on' : ''}`}
+      />
+      <IconButton
+        icon="pin"
+        label={t('Pin the seed')}
+        title={isPinned ? t('Unpin: another seed for each run') : t('Pin this seed')}
+        className={`${isPinned ? 'on' : ''}`}
         data-command="seed-pin"
         aria-pressed={isPinned}
-        title={isPinned ? t('Unpin: another seed for each run') : t('Pin this seed')}
-        aria-label={t('Pin the seed')}
         disabled={readOnly}
         onClick={() => set(isPinned ? null : shown)}
-      >
-        <Icon name="pin" size={12} />
-      </button>
+      />
     </div>
   );
 }

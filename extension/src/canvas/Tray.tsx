@@ -5,13 +5,13 @@ import { execute } from '../core/commands';
 import { asNumber, formatDtype, formatNumber, formatShape } from '../core/values';
 import type { TrayState } from '../core/editor';
 import { useEditor, useOperator, useNode, useResult, useValue } from './context';
-import { Icon } from './icons';
 import { Histogram } from './plots';
 import { Compare, Versions } from './Compare';
 import { Sweep } from './Sweep';
 import { Batch, Follow, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
 import { msg, t } from '../core/language';
+import { Choices, IconButton } from './controls/buttons';
 import './Tray.css';
 
 export function Tray() {
@@ -36,15 +36,12 @@ export function Tray() {
 function CloseTray() {
   const editor = useEditor();
   return (
-    <button
-      type="button"
-      className="icon-button"
-      title={t('Close the tray')}
-      aria-label={t('Close the tray')}
+    <IconButton
+      icon="close"
+      label={t('Close the tray')}
+      large
       onClick={() => execute(editor, 'toggle-tray')}
-    >
-      <Icon name="close" size={14} />
-    </button>
+    />
   );
 }
 
@@ -77,35 +74,19 @@ function NodeTray({ id }: { id: string }) {
       <div className="tray-head line">
         <strong className="tray-name">{id}</strong>
         {declared.length > 1 && (
-          <div className="segmented" role="radiogroup" aria-label={t('Output')}>
-            {declared.map(({ name }, index) => (
-              <button
-                key={name}
-                type="button"
-                role="radio"
-                aria-checked={tray.output === index}
-                onClick={() => set({ output: index })}
-              >
-                {name}
-              </button>
-            ))}
-          </div>
+          <Choices
+            label={t('Output')}
+            value={tray.output}
+            choices={declared.map(({ name }, value) => ({ value, text: name }))}
+            onChange={(output) => set({ output })}
+          />
         )}
-        <div className="segmented" role="radiogroup" aria-label={t('View')}>
-          {modes.map(([each, label, title]) => (
-            <button
-              key={each}
-              type="button"
-              role="radio"
-              data-mode={each}
-              aria-checked={mode === each}
-              title={t(title)}
-              onClick={() => set({ mode: each })}
-            >
-              {t(label)}
-            </button>
-          ))}
-        </div>
+        <Choices
+          label={t('View')}
+          value={mode}
+          choices={modes.map(([value, text, title]) => ({ value, text: t(text), title: t(title) }))}
+          onChange={(mode) => set({ mode })}
+        />
         {output && (
           <span className="tray-facts ellipsis muted">
             {formatShape(output.shapes, output.batch)} {formatDtype(output.dtype)} {output.layout}

@@ -3,6 +3,7 @@ import { useMemo } from 'react';
 import { lineage, type OutputRef } from '../core/document';
 import type { FocusResult, OutputResult, Picture } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
+import { Choices } from './controls/buttons';
 import { Overlays } from './Overlays';
 import { t } from '../core/language';
 import './TrayViews.css';
@@ -100,19 +101,13 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
     <>
       <div className="follow-choice stack">
         <span className="muted">{t('Sample')}</span>
-        <div className="segmented vertical" role="radiogroup" aria-label={t('Sample')}>
-          {Array.from({ length: Math.max(1, count) }, (_, index) => (
-            <button
-              key={index}
-              type="button"
-              role="radio"
-              aria-checked={index === sample}
-              onClick={() => editor.tray.update((tray) => ({ ...tray, sample: index }))}
-            >
-              {index + 1}
-            </button>
-          ))}
-        </div>
+        <Choices
+          label={t('Sample')}
+          className="vertical"
+          value={sample}
+          choices={Array.from({ length: Math.max(1, count) }, (_, value) => ({ value, text: value + 1 }))}
+          onChange={(chosen) => editor.tray.update((tray) => ({ ...tray, sample: chosen }))}
+        />
       </div>
       {order.map((node) => {
         const output = editor.previews.result(node)?.outputs[0];

@@ -3,12 +3,16 @@ import {
   isArgument,
   links,
   parseEdge,
+  type Device,
   type GraphDocument,
   type Link,
   type OutputRef,
   type Target,
 } from './document';
+import { msg } from './language';
 import type { OutputPreview } from './protocol';
+
+export const DEVICES: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') };
 
 /** What of an output decides about its size. */
 type Sized = Pick<OutputPreview, 'dtype' | 'shapes' | 'batch'>;

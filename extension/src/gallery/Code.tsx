@@ -2,6 +2,7 @@
 import { useState } from 'react';
 import { Highlighted } from '../canvas/dialogs/Highlighted';
 import { t } from '../core/language';
+import { Button } from '../canvas/controls/buttons';
 import './Code.css';
 
 export function Code({ text }: { text: string }) {
@@ -17,9 +18,9 @@ export function Code({ text }: { text: string }) {
   }
   return (
     <div className="gallery-code">
-      <button type="button" className="button" data-action="copy" onClick={() => void copy()}>
+      <Button data-action="copy" onClick={() => void copy()}>
         {state === 'copied' ? t('Copied') : state === 'refused' ? t('Select and copy it') : t('Copy')}
-      </button>
+      </Button>
       <pre className="code" data-testid="gallery-code" tabIndex={0} aria-label={t('Python code')}>
         <Highlighted text={text} language="python" />
       </pre>

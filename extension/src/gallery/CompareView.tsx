@@ -7,6 +7,7 @@ import { useDrawing, useGallery } from './hooks';
 import { Frame } from './Pictures';
 import type { EntryLine } from './types';
 import { t } from '../core/language';
+import { Button, IconButton } from '../canvas/controls/buttons';
 import './CompareView.css';
 
 const SAMPLES = 4;
@@ -53,27 +54,17 @@ export function CompareView() {
         {chosen.length === 0 ? (
           <div className="gallery-empty line muted">
             <p>{t('Choose augmentations at the left, or with + on the wall.')}</p>
-            <button type="button" className="button" onClick={() => model.compared.set(SUGGESTED)}>
-              {t('Show some')}
-            </button>
+            <Button onClick={() => model.compared.set(SUGGESTED)}>{t('Show some')}</Button>
           </div>
         ) : (
           <>
             <p className="compare-bar">
-              <button type="button" className="button" onClick={() => setFirst(first + SAMPLES)}>
-                {t('Other pictures')}
-              </button>
-              <button
-                type="button"
-                className="button"
-                onClick={() => setSeed(Math.floor(Math.random() * 1e6))}
-              >
+              <Button onClick={() => setFirst(first + SAMPLES)}>{t('Other pictures')}</Button>
+              <Button onClick={() => setSeed(Math.floor(Math.random() * 1e6))}>
                 <Icon name="dice" size={14} />
                 {t('Draw again')}
-              </button>
-              <button type="button" className="button" onClick={() => model.compared.set([])}>
-                {t('Clear')}
-              </button>
+              </Button>
+              <Button onClick={() => model.compared.set([])}>{t('Clear')}</Button>
             </p>
             <div
               className="compare-grid"
@@ -131,15 +122,12 @@ function Row({ entry, first, seed, withBefore, onOpen, onDrop }: RowProperties) 
         <button type="button" className="link-button" onClick={onOpen}>
           {entry.title}
         </button>
-        <button
-          type="button"
-          className="icon-button tiny"
-          aria-label={t('Leave out %1', entry.title)}
+        <IconButton
+          icon="close"
+          label={t('Leave out %1', entry.title)}
           title={t('Leave out')}
           onClick={onDrop}
-        >
-          <Icon name="close" size={12} />
-        </button>
+        />
       </span>
       {said != null ? (
         <p className="problem error compare-problem">{said}</p>

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import { useGallery } from './hooks';
 import type { Cost, Overrides } from './types';
 import { t } from '../core/language';
+import { Button } from '../canvas/controls/buttons';
 import './CostCard.css';
 
 const rate = (value: number): string =>
@@ -51,15 +52,9 @@ export function CostCard({ name, overrides }: { name: string; overrides: Overrid
         </p>
       )}
       {problem !== null && <p className="problem error">{problem}</p>}
-      <button
-        type="button"
-        className="button"
-        data-action="measure"
-        disabled={state === 'measuring'}
-        onClick={() => void measure()}
-      >
+      <Button data-action="measure" disabled={state === 'measuring'} onClick={() => void measure()}>
         {state === 'measuring' ? t('Measuring…') : found ? t('Measure again') : t('Measure on this machine')}
-      </button>
+      </Button>
     </div>
   );
 }

@@ -1,4 +1,5 @@
 /** An entry's graph as chance has it: the same picture under several seeds, or other pictures under one. */
+import { Button } from '../canvas/controls/buttons';
 import { Icon } from '../canvas/icons';
 import { t } from '../core/language';
 import type { Picture } from '../core/previews';
@@ -41,10 +42,10 @@ export function Draws({
         })}
       </div>
       {problem !== null && <p className="problem error">{problem}</p>}
-      <button type="button" className="button" data-action="draw-again" onClick={onAgain}>
+      <Button data-action="draw-again" onClick={onAgain}>
         <Icon name="dice" size={14} />
         {t('Draw again')}
-      </button>
+      </Button>
     </>
   );
 }

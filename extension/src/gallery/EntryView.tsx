@@ -14,6 +14,7 @@ import { Frame, Split } from './Pictures';
 import { ArgumentRange } from './ArgumentRange';
 import type { Control, EntryPage, Overrides } from './types';
 import { t } from '../core/language';
+import { Button, Choices } from '../canvas/controls/buttons';
 import './EntryView.css';
 
 const SAMPLES = 4;
@@ -167,39 +168,33 @@ function Page({ page }: { page: EntryPage }) {
           )}
         </div>
         {run && (
-          <p className="stage-foot line">
+          <div className="stage-foot line">
             {page.views === 1 && (
-              <span className="segmented" role="radiogroup" aria-label={t('How to compare')}>
-                <button type="button" role="radio" aria-checked={!slider} onClick={() => setSlider(false)}>
-                  {t('Side by side')}
-                </button>
-                <button type="button" role="radio" aria-checked={slider} onClick={() => setSlider(true)}>
-                  {t('Slider')}
-                </button>
-              </span>
+              <Choices
+                label={t('How to compare')}
+                value={slider}
+                choices={[
+                  { value: false, text: t('Side by side') },
+                  { value: true, text: t('Slider') },
+                ]}
+                onChange={setSlider}
+              />
             )}
             <span className="spring" />
             {count > 1 && (
               <>
-                <button
-                  type="button"
-                  className="button"
+                <Button
                   data-action="previous-picture"
                   onClick={() => setChosen((chosen + count - 1) % count)}
                 >
                   {t('Previous picture')}
-                </button>
-                <button
-                  type="button"
-                  className="button"
-                  data-action="next-picture"
-                  onClick={() => setChosen((chosen + 1) % count)}
-                >
+                </Button>
+                <Button data-action="next-picture" onClick={() => setChosen((chosen + 1) % count)}>
                   {t('Next picture')}
-                </button>
+                </Button>
               </>
             )}
-          </p>
+          </div>
         )}
         {run && (
           <Section title={page.random ? t('Random draws') : t('On other pictures')}>
@@ -276,17 +271,14 @@ function Page({ page }: { page: EntryPage }) {
           <dd>{page.hurts}</dd>
         </dl>
         <div className="entry-actions">
-          <button
-            type="button"
-            className="button primary"
+          <Button
+            className="primary"
             data-action="open-in-editor"
             onClick={() => host.open(now.document, page.title, page.name)}
           >
             {t('Open in editor')}
-          </button>
-          <button
-            type="button"
-            className="button"
+          </Button>
+          <Button
             data-action="insert"
             disabled={!insert || page.fragment.length === 0}
             title={
@@ -295,7 +287,7 @@ function Page({ page }: { page: EntryPage }) {
             onClick={() => insert?.(page, now.document)}
           >
             {t('Insert into my graph')}
-          </button>
+          </Button>
         </div>
         {run && (
           <Section title={t('Arguments')}>

@@ -4,6 +4,7 @@ import { useValue } from '../canvas/context';
 import { Words } from '../canvas/Words';
 import { msg, t } from '../core/language';
 import { useGallery } from './hooks';
+import { Button } from '../canvas/controls/buttons';
 import './MyPictures.css';
 
 export function MyPictures({ annotated }: { annotated: boolean }) {
@@ -59,14 +60,10 @@ export function MyPictures({ annotated }: { annotated: boolean }) {
         </form>
       ) : (
         <div className="entry-actions">
-          <button type="button" className="button" data-action="my-pictures" onClick={() => setOpen(true)}>
+          <Button data-action="my-pictures" onClick={() => setOpen(true)}>
             {t('Try on my pictures')}
-          </button>
-          {own && (
-            <button type="button" className="button" onClick={() => void use(null)}>
-              {t('Sample photographs')}
-            </button>
-          )}
+          </Button>
+          {own && <Button onClick={() => void use(null)}>{t('Sample photographs')}</Button>}
         </div>
       )}
       {problem !== null && (

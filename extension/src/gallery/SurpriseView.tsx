@@ -1,4 +1,5 @@
 /** A graph of augmentations that chance put together, and that runs. */
+import { Button } from '../canvas/controls/buttons';
 import { useCallback, useEffect, useState } from 'react';
 import { Icon } from '../canvas/icons';
 import { Code } from './Code';
@@ -86,19 +87,17 @@ export function SurpriseView() {
           )}
         </p>
         <div className="entry-actions">
-          <button type="button" className="button primary" data-action="surprise" onClick={again}>
+          <Button className="primary" data-action="surprise" onClick={again}>
             <Icon name="dice" size={14} />
             {t('Another one')}
-          </button>
-          <button
-            type="button"
-            className="button"
+          </Button>
+          <Button
             data-action="open-in-editor"
             disabled={!surprise}
             onClick={() => surprise && model.host.open(surprise.document, surprise.title, null)}
           >
             {t('Open in editor')}
-          </button>
+          </Button>
         </div>
         <section className="entry-section">
           <h3>{t('Made of')}</h3>

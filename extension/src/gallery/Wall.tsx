@@ -1,12 +1,12 @@
 /** The wall: all entries as tiles of before and after, by family and tag, with search. */
 import { memo, useEffect, useMemo, useRef } from 'react';
 import { useValue } from '../canvas/context';
-import { Icon } from '../canvas/icons';
 import { byFamily, shown, tagsOf } from './filtering';
 import { useGallery } from './hooks';
 import type { Tile } from './model';
 import type { BrokenLine, EntryLine } from './types';
 import { t, tn } from '../core/language';
+import { Button, IconButton } from '../canvas/controls/buttons';
 import './Wall.css';
 
 const MOST_TAGS = 18;
@@ -35,9 +35,7 @@ export function Wall() {
     return (
       <div className="gallery-empty line muted" role="alert">
         <p>{t('The gallery could not be read: %1', problem)}</p>
-        <button type="button" className="button" onClick={() => void model.load()}>
-          {t('Try again')}
-        </button>
+        <Button onClick={() => void model.load()}>{t('Try again')}</Button>
       </div>
     );
   if (!list) return <div className="gallery-empty line muted">{t('Reading the gallery…')}</div>;
@@ -110,13 +108,9 @@ export function Wall() {
         {found.length === 0 && (
           <div className="gallery-empty line muted">
             <p>{t('Nothing here has all of that.')}</p>
-            <button
-              type="button"
-              className="button"
-              onClick={() => model.filter.set({ text: '', family: null, tag: null })}
-            >
+            <Button onClick={() => model.filter.set({ text: '', family: null, tag: null })}>
               {t('Show everything')}
-            </button>
+            </Button>
           </div>
         )}
         {list.broken.length > 0 && <Broken broken={list.broken} />}
@@ -156,17 +150,15 @@ const TileCard = memo(
             {entry.tags.join(', ')}
           </span>
           {!waits && (
-            <button
-              type="button"
-              className={`icon-button tiny ${compared ? 'on' : ''}`}
+            <IconButton
+              icon={compared ? 'check' : 'plus'}
+              label={t('Compare %1', entry.title)}
+              title={compared ? t('Leave out of the comparison') : t('Compare')}
+              className={`${compared ? 'on' : ''}`}
               data-action="compare"
               aria-pressed={compared}
-              aria-label={t('Compare %1', entry.title)}
-              title={compared ? t('Leave out of the comparison') : t('Compare')}
               onClick={onCompare}
-            >
-              <Icon name={compared ? 'check' : 'plus'} size={12} />
-            </button>
+            />
           )}
         </span>
       </article>

@@ -7,6 +7,7 @@ import { useEditor, useValue } from '../context';
 import { Choice, ColourSwatch, PathField, Switch, TextField } from './fields';
 import { NumberField } from './NumberField';
 import { t } from '../../core/language';
+import { IconButton } from './buttons';
 import './ArgumentControl.css';
 
 interface Properties {
@@ -236,28 +237,26 @@ function NumberList({ argument, value, label, title, readOnly, widget, set, end 
       ))}
       {length === null && !colour && !readOnly && given.length > 0 && (
         <span className="vector-buttons">
-          <button
-            type="button"
-            className="icon-button tiny nodrag"
-            aria-label={t('Add a number to %1', label)}
+          <IconButton
+            label={t('Add a number to %1', label)}
             title={t('Add a number')}
+            className="nodrag"
             onClick={() =>
               set([...given, given[given.length - 1] ?? 0].map(fromNumber), `length:${++gestures}`)
             }
           >
             +
-          </button>
-          <button
-            type="button"
-            className="icon-button tiny nodrag"
-            aria-label={t('Remove the last number of %1', label)}
+          </IconButton>
+          <IconButton
+            label={t('Remove the last number of %1', label)}
             title={t('Remove the last number')}
+            className="nodrag"
             onClick={() =>
               set(given.length > 1 ? given.slice(0, -1).map(fromNumber) : undefined, `length:${++gestures}`)
             }
           >
             −
-          </button>
+          </IconButton>
         </span>
       )}
     </span>

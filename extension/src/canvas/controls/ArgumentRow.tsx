@@ -6,11 +6,11 @@ import type { ArgumentDeclaration } from '../../core/catalogue';
 import { parseEdge, type GraphNode } from '../../core/document';
 import { cutMiddle } from '../../core/values';
 import { useEditor, useNode, useResult } from '../context';
-import { Icon } from '../icons';
 import { Menu } from '../Menu';
 import { DistributionPlot } from '../plots';
 import { ArgumentControl, argumentTitle } from './ArgumentControl';
 import { msg, t } from '../../core/language';
+import { IconButton } from './buttons';
 import './ArgumentRow.css';
 
 const DISTRIBUTIONS: Record<Distribution, string> = {
@@ -52,31 +52,27 @@ export function ArgumentRow({ id, node, argument, compact }: Properties) {
         )}
         <span className="row-buttons">
           {reference !== undefined && (
-            <button
-              type="button"
-              className="icon-button tiny nodrag"
-              data-action="disconnect"
-              aria-label={t('Disconnect %1', argument.name)}
+            <IconButton
+              icon="unplug"
+              label={t('Disconnect %1', argument.name)}
               title={t('Back to a constant')}
+              className="nodrag"
+              data-action="disconnect"
               onClick={() => disconnect(editor, [{ node: id, argument: argument.name }])}
-            >
-              <Icon name="unplug" size={12} />
-            </button>
+            />
           )}
           {distributions.length > 0 && (
             <RandomButton id={id} argument={argument} distributions={distributions} />
           )}
           {own && reference === undefined && !compact && (
-            <button
-              type="button"
-              className="icon-button tiny nodrag"
-              data-action="reset"
-              aria-label={t('Reset %1', argument.name)}
+            <IconButton
+              icon="reset"
+              label={t('Reset %1', argument.name)}
               title={t('Back to the default')}
+              className="nodrag"
+              data-action="reset"
               onClick={() => setArgument(editor, id, argument, undefined)}
-            >
-              <Icon name="reset" size={12} />
-            </button>
+            />
           )}
         </span>
       </div>
@@ -97,21 +93,19 @@ function RandomButton({
   const [at, setAt] = useState<DOMRect | null>(null);
   return (
     <>
-      <button
-        type="button"
-        className="icon-button tiny nodrag"
-        data-action="random"
-        aria-label={t('Make %1 random', argument.name)}
+      <IconButton
+        icon="dice"
+        label={t('Make %1 random', argument.name)}
         title={t('Random for each sample')}
+        className="nodrag"
+        data-action="random"
         aria-haspopup={distributions.length > 1 ? 'menu' : undefined}
         onClick={(event) => {
           const only = distributions.length === 1 ? distributions[0] : undefined;
           if (only) makeRandom(editor, id, argument, only);
           else setAt(event.currentTarget.getBoundingClientRect());
         }}
-      >
-        <Icon name="dice" size={12} />
-      </button>
+      />
       {at && (
         <Menu
           anchor={at}

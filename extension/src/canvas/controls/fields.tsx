@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
 import { t } from '../../core/language';
+import { IconButton } from './buttons';
 import './fields.css';
 
 interface Common {
@@ -142,16 +143,15 @@ export function PathField({
     <span className="path">
       <TextField label={label} value={value} disabled={disabled} title={title ?? value} onChange={onChange} />
       {browse && (
-        <button
-          type="button"
-          className="icon-button nodrag"
-          aria-label={t('Choose %1', label)}
+        <IconButton
+          icon="folder"
+          label={t('Choose %1', label)}
           title={folder ? t('Choose a folder') : t('Choose a file')}
+          large
+          className="nodrag"
           disabled={disabled}
           onClick={() => editor.picking.set({ folder, start: value || null, choose: onChange })}
-        >
-          <Icon name="folder" size={14} />
-        </button>
+        />
       )}
     </span>
   );

@@ -1,9 +1,9 @@
 /** The frame of a dialog: in the middle of the editor, keyboard kept inside, Escape closes. */
 import { useContext, useEffect, useRef, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
-import { Icon } from '../icons';
 import { OverlayContext } from '../overlay';
 import { t } from '../../core/language';
+import { IconButton } from '../controls/buttons';
 import './Dialog.css';
 
 interface Properties {
@@ -66,9 +66,7 @@ export function Dialog({ name, title, wide, onClose, children, footer }: Propert
       >
         <div className="dialog-head line">
           <h2>{title}</h2>
-          <button type="button" className="icon-button" aria-label={t('Close')} onClick={onClose}>
-            <Icon name="close" size={14} />
-          </button>
+          <IconButton icon="close" label={t('Close')} large onClick={onClose} />
         </div>
         <div className="dialog-body stack">{children}</div>
         {footer && <div className="dialog-foot line">{footer}</div>}

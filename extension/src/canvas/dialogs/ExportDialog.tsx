@@ -1,4 +1,5 @@
 /** The graph as code or a file: shown, copied, downloaded. */
+import { Button, Tabs } from '../controls/buttons';
 import { useEffect, useState } from 'react';
 import { download, exportFile, exportGraph } from '../../core/files';
 import type { Exported } from '../../core/protocol';
@@ -78,42 +79,28 @@ export function ExportDialog({ onClose }: { onClose: () => void }) {
               ))}
             </select>
           )}
-          <button
-            type="button"
-            className="button"
+          <Button
             data-action="download"
             disabled={!result}
             onClick={() => result && download(result.text, result.filename, result.mime)}
           >
             {t('Download')}
-          </button>
-          <button
-            type="button"
-            className="button primary"
-            data-action="copy"
-            disabled={!result}
-            onClick={() => void copy()}
-          >
+          </Button>
+          <Button className="primary" data-action="copy" disabled={!result} onClick={() => void copy()}>
             {copied ? t('Copied') : t('Copy')}
-          </button>
+          </Button>
         </>
       }
     >
-      <div className="tabs" role="tablist">
-        {formats.map((format) => (
-          <button
-            key={format.to}
-            type="button"
-            role="tab"
-            aria-selected={to === format.to}
-            data-format={format.to}
-            title={'summary' in format ? format.summary : undefined}
-            onClick={() => setTo(format.to)}
-          >
-            {format.title}
-          </button>
-        ))}
-      </div>
+      <Tabs
+        tabs={formats.map((format) => ({
+          value: format.to,
+          text: format.title,
+          title: 'summary' in format ? format.summary : undefined,
+        }))}
+        value={to}
+        onChange={setTo}
+      />
       {problem !== null && <p className="problem error">{problem}</p>}
       {result?.warnings?.map((warning) => (
         <p key={warning} className="problem warning">

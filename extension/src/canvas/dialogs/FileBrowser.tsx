@@ -5,6 +5,7 @@ import type { Listing } from '../../core/protocol';
 import { useEditor } from '../context';
 import { Icon } from '../icons';
 import { t } from '../../core/language';
+import { IconButton } from '../controls/buttons';
 import './FileBrowser.css';
 
 interface Properties {
@@ -55,16 +56,14 @@ export function FileBrowser({ start, kinds, names, onFolder, onFile }: Propertie
   return (
     <div className="files stack">
       <div className="files-path line muted">
-        <button
-          type="button"
-          className="icon-button"
-          aria-label={t('Up one folder')}
-          title={t('Up one folder')}
+        <IconButton
+          label={t('Up one folder')}
+          large
           disabled={listing?.parent == null}
           onClick={() => setPath(listing?.parent ?? null)}
         >
           ↑
-        </button>
+        </IconButton>
         <span title={listing?.path}>{listing?.path ?? ''}</span>
       </div>
       {problem !== null && <p className="problem error">{problem}</p>}

@@ -6,37 +6,33 @@ import { Icon } from '../icons';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 import { t } from '../../core/language';
+import { Button, Tabs } from '../controls/buttons';
 import './FileDialogs.css';
 
 /** What can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
 const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;
 
+type Tab = 'start' | 'file' | 'paste';
+
 export function OpenDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const { capabilities, dirty } = useValue(editor.info);
   const [text, setText] = useState('');
-  const [tab, setTab] = useState<'start' | 'file' | 'paste'>('start');
+  const [tab, setTab] = useState<Tab>('start');
   const upload = useRef<HTMLInputElement>(null);
   const take = async (request: Parameters<typeof open>[1]): Promise<void> => {
     if (await open(editor, request)) onClose();
   };
+  const tabs: { value: Tab; text: string }[] = [
+    { value: 'start', text: t('Samples and gallery') },
+    ...(capabilities.list_files ? [{ value: 'file' as const, text: t('Files') }] : []),
+    { value: 'paste', text: t('Code or this computer') },
+  ];
   const samples = capabilities.samples ?? [];
   const gallery = capabilities.gallery ?? [];
   return (
     <Dialog name="open" title={t('Open')} wide onClose={onClose}>
-      <div className="tabs" role="tablist">
-        <button type="button" role="tab" aria-selected={tab === 'start'} onClick={() => setTab('start')}>
-          {t('Samples and gallery')}
-        </button>
-        {capabilities.list_files && (
-          <button type="button" role="tab" aria-selected={tab === 'file'} onClick={() => setTab('file')}>
-            {t('Files')}
-          </button>
-        )}
-        <button type="button" role="tab" aria-selected={tab === 'paste'} onClick={() => setTab('paste')}>
-          {t('Code or this computer')}
-        </button>
-      </div>
+      <Tabs tabs={tabs} value={tab} onChange={setTab} />
       {dirty && (
         <p className="problem warning">{t('The graph on the canvas has changes that are not saved.')}</p>
       )}
@@ -93,17 +89,10 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
             onChange={(event) => setText(event.target.value)}
           />
           <div className="row">
-            <button
-              type="button"
-              className="button primary"
-              disabled={text.trim() === ''}
-              onClick={() => void take({ text })}
-            >
+            <Button className="primary" disabled={text.trim() === ''} onClick={() => void take({ text })}>
               {t('Open this')}
-            </button>
-            <button type="button" className="button" onClick={() => upload.current?.click()}>
-              {t('Choose a file on this computer…')}
-            </button>
+            </Button>
+            <Button onClick={() => upload.current?.click()}>{t('Choose a file on this computer…')}</Button>
             <input
               ref={upload}
               type="file"
@@ -147,18 +136,15 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
         <>
           {exists && <span className="problem warning">{t('There is a file of this name.')}</span>}
           <span className="spring" />
-          <button type="button" className="button" onClick={onClose}>
-            {t('Cancel')}
-          </button>
-          <button
-            type="button"
-            className="button primary"
+          <Button onClick={onClose}>{t('Cancel')}</Button>
+          <Button
+            className="primary"
             data-action="save"
             disabled={name.trim() === ''}
             onClick={() => void store(exists)}
           >
             {exists ? t('Overwrite') : t('Save')}
-          </button>
+          </Button>
         </>
       }
     >
@@ -209,14 +195,13 @@ export function PathDialog() {
         picking.folder && (
           <>
             <span className="spring" />
-            <button
-              type="button"
-              className="button primary"
+            <Button
+              className="primary"
               disabled={folder === null}
               onClick={() => folder !== null && choose(folder)}
             >
               {t('Choose this folder')}
-            </button>
+            </Button>
           </>
         )
       }

@@ -5,6 +5,7 @@ import { open, trace, type Tracing } from '../../core/files';
 import { useEditor, useValue } from '../context';
 import { Dialog } from './Dialog';
 import { t } from '../../core/language';
+import { Button } from '../controls/buttons';
 import './ProgramDialog.css';
 
 export function ProgramDialog() {
@@ -57,18 +58,15 @@ function Choice({ program, onClose }: { program: Program; onClose: () => void })
         <>
           {running && <span className="muted">{t('Running %1…', file)}</span>}
           <span className="spring" />
-          <button type="button" className="button" onClick={close}>
-            {running ? t('Stop') : t('Cancel')}
-          </button>
-          <button
-            type="button"
-            className="button primary"
+          <Button onClick={close}>{running ? t('Stop') : t('Cancel')}</Button>
+          <Button
+            className="primary"
             data-action="open-program"
             disabled={running || !chosen || missing.length > 0 || (chosen.runs && !agreed)}
             onClick={() => void start()}
           >
             {chosen?.runs ? t('Run and open') : t('Open')}
-          </button>
+          </Button>
         </>
       }
     >

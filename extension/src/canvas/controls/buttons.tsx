@@ -1,0 +1,100 @@
+/** Buttons: with words, with an icon alone, one of several choices, tabs. */
+import type { ComponentProps, ReactNode } from 'react';
+import { Icon } from '../icons';
+
+type Properties = ComponentProps<'button'>;
+
+export function Button({ className = '', ...rest }: Properties) {
+  return <button type="button" className={`button ${className}`} {...rest} />;
+}
+
+interface IconButtonProperties extends Properties {
+  icon?: string;
+  label: string;
+  large?: boolean;
+}
+
+/** A button without words; `label` is spoken, and shown as its title where that is not another. */
+export function IconButton({
+  icon,
+  label,
+  title = label,
+  large = false,
+  className = '',
+  children,
+  ...rest
+}: IconButtonProperties) {
+  const classes = `icon-button ${large ? '' : 'tiny'} ${className}`;
+  return (
+    <button type="button" className={classes} aria-label={label} title={title} {...rest}>
+      {icon === undefined ? children : <Icon name={icon} size={large ? 14 : 12} />}
+    </button>
+  );
+}
+
+interface Choice<T> {
+  value: T;
+  text: ReactNode;
+  title?: string | undefined;
+}
+
+interface ChoicesProperties<T> {
+  label: string;
+  value: T;
+  choices: readonly Choice<T>[];
+  className?: string;
+  onChange: (value: T) => void;
+}
+
+/** Some choices side by side, of which one is taken. */
+export function Choices<T extends string | number | boolean>({
+  label,
+  value,
+  choices,
+  className = '',
+  onChange,
+}: ChoicesProperties<T>) {
+  return (
+    <div className={`segmented ${className}`} role="radiogroup" aria-label={label}>
+      {choices.map(({ value: each, text, title }) => (
+        <button
+          key={String(each)}
+          type="button"
+          role="radio"
+          data-mode={each}
+          aria-checked={each === value}
+          title={title}
+          onClick={() => onChange(each)}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+interface TabsProperties<T> {
+  tabs: readonly Choice<T>[];
+  value: T;
+  onChange: (value: T) => void;
+}
+
+export function Tabs<T extends string>({ tabs, value, onChange }: TabsProperties<T>) {
+  return (
+    <div className="tabs" role="tablist">
+      {tabs.map(({ value: each, text, title }) => (
+        <button
+          key={each}
+          type="button"
+          role="tab"
+          aria-selected={each === value}
+          title={title}
+          onClick={() => onChange(each)}
+          onKeyDown={(event) => event.stopPropagation()}
+        >
+          {text}
+        </button>
+      ))}
+    </div>
+  );
+}
