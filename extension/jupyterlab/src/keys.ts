@@ -44,7 +44,7 @@ export function followKeys(commands: CommandRegistry, place: Element, editor: Ed
   let timer: ReturnType<typeof setTimeout> | null = null;
   const take = (): void => {
     timer = null;
-    editor.keymap.set(keysAt(place, commands.keyBindings));
+    editor.view.patch({ keymap: keysAt(place, commands.keyBindings) });
   };
   // The settings take all bindings back and make them anew, one by one.
   const changed = (): void => {

@@ -122,10 +122,9 @@ export class GraphPanel extends Widget {
   takeDefaults(before: Defaults, now: Defaults): void {
     const { editor } = this.handle ?? {};
     if (!editor) return;
-    if (now.samples !== before.samples) editor.samples.set(now.samples);
+    if (now.samples !== before.samples) editor.batch.patch({ samples: now.samples });
     for (const panel of PANELS)
-      if (now[panel] !== before[panel])
-        editor.panels.update((panels) => ({ ...panels, [panel]: now[panel] }));
+      if (now[panel] !== before[panel]) editor.panels.patch({ [panel]: now[panel] });
   }
 
   /** Does an editor's command; false when it is not there or does not apply. */
@@ -189,7 +188,7 @@ export class GraphPanel extends Widget {
         start: () => {
           const { handle } = this;
           // Until a session has answered, the canvas holds nothing yet.
-          const known = handle && handle.editor.info.get().session !== null;
+          const known = handle && handle.editor.session.get().id !== null;
           return known ? handle.getDocument() : (this.text.graph ?? emptyDocument());
         },
         title: () => this.documentTitle,
@@ -212,7 +211,7 @@ export class GraphPanel extends Widget {
           open: (request) => this.openElsewhere(request),
         },
       });
-      handle.editor.samples.set(samples);
+      handle.editor.batch.patch({ samples });
       this.handle = handle;
       const tell = (): void => this._changed.emit();
       const { editor } = handle;
@@ -221,17 +220,17 @@ export class GraphPanel extends Widget {
           if (origin !== 'reset') this.text.schedule();
           tell();
         }),
-        editor.iteration.subscribe(tell),
-        editor.info.subscribe(tell),
-        editor.run.subscribe(tell),
-        editor.ready.subscribe(() => {
-          if (editor.ready.get()) this._ready.resolve();
+        editor.batch.watch('iteration', tell),
+        editor.session.subscribe(tell),
+        editor.jobs.watch('run', tell),
+        editor.session.watch('ready', () => {
+          if (editor.session.get().ready) this._ready.resolve();
           tell();
         }),
         editor.previews.status.subscribe(tell),
         editor.selection.subscribe(tell),
         editor.panels.subscribe(tell),
-        editor.folded.subscribe(tell),
+        editor.view.watch('folded', tell),
         followKeys(commands, this.canvas.firstElementChild ?? this.canvas, editor),
       );
       this.onState(transport.state);
@@ -283,12 +282,12 @@ export class GraphPanel extends Widget {
   }
 
   private onPath(): void {
-    this.handle?.editor.info.update((info) => ({ ...info, ...this.place() }));
+    this.handle?.editor.session.patch({ ...this.place() });
   }
 
   private onSave(_: unknown, state: DocumentRegistry.SaveState): void {
     if (state === 'started') this.text.write();
-    if (state === 'completed') this.handle?.editor.info.update((info) => ({ ...info, dirty: false }));
+    if (state === 'completed') this.handle?.editor.session.patch({ dirty: false });
   }
 
   private openText(): void {

@@ -70,7 +70,7 @@ export class GraphText {
     const { context } = this;
     const handle = this.hooks.handle();
     if (!handle || context.isDisposed || this.readOnly || this.unreadable) return;
-    if (handle.editor.info.get().session === null) return;
+    if (handle.editor.session.get().id === null) return;
     const graph = handle.getDocument();
     const before = context.model.toString();
     const after = writeGraph(graph, before);

@@ -13,8 +13,8 @@ function field(): Widget {
 export function batchNumber(panel: GraphPanel, trans: TranslationBundle): Widget {
   const widget = field();
   const update = (): void => {
-    const batch = (panel.handle?.editor.iteration.get() ?? 0) + 1;
-    const run = panel.handle?.editor.run.get();
+    const batch = (panel.handle?.editor.batch.get().iteration ?? 0) + 1;
+    const run = panel.handle?.editor.jobs.get().run;
     widget.node.textContent = run ? trans.__('run %1/%2', run.done, run.total) : trans.__('batch %1', batch);
     widget.node.title = trans.__('The batch that is shown');
   };
@@ -38,8 +38,8 @@ export function seedField(panel: GraphPanel, trans: TranslationBundle): Widget {
     const editor = panel.handle?.editor;
     const pinned = editor?.history.document.pipeline['seed'];
     const isPinned = typeof pinned === 'number' && pinned >= 0;
-    const drawn = editor?.previews.status.get().seed ?? editor?.info.get().seed ?? null;
-    input.disabled = !editor || editor.readOnly || editor.info.get().session === null;
+    const drawn = editor?.previews.status.get().seed ?? editor?.session.get().seed ?? null;
+    input.disabled = !editor || editor.readOnly || editor.session.get().id === null;
     input.toggleAttribute('data-drawn', !isPinned);
     label.title = isPinned
       ? trans.__('The seed is part of the graph; empty it to draw one for each session')

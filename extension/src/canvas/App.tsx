@@ -71,12 +71,12 @@ function Shell({ chrome }: { chrome: Chrome }) {
   const reader = useMemo(() => new KeyReader(editor), [editor]);
   const [overlay, setOverlay] = useState<HTMLDivElement | null>(null);
   const panels = usePanels();
-  const ready = useValue(editor.ready);
-  const gallery = useValue(editor.gallery);
+  const ready = useValue(editor.session, ({ ready }) => ready);
+  const gallery = useValue(editor.view, ({ gallery }) => gallery);
   // Where the gallery is shown first, the editor under it waits until it is asked for.
   const [begun, setBegun] = useState(!gallery);
   if (!begun && !gallery) setBegun(true);
-  const theme = useValue(editor.theme);
+  const theme = useValue(editor.view, ({ theme }) => theme);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const pending = useValue(editor.sync.pending);
   const settled = useValue(editor.opening.settled);
@@ -103,7 +103,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
   // The sample under the pointer is marked at every node by an attribute: nothing is drawn again.
   useEffect(
     () =>
-      editor.hoverSample.subscribe((sample) => {
+      editor.view.watch('hoverSample', (sample) => {
         if (sample === null) root.current?.removeAttribute('data-hover-sample');
         else root.current?.setAttribute('data-hover-sample', String(sample));
       }),
@@ -223,8 +223,8 @@ function Shell({ chrome }: { chrome: Chrome }) {
 
 function Dialogs() {
   const editor = useEditor();
-  const dialog = useValue(editor.dialog);
-  const close = useCallback(() => editor.dialog.set(null), [editor]);
+  const dialog = useValue(editor.prompts, ({ dialog }) => dialog);
+  const close = useCallback(() => editor.prompts.patch({ dialog: null }), [editor]);
   const shown = useMemo(() => {
     switch (dialog) {
       case 'open':
@@ -257,7 +257,7 @@ function Dialogs() {
 
 function EmptyCanvas() {
   const editor = useEditor();
-  const capabilities = useValue(editor.info, (info) => info.capabilities);
+  const capabilities = useValue(editor.session, (session) => session.capabilities);
   const search = useHint('search');
   const sample = capabilities.samples?.[0];
   const starts: [string, string, string, string, () => void][] = [
@@ -277,7 +277,7 @@ function EmptyCanvas() {
       'open',
       t('Open a file or code'),
       t('A graph file, or Python code with a pipeline'),
-      () => editor.dialog.set('open'),
+      () => editor.prompts.patch({ dialog: 'open' }),
     ],
     ...(capabilities.gallery_page === true
       ? ([
@@ -286,7 +286,7 @@ function EmptyCanvas() {
             'gallery',
             t('Gallery'),
             t('Augmentations and recipes to look at and take along'),
-            () => editor.gallery.set(true),
+            () => editor.view.patch({ gallery: true }),
           ],
         ] as [string, string, string, string, () => void][])
       : []),

@@ -45,7 +45,7 @@ export function Canvas() {
   const selection = useValue(editor.selection);
   const catalogue = useValue(editor.catalogue);
   const panels = usePanels();
-  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
   const flow = useReactFlow<FlowNode, LinkEdgeType>();
   const store = useStoreApi<FlowNode, LinkEdgeType>();
   useFarWatch();
@@ -217,16 +217,18 @@ export function Canvas() {
           event.preventDefault();
           setMenu({ at: clientPoint(event), label: t('Canvas'), items: paneMenu(editor) });
         }}
-        onEdgeMouseEnter={(event, edge) => editor.hoveredLink.set({ key: edge.id, at: clientPoint(event) })}
-        onEdgeMouseLeave={() => editor.hoveredLink.set(null)}
+        onEdgeMouseEnter={(event, edge) =>
+          editor.view.patch({ hoveredLink: { key: edge.id, at: clientPoint(event) } })
+        }
+        onEdgeMouseLeave={() => editor.view.patch({ hoveredLink: null })}
         onMoveStart={(event) => {
-          editor.hoveredLink.set(null);
+          editor.view.patch({ hoveredLink: null });
           if (event) take();
         }}
         onDoubleClick={(event) => {
           if ((event.target as HTMLElement).classList.contains('react-flow__pane') && !readOnly) {
             const at = clientPoint(event);
-            editor.quick.set({ at, place: flow.screenToFlowPosition(at) });
+            editor.prompts.patch({ quick: { at, place: flow.screenToFlowPosition(at) } });
           }
         }}
         connectionLineComponent={ConnectionLine}

@@ -88,8 +88,8 @@ interface Compared {
 /** The pictures of a node in another version of the graph, on the same samples. */
 function useOtherVersion(document: GraphDocument, id: string, index: number): (Picture | null)[] {
   const editor = useEditor();
-  const iteration = useValue(editor.iteration);
-  const samples = useValue(editor.samples);
+  const iteration = useValue(editor.batch, ({ iteration }) => iteration);
+  const samples = useValue(editor.batch, ({ samples }) => samples);
   const size = useValue(editor.tray, (tray) => tray.size);
   const [pictures, setPictures] = useState<(Picture | null)[]>([]);
   const shown = useRef<(Picture | null)[]>([]);

@@ -8,7 +8,7 @@ import { t } from '../core/language';
 export function GroupTitle({ group, className }: { group: Group; className: string }) {
   const editor = useEditor();
   const key = groupKey(group.id);
-  const renaming = useValue(editor.renaming, (current) => current === key);
+  const renaming = useValue(editor.prompts, ({ renaming: current }) => current === key);
   if (!renaming) {
     return (
       <span
@@ -16,7 +16,7 @@ export function GroupTitle({ group, className }: { group: Group; className: stri
         title={group.title}
         onDoubleClick={(event) => {
           event.stopPropagation();
-          editor.renaming.set(key);
+          editor.prompts.patch({ renaming: key });
         }}
       >
         {group.title}
@@ -33,13 +33,13 @@ export function GroupTitle({ group, className }: { group: Group; className: stri
       onFocus={(event) => event.target.select()}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === 'Escape') editor.renaming.set(null);
+        if (event.key === 'Escape') editor.prompts.patch({ renaming: null });
         if (event.key === 'Enter') event.currentTarget.blur();
         if (event.key === 'Escape' || event.key === 'Enter') editor.canvas?.focus();
       }}
       onBlur={(event) => {
-        if (editor.renaming.get() !== key) return;
-        editor.renaming.set(null);
+        if (editor.prompts.get().renaming !== key) return;
+        editor.prompts.patch({ renaming: null });
         const title = event.target.value.trim();
         if (title === '' || title === group.title) return;
         editor.edit(t('Title of group'), (document) => setGroup(document, group.id, { title }));

@@ -131,8 +131,8 @@ function NodeInspector({ id }: { id: string }) {
   const operator = useOperator(node?.op);
   const catalogue = useValue(editor.catalogue);
   const [tab, setTab] = useState<(typeof TABS)[number]['value']>('arguments');
-  const readOnly = useValue(editor.info, (info) => info.readOnly);
-  const attention = useValue(editor.attention);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
+  const attention = useValue(editor.prompts, ({ attention }) => attention);
   const body = useRef<HTMLDivElement>(null);
 
   useEffect(() => {
@@ -149,7 +149,7 @@ function NodeInspector({ id }: { id: string }) {
         row?.classList.add('attention');
         setTimeout(() => row?.classList.remove('attention'), 1600);
       }
-      editor.attention.set(null);
+      editor.prompts.patch({ attention: null });
     }, 30);
     return () => clearTimeout(timer);
   }, [attention, editor, id]);
@@ -302,7 +302,7 @@ function Outputs({ id, operator }: { id: string; operator: Operator | undefined 
   const editor = useEditor();
   const result = useResult(id);
   const document = useValue(editor.document);
-  const measured = useValue(editor.lastRun, (run) => run?.nodes[id]);
+  const measured = useValue(editor.jobs, ({ lastRun: run }) => run?.nodes[id]);
   const declared = outputsOf(operator, document.nodes[id]);
   const count = Math.max(operator ? declared.length : 1, result?.outputs.length ?? 0);
   return (

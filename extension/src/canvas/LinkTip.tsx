@@ -10,7 +10,7 @@ import './LinkTip.css';
 
 export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const editor = useEditor();
-  const hovered = useValue(editor.hoveredLink);
+  const hovered = useValue(editor.view, ({ hoveredLink }) => hoveredLink);
   const [shown, setShown] = useState(hovered);
   useEffect(() => {
     const timer = setTimeout(() => setShown(hovered), hovered ? 220 : 0);
@@ -21,7 +21,7 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const link = shown && linkByKey(document, shown.key);
   useEffect(() => {
     // A link that goes from under the pointer is not left by it.
-    if (hovered && !linkByKey(document, hovered.key)) editor.hoveredLink.set(null);
+    if (hovered && !linkByKey(document, hovered.key)) editor.view.patch({ hoveredLink: null });
   }, [editor, document, hovered]);
   const box = frame();
   if (!shown || !hovered || !link || !box) return null;

@@ -48,7 +48,7 @@ export const NodeCard = memo(function NodeCard({ id, selected, dragging, height 
   const view = useNodeView(id);
   const operator = useOperator(node?.op);
   const state = useNodeState(id);
-  const far = useValue(editor.far);
+  const far = useValue(editor.view, ({ far }) => far);
   const color = useValue(editor.catalogue, (catalogue) => catalogue?.color(operator?.family)) ?? 'gray';
   const working = useValue(editor.previews.status, ({ progress }) => progress?.node === id);
   const updateInternals = useUpdateNodeInternals();

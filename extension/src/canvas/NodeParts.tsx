@@ -15,7 +15,7 @@ import './NodeParts.css';
 
 export function Title({ id, op }: { id: string; op: string }) {
   const editor = useEditor();
-  const renaming = useValue(editor.renaming, (current) => current === id);
+  const renaming = useValue(editor.prompts, ({ renaming: current }) => current === id);
   const short = op.slice(op.lastIndexOf('.') + 1);
   const plain = id === op || id.replace(/_\d+$/, '') === short;
   if (renaming) {
@@ -28,15 +28,15 @@ export function Title({ id, op }: { id: string; op: string }) {
         spellCheck={false}
         onFocus={(event) => event.target.select()}
         onBlur={(event) => {
-          if (editor.renaming.get() !== id) return;
-          editor.renaming.set(null);
+          if (editor.prompts.get().renaming !== id) return;
+          editor.prompts.patch({ renaming: null });
           rename(editor, id, event.target.value);
         }}
         onKeyDown={(event) => {
           event.stopPropagation();
-          if (event.key === 'Escape') editor.renaming.set(null);
+          if (event.key === 'Escape') editor.prompts.patch({ renaming: null });
           if (event.key === 'Enter' && rename(editor, id, event.currentTarget.value)) {
-            editor.renaming.set(null);
+            editor.prompts.patch({ renaming: null });
             editor.canvas?.focus();
           }
         }}
@@ -49,7 +49,7 @@ export function Title({ id, op }: { id: string; op: string }) {
       title={plain ? `${id} (${op})` : `${id}: ${op}`}
       onDoubleClick={(event) => {
         event.stopPropagation();
-        editor.renaming.set(id);
+        editor.prompts.patch({ renaming: id });
       }}
     >
       {cutMiddle(id, 24)}
@@ -112,7 +112,7 @@ export function DeviceMark({
 export function CardBody({ id }: { id: string }) {
   const editor = useEditor();
   const result = useResult(id);
-  const samples = useValue(editor.samples);
+  const samples = useValue(editor.batch, ({ samples }) => samples);
   const onSample = useCallback(
     (sample: number, follow: boolean) => {
       editor.tray.update((tray) => ({ ...tray, sample, mode: follow ? 'follow' : tray.mode }));
@@ -120,7 +120,10 @@ export function CardBody({ id }: { id: string }) {
     },
     [editor],
   );
-  const onHover = useCallback((sample: number | null) => editor.hoverSample.set(sample), [editor]);
+  const onHover = useCallback(
+    (sample: number | null) => editor.view.patch({ hoverSample: sample }),
+    [editor],
+  );
   const outputs = result?.outputs ?? [];
   const first = outputs.find(({ images }) => images.some(Boolean)) ?? outputs[0];
   if (!first) return <div className="thumbs empty" />;
@@ -155,7 +158,7 @@ export function CardBody({ id }: { id: string }) {
 export function Foot({ id }: { id: string }) {
   const editor = useEditor();
   const result = useResult(id);
-  const run = useValue(editor.lastRun, (last) => last?.nodes[id]);
+  const run = useValue(editor.jobs, ({ lastRun: last }) => last?.nodes[id]);
   const [rate, gpuTime] = [rateFigure(run), gpuTimeFigure(run)];
   const output = result?.outputs[0];
   if (!result || (!output && result.time === null)) return null;
@@ -228,7 +231,7 @@ export function CardMessage({ id }: { id: string }) {
             event.stopPropagation();
             editor.select([id]);
             showPanel(editor, 'inspector');
-            editor.attention.set({ node: id, argument });
+            editor.prompts.patch({ attention: { node: id, argument } });
           }}
         >
           {t('Go to %1', argument)}

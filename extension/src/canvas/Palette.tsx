@@ -26,7 +26,7 @@ export function Palette() {
   const liked = useValue(favourites);
   const used = useValue(recent);
   const closed = useValue(closedFamilies);
-  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
   const [query, setQuery] = useState('');
   const [hovered, setHovered] = useState<{ operator: Operator; top: number; left: number } | null>(null);
   const overlay = useContext(OverlayContext);

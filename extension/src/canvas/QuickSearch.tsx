@@ -14,13 +14,13 @@ import { t } from '../core/language';
 import './QuickSearch.css';
 
 export function QuickSearch() {
-  const quick = useValue(useEditor().quick);
+  const quick = useValue(useEditor().prompts, ({ quick }) => quick);
   return quick ? <QuickSearchBox key={`${quick.at.x},${quick.at.y}`} /> : null;
 }
 
 function QuickSearchBox() {
   const editor = useEditor();
-  const quick = useValue(editor.quick);
+  const quick = useValue(editor.prompts, ({ quick }) => quick);
   const overlay = useContext(OverlayContext);
   const catalogue = useValue(editor.catalogue);
   const [query, setQuery] = useState('');
@@ -55,7 +55,7 @@ function QuickSearchBox() {
 
   useEffect(() => {
     const onPress = (event: Event): void => {
-      if (!event.composedPath().includes(box.current as EventTarget)) editor.quick.set(null);
+      if (!event.composedPath().includes(box.current as EventTarget)) editor.prompts.patch({ quick: null });
     };
     window.addEventListener('pointerdown', onPress, true);
     return () => window.removeEventListener('pointerdown', onPress, true);
@@ -69,7 +69,7 @@ function QuickSearchBox() {
 
   function choose(operator: Operator | undefined): void {
     if (!quick || !operator) return;
-    editor.quick.set(null);
+    editor.prompts.patch({ quick: null });
     noteRecent(operator.name);
     if (quick.replace !== undefined) {
       const id = quick.replace;
@@ -115,7 +115,7 @@ function QuickSearchBox() {
         else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
         else if (event.key === 'Enter') choose(found[at]);
         else if (event.key === 'Escape') {
-          editor.quick.set(null);
+          editor.prompts.patch({ quick: null });
           editor.canvas?.focus();
         } else if (event.key !== 'Tab') return;
         event.preventDefault();

@@ -10,7 +10,7 @@ import './StatusLine.css';
 
 export function StatusLine() {
   const editor = useEditor();
-  const info = useValue(editor.info);
+  const info = useValue(editor.session);
   const connection = useValue(editor.connection.state);
   const pending = useValue(editor.sync.pending);
   const preview = useValue(editor.previews.status);
@@ -18,8 +18,8 @@ export function StatusLine() {
   const count = useValue(editor.document, (document) => Object.keys(document.nodes).length);
   const selected = useValue(editor.selection, (selection) => selection.nodes.size);
   const problems = useValue(editor.problems);
-  const run = useValue(editor.run);
-  const last = useValue(editor.lastRun);
+  const run = useValue(editor.jobs, ({ run }) => run);
+  const last = useValue(editor.jobs, ({ lastRun }) => lastRun);
   const failing = [...editor.previews.nodes].filter((id) => editor.previews.result(id)?.error).length;
   const errors = Math.max(failing, problems.filter(({ severity }) => severity === 'error').length);
   const warnings = problems.filter(({ severity }) => severity === 'warning').length;

@@ -45,13 +45,13 @@ function Button({
 
 export function Toolbar({ themeButton }: { themeButton: boolean }) {
   const editor = useEditor();
-  const info = useValue(editor.info);
+  const info = useValue(editor.session);
   const history = useValue(editor.history.state);
-  const iteration = useValue(editor.iteration);
-  const run = useValue(editor.run);
+  const iteration = useValue(editor.batch, ({ iteration }) => iteration);
+  const run = useValue(editor.jobs, ({ run }) => run);
   const previewing = useValue(editor.previews.status, ({ running }) => running);
   const panels = usePanels();
-  const theme = useValue(editor.theme);
+  const theme = useValue(editor.view, ({ theme }) => theme);
   return (
     <div className="toolbar line" role="toolbar" aria-label={t('Editor')}>
       <Button id="toggle-palette" icon="panel-left" pressed={panels.palette} />
@@ -105,8 +105,8 @@ function Seed() {
   const editor = useEditor();
   const pinned = useValue(editor.document, ({ pipeline }) => asNumber(pipeline['seed']));
   const used = useValue(editor.previews.status, ({ seed }) => seed);
-  const drawn = useValue(editor.info, (info) => info.seed);
-  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const drawn = useValue(editor.session, (session) => session.seed);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
   const isPinned = pinned !== null && pinned >= 0;
   const shown = isPinned ? pinned : (used ?? drawn);
   const set = (value: number | null): void => {

@@ -60,11 +60,10 @@ function NodeTray({ id }: { id: string }) {
   const declared = outputsOf(operator, node);
   const result = useResult(id);
   const tray = useValue(editor.tray);
-  const capabilities = useValue(editor.info, (info) => info.capabilities);
+  const capabilities = useValue(editor.session, (session) => session.capabilities);
   const output = result?.outputs[tray.output];
   const focus = useFocus({ node: id, output: tray.output });
-  const set = (change: Partial<TrayState>): void =>
-    editor.tray.update((before) => ({ ...before, ...change }));
+  const set = (change: Partial<TrayState>): void => editor.tray.patch({ ...change });
   const modes = MODES.filter(
     ([each]) => (each !== 'sweep' || capabilities.sweep) && (each !== 'versions' || capabilities.compare),
   );

@@ -67,9 +67,9 @@ export function Batch({
           key={sample}
           className="sample stack"
           data-sample={sample}
-          onPointerEnter={() => editor.hoverSample.set(sample)}
-          onPointerLeave={() => editor.hoverSample.set(null)}
-          onDoubleClick={() => editor.tray.update((tray) => ({ ...tray, sample, mode: 'follow' }))}
+          onPointerEnter={() => editor.view.patch({ hoverSample: sample })}
+          onPointerLeave={() => editor.view.patch({ hoverSample: null })}
+          onDoubleClick={() => editor.tray.patch({ sample, mode: 'follow' })}
         >
           {pictures[sample] ? (
             <div className="pictured">
@@ -106,7 +106,7 @@ export function Follow({ id, sample, count }: { id: string; sample: number; coun
           className="vertical"
           value={sample}
           choices={Array.from({ length: Math.max(1, count) }, (_, value) => ({ value, text: value + 1 }))}
-          onChange={(chosen) => editor.tray.update((tray) => ({ ...tray, sample: chosen }))}
+          onChange={(chosen) => editor.tray.patch({ sample: chosen })}
         />
       </div>
       {order.map((node) => {

@@ -29,14 +29,14 @@ export function useValue<T, S>(observable: Observable<T>, select?: (value: T) =>
 export function usePanels(): Panels {
   const editor = useEditor();
   const chosen = useValue(editor.panels);
-  const folded = useValue(editor.folded);
+  const folded = useValue(editor.view, ({ folded }) => folded);
   return useMemo(() => shownPanels(chosen, folded), [chosen, folded]);
 }
 
 /** The keys of a command as people read them; undefined where it has none. */
 export function useHint(command: string): string | undefined {
   const editor = useEditor();
-  return useSyncExternalStore(editor.keymap.subscribe, () => hintOf(editor, command));
+  return useSyncExternalStore(editor.view.subscribe, () => hintOf(editor, command));
 }
 
 export function useResult(node: string): NodeResult | undefined {

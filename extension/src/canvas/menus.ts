@@ -76,7 +76,11 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
       label: group.collapsed ? t('Open the group') : t('Show as one node'),
       run: () => toggleGroup(editor, id),
     },
-    { ...item(editor, 'rename'), disabled: false, run: () => editor.renaming.set(groupKey(id)) },
+    {
+      ...item(editor, 'rename'),
+      disabled: false,
+      run: () => editor.prompts.patch({ renaming: groupKey(id) }),
+    },
     { id: 'members', label: t('Select its nodes'), run: () => editor.select(group.nodes) },
     { ...item(editor, 'ungroup', true), disabled: false },
     ...(group.collapsed ? [item(editor, 'delete')] : []),

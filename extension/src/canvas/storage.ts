@@ -1,5 +1,5 @@
 /** What the editor remembers in this browser: panels, favourites, recent operators. Never the graph. */
-import { Observable } from '../core/observable';
+import { Observable, type Value } from '../core/observable';
 
 const PREFIX = 'dali-lab:';
 
@@ -27,7 +27,7 @@ export function remembered<T>(key: string, fallback: T): Observable<T> {
   return observable;
 }
 
-export function remember<T>(key: string, observable: Observable<T>): void {
+export function remember<T>(key: string, observable: Value<T>): void {
   const stored = read<T | null>(key, null);
   if (stored !== null) {
     const current = observable.get();

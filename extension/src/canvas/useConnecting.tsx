@@ -77,7 +77,7 @@ export function useConnecting(
             });
           } else actions.tryConnect(editor, source, { node: id, input: 0 }, at, replaces);
         } else if (replaces) actions.disconnect(editor, [replaces]);
-        else editor.quick.set({ at, place, from: source });
+        else editor.prompts.patch({ quick: { at, place, from: source } });
       } else {
         const target = targetOfPort(fromNode.id, fromHandle.id);
         if (toHandle?.id && toHandle.type === 'source') {
@@ -86,7 +86,7 @@ export function useConnecting(
           const id = toNode?.id ?? nodeAt(frame.current, at);
           if (id !== null && id !== fromNode.id)
             actions.tryConnect(editor, { node: id, output: 0 }, target, at);
-          else if (id === null) editor.quick.set({ at, place, to: target });
+          else if (id === null) editor.prompts.patch({ quick: { at, place, to: target } });
         }
       }
     },

@@ -14,15 +14,15 @@ export function useFarWatch(): void {
     let rest: ReturnType<typeof setTimeout> | undefined;
     const look = (): void => {
       const far = store.getState().transform[2] < FAR_ZOOM;
-      if (far === editor.far.get()) {
+      if (far === editor.view.get().far) {
         clearTimeout(rest);
         return;
       }
       clearTimeout(rest);
-      if (far) editor.far.set(true);
+      if (far) editor.view.patch({ far: true });
       else
         rest = setTimeout(() => {
-          editor.far.set(false);
+          editor.view.patch({ far: false });
         }, REST_MS);
     };
     look();

@@ -38,7 +38,7 @@ const done = (): void =>
 
 describe('editing with a session', () => {
   it('starts with the document and the catalogue, and asks for a preview', () => {
-    expect(editor.ready.get()).toBe(true);
+    expect(editor.session.get().ready).toBe(true);
     expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
     expect(session.last('preview')['fresh']).toBe(true);
   });
@@ -60,7 +60,7 @@ describe('editing with a session', () => {
     session.id = 'two';
     session.pull(true);
     await vi.advanceTimersByTimeAsync(20);
-    expect(editor.ready.get()).toBe(true);
+    expect(editor.session.get().ready).toBe(true);
     expect(session.count('restore')).toBe(0);
     expect(Object.keys(editor.document.get().nodes)).toContain('rotate');
   });
@@ -272,10 +272,10 @@ describe('previews', () => {
   it('keeps what a run said until another document comes', () => {
     const gpu_time_ms = 0.5;
     const nodes = { rotate: { time_ms: 0.1, images_per_second: 80, gpu_time_ms } };
-    editor.run.set({ run: 5, done: 0, total: 1, rate: null });
+    editor.jobs.patch({ run: { run: 5, done: 0, total: 1, rate: null } });
     session.event('run.done', { run: 5, status: 'done', batches: 1, samples: 8, nodes });
-    expect(editor.run.get()).toBeNull();
-    expect(editor.lastRun.get()?.nodes['rotate']).toMatchObject({ gpu_time_ms });
+    expect(editor.jobs.get().run).toBeNull();
+    expect(editor.jobs.get().lastRun?.nodes['rotate']).toMatchObject({ gpu_time_ms });
     session.event('document', {
       document: session.document,
       revision: 9,
@@ -283,7 +283,7 @@ describe('previews', () => {
       file: null,
       dirty: false,
     });
-    expect(editor.lastRun.get()).toBeNull();
+    expect(editor.jobs.get().lastRun).toBeNull();
   });
 
   it('goes from problem to problem, and says one that is at no node', () => {

@@ -101,7 +101,7 @@ describe('every command', () => {
 
   it('changes nothing in a graph that is read-only', async () => {
     const before = prepare();
-    editor.info.update((info) => ({ ...info, readOnly: true }));
+    editor.session.patch({ readOnly: true });
     for (const id of EDITS) {
       editor.select(Object.keys(before.nodes).slice(0, 3));
       execute(editor, id);

@@ -1,6 +1,5 @@
 /** The editor without a face: document, session, previews, selection and notices in one place. */
 import { Catalogue } from './catalogue';
-import type { Point } from './edits';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
 import { checkDocument, emptyDocument, parseEdge, type GraphDocument, type OutputRef } from './document';
@@ -8,7 +7,7 @@ import { takeEvent } from './events';
 import { focusTaps, previewRequest } from './focus';
 import { History } from './history';
 import { NoticeBoard, type NoticeOptions } from './noticeBoard';
-import { Observable } from './observable';
+import { Observable, Slice } from './observable';
 import { oneAtATime } from './oneAtATime';
 import { Opening } from './opening';
 import { browserPictures, type Pictures } from './pictures';
@@ -19,23 +18,22 @@ import {
   type Hello,
   type Opened,
   type Problem,
-  type RunDone,
   type SessionEvent,
   type Transport,
 } from './protocol';
-import type {
-  Selection,
-  Notice,
-  SessionInfo,
-  DialogName,
-  QuickSearch,
-  TrayState,
-  Panels,
-  CanvasPort,
-  RunState,
-  Host,
-  Keymap,
-  Program,
+import {
+  NO_PROMPTS,
+  type BatchState,
+  type CanvasPort,
+  type Host,
+  type JobState,
+  type Notice,
+  type Panels,
+  type Prompts,
+  type Selection,
+  type SessionInfo,
+  type TrayState,
+  type ViewState,
 } from './state';
 import { Sync } from './sync';
 import { apply, type Changes } from './changes';
@@ -53,8 +51,9 @@ export class Editor {
   readonly previews: Previews;
   readonly sync: Sync;
   readonly catalogue = new Observable<Catalogue | null>(null);
-  readonly info = new Observable<SessionInfo>({
-    session: null,
+  readonly session = new Slice<SessionInfo>({
+    id: null,
+    ready: false,
     version: '',
     title: '',
     file: null,
@@ -65,52 +64,26 @@ export class Editor {
     capabilities: {},
   });
   readonly document: Observable<GraphDocument>;
-  readonly ready = new Observable(false);
   readonly selection = new Observable<Selection>(NO_SELECTION);
   readonly problems = new Observable<readonly Problem[]>([]);
   private readonly board = new NoticeBoard();
   readonly notices = this.board.notices;
-  readonly dialog = new Observable<DialogName | null>(null);
-  readonly quick = new Observable<QuickSearch | null>(null);
-  /** The node whose output is being connected by keyboard. */
-  readonly linking = new Observable<string | null>(null);
-  /** A program of which a pipeline is to be chosen, or that must be run to be opened. */
-  readonly program = new Observable<Program | null>(null);
-  /** A path that is being chosen for an argument. */
-  readonly picking = new Observable<{
-    folder: boolean;
-    start: string | null;
-    choose: (path: string) => void;
-  } | null>(null);
-  /** The argument that the inspector is to show and to give the keys to; without a name, the first. */
-  readonly attention = new Observable<{ node: string; argument: string | null } | null>(null);
-  /** The sample under the pointer, marked at every node. */
-  readonly hoverSample = new Observable<number | null>(null);
-  readonly theme = new Observable<'light' | 'dark'>('light');
-  /** The canvas shows nodes from afar: as a thumbnail and a name. */
-  readonly far = new Observable(false);
-  /** What is being given a name: a node, or a group by its `groupKey`. */
-  readonly renaming = new Observable<string | null>(null);
-  readonly samples = new Observable(4);
-  readonly iteration = new Observable(0);
-  readonly hoveredLink = new Observable<{ key: string; at: Point } | null>(null);
-  readonly tray = new Observable<TrayState>({
-    mode: 'batch',
-    overlays: true,
-    sample: 0,
-    size: 200,
-    output: 0,
+  readonly prompts = new Slice<Prompts>(NO_PROMPTS);
+  readonly view = new Slice<ViewState>({
+    theme: 'light',
+    far: false,
+    folded: new Set(),
+    gallery: false,
+    hoverSample: null,
+    hoveredLink: null,
+    keymap: new Map(),
   });
-  readonly panels = new Observable<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
-  /** Panels for which there is no room now, whatever is chosen. */
-  readonly folded = new Observable<ReadonlySet<keyof Panels>>(new Set());
-  /** What had no room when the width was last looked at. */
+  readonly panels = new Slice<Panels>({ palette: true, inspector: true, tray: true, minimap: true });
+  readonly batch = new Slice<BatchState>({ samples: 4, iteration: 0 });
+  readonly tray = new Slice<TrayState>({ mode: 'batch', overlays: true, sample: 0, size: 200, output: 0 });
+  readonly jobs = new Slice<JobState>({ run: null, lastRun: null });
+  /** The panels that had no room when the width was last looked at. */
   foldedFor = '';
-  readonly run = new Observable<RunState | null>(null);
-  /** Whether the gallery stands over the canvas. */
-  readonly gallery = new Observable(false);
-  readonly lastRun = new Observable<RunDone | null>(null);
-  readonly keymap = new Observable<Keymap>(new Map());
   canvas: CanvasPort | null = null;
   host: Host = {};
   private stops: (() => void)[] = [];
@@ -130,15 +103,12 @@ export class Editor {
       this.history.onChange(({ document, origin, meaning }) => {
         this.document.set(document);
         this.keepSelection(document);
-        if (origin !== 'reset' && origin !== 'remote' && !this.info.get().dirty) {
-          this.info.update((info) => ({ ...info, dirty: true }));
-        }
+        if (origin !== 'reset' && origin !== 'remote') this.session.patch({ dirty: true });
         if (origin === 'remote' && meaning) this.previews.ask();
       }),
       this.connection.onEvent((event, buffers) => this.receive(event, buffers)),
-      this.samples.subscribe(() => this.previews.ask()),
-      this.gallery.subscribe((open) => !open && this.previews.ask()),
-      this.iteration.subscribe(() => this.previews.ask()),
+      this.batch.subscribe(() => this.previews.ask()),
+      this.view.watch('gallery', (open) => !open && this.previews.ask()),
       this.selection.subscribe(() => this.onSelection()),
       this.tray.subscribe(() => this.askFocus()),
       this.panels.subscribe(() => this.askFocus()),
@@ -152,7 +122,7 @@ export class Editor {
       else {
         this.sync.disconnected();
         this.previews.reset();
-        this.run.set(null);
+        this.jobs.patch({ run: null });
       }
     };
     this.stops.push(this.connection.state.subscribe(onStatus));
@@ -188,13 +158,13 @@ export class Editor {
   }
 
   get readOnly(): boolean {
-    return this.info.get().readOnly;
+    return this.session.get().readOnly;
   }
 
   /** An edit as one step of undo; with a gesture, edits of the same gesture are one step. */
   edit(label: string, change: (document: GraphDocument) => GraphDocument, gesture?: string): boolean {
     // Until the session has told what it holds, there is nothing to edit, and nothing that may be written anywhere.
-    if (this.info.get().session === null) return false;
+    if (this.session.get().id === null) return false;
     if (this.readOnly) {
       this.notify('warning', t('This graph is read-only. Save it under another name to change it.'));
       return false;
@@ -239,7 +209,7 @@ export class Editor {
 
   /** Shows a document before there is a session: it can be looked at, and not be edited yet. */
   show(document: GraphDocument): void {
-    if (this.info.get().session === null) this.opening.show(document);
+    if (this.session.get().id === null) this.opening.show(document);
   }
 
   /** Takes a document that the session opened. */
@@ -251,20 +221,15 @@ export class Editor {
       this.notify('error', (error as Error).message);
       return;
     }
-    this.iteration.set(0);
-    this.lastRun.set(null);
+    this.batch.patch({ iteration: 0 });
+    this.jobs.patch({ lastRun: null });
     this.canvas?.release();
     this.selection.set(NO_SELECTION);
     this.previews.clear();
     this.history.reset(document);
     this.sync.adopt(document, opened.revision);
-    this.info.update((info) => ({
-      ...info,
-      title: opened.title,
-      file: opened.file,
-      dirty: opened.dirty,
-      seed: opened.seed,
-    }));
+    const { title, file, dirty, seed } = opened;
+    this.session.patch({ title, file, dirty, seed });
     this.problems.set([]);
     for (const warning of opened.warnings ?? []) this.notify('warning', warning);
     this.opening.begin();
@@ -272,7 +237,7 @@ export class Editor {
   }
 
   private async greet(): Promise<void> {
-    const { session } = this.info.get();
+    const { id: session } = this.session.get();
     try {
       const hello = await this.connection.call<Hello>('hello', {
         protocol: PROTOCOL,
@@ -289,7 +254,7 @@ export class Editor {
         this.sync.resume(checkDocument(hello.document), hello.revision);
         this.previews.ask();
       } else {
-        const { file, dirty } = this.info.get();
+        const { file, dirty } = this.session.get();
         const document = this.history.document;
         const restored = await this.connection.call<Hello>('restore', { document, file, dirty });
         this.takeInfo(hello);
@@ -298,7 +263,7 @@ export class Editor {
         await this.loadCatalogue();
         this.previews.ask();
       }
-      this.ready.set(true);
+      this.session.patch({ ready: true });
     } catch (error) {
       if (error instanceof RequestError && error.code === 'disconnected') return;
       this.report(error, t('The session did not start'));
@@ -306,17 +271,16 @@ export class Editor {
   }
 
   private takeInfo(hello: Hello): void {
-    const first = this.info.get().session === null;
-    this.info.update((info) => ({
-      ...info,
-      session: hello.session,
+    const { id } = this.session.get();
+    this.session.patch({
+      id: hello.session,
       version: hello.version,
       readOnly: hello.read_only,
       device: hello.device,
       capabilities: hello.capabilities,
       seed: hello.seed,
-      ...(first ? { title: hello.title, file: hello.file, dirty: hello.dirty } : {}),
-    }));
+      ...(id === null ? { title: hello.title, file: hello.file, dirty: hello.dirty } : {}),
+    });
   }
 
   readonly loadCatalogue = oneAtATime(async () => {
@@ -340,9 +304,9 @@ export class Editor {
   private focusKey = '';
 
   private onSelection(): void {
-    if (this.tray.get().output !== 0) this.tray.update((tray) => ({ ...tray, output: 0 }));
+    if (this.tray.get().output !== 0) this.tray.patch({ output: 0 });
     else this.askFocus();
-    const { select } = this.info.get().capabilities;
+    const { select } = this.session.get().capabilities;
     if (select)
       this.connection.call('select', { nodes: [...this.selection.get().nodes] }).catch(() => undefined);
   }

@@ -3,7 +3,7 @@ import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
 import type { Opened, Problem, RunDone, SessionEvent } from './protocol';
-import type { Notice, SessionInfo } from './state';
+import type { Notice, RunState, SessionInfo } from './state';
 
 export function takeEvent(editor: Editor, { event, params }: SessionEvent): void {
   switch (event) {
@@ -38,7 +38,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     case 'state': {
       const { read_only, ...state } = params as Partial<SessionInfo> & { read_only?: boolean };
-      editor.info.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
+      editor.session.update((info) => ({ ...info, ...state, readOnly: read_only ?? info.readOnly }));
       break;
     }
     case 'notice': {
@@ -51,23 +51,16 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     }
     case 'run.progress': {
-      const progress = params as { run: number; done: number; total: number; images_per_second: number };
-      const current = editor.run.get();
-      if (current?.run === progress.run) {
-        editor.run.set({
-          ...current,
-          done: progress.done,
-          total: progress.total,
-          rate: progress.images_per_second,
-        });
-      }
+      const { images_per_second: rate, ...progress } = params as Omit<RunState, 'rate'> & {
+        images_per_second: number;
+      };
+      if (editor.jobs.get().run?.run === progress.run) editor.jobs.patch({ run: { ...progress, rate } });
       break;
     }
     case 'run.done': {
       const done = params as RunDone;
-      if (editor.run.get()?.run !== done.run) break;
-      editor.run.set(null);
-      if (done.status === 'done') editor.lastRun.set(done);
+      if (editor.jobs.get().run?.run !== done.run) break;
+      editor.jobs.patch({ run: null, ...(done.status === 'done' ? { lastRun: done } : {}) });
       if (done.missing) editor.notify('warning', done.missing.join(' '));
       if (done.error) editor.notify('error', t('The run ended: %1', done.error.message));
       break;

@@ -13,7 +13,7 @@ export async function open(editor: Editor, request: OpenRequest): Promise<boolea
   } catch (error) {
     const pipelines = error instanceof RequestError ? error.pipelines : undefined;
     if (pipelines && ('path' in request || 'text' in request)) {
-      editor.program.set({ request, pipelines });
+      editor.prompts.patch({ program: { request, pipelines } });
       return true;
     }
     editor.report(error, t('It could not be opened'));
@@ -84,7 +84,7 @@ export async function save(editor: Editor, path?: string, overwrite = false): Pr
       ...(path === undefined ? {} : { path }),
       overwrite,
     });
-    editor.info.update((info) => ({ ...info, file, title, dirty: false, readOnly: false }));
+    editor.session.patch({ file, title, dirty: false, readOnly: false });
     editor.notify('info', t('Saved as %1.', file.name));
     return 'saved';
   } catch (error) {
@@ -138,20 +138,20 @@ export function download(content: BlobPart, filename: string, mime = 'text/plain
 
 /** Runs batches for their speed, apart from previews. */
 export async function runBatches(editor: Editor, batches: number): Promise<void> {
-  if (editor.run.get()) return;
+  if (editor.jobs.get().run) return;
   const run = editor.previews.newRun();
   editor.sync.flush();
-  editor.run.set({ run, done: 0, total: batches, rate: null });
+  editor.jobs.patch({ run: { run, done: 0, total: batches, rate: null } });
   try {
     await editor.connection.call('run', { run, batches });
   } catch (error) {
-    editor.run.set(null);
+    editor.jobs.patch({ run: null });
     editor.report(error, t('The run did not start'));
   }
 }
 
 export function stop(editor: Editor): void {
-  const run = editor.run.get();
+  const run = editor.jobs.get().run;
   if (run) editor.connection.call('cancel', { run: run.run }).catch(() => undefined);
   editor.previews.cancel();
 }

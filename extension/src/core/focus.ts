@@ -32,16 +32,16 @@ export function focusTaps(editor: Editor): OutputRef[] {
 
 /** The next preview; null while nobody would see it or none can be made. */
 export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | null {
-  const { session, capabilities } = editor.info.get();
-  if (capabilities.preview === false || session === null) return null;
+  const { id, capabilities } = editor.session.get();
+  if (capabilities.preview === false || id === null) return null;
   // Nobody sees the canvas under the gallery; what changed meanwhile is asked for when it is left.
-  if (editor.gallery.get()) return null;
+  if (editor.view.get().gallery) return null;
   if (editor.connection.state.get().status !== 'connected') return null;
   const ratio = Math.min(2, globalThis.devicePixelRatio || 1);
   return {
     revision: editor.sync.revision.get(),
-    iteration: editor.iteration.get(),
-    samples: editor.samples.get(),
+    iteration: editor.batch.get().iteration,
+    samples: editor.batch.get().samples,
     thumb: Math.round(THUMBNAIL * ratio),
     focus: focusTaps(editor),
     focus_size: Math.round(Math.max(256, editor.tray.get().size) * ratio),

@@ -13,7 +13,7 @@ const nowhere: Transport = {
 test('side panels give way where there is little room, and come back', () => {
   const editor = new Editor(nowhere);
   const shown = (): string[] =>
-    Object.entries(shownPanels(editor.panels.get(), editor.folded.get()))
+    Object.entries(shownPanels(editor.panels.get(), editor.view.get().folded))
       .filter(([, open]) => open)
       .map(([panel]) => panel);
   const all = shown();

@@ -26,16 +26,19 @@ export function fold(editor: Editor, width: number): void {
   const wanted = foldedAt(width);
   if (wanted.join() === editor.foldedFor) return;
   editor.foldedFor = wanted.join();
-  editor.folded.set(new Set(wanted));
+  editor.view.patch({ folded: new Set(wanted) });
 }
 
 /** Opens a panel, or closes it. */
 export function showPanel(editor: Editor, panel: keyof Panels, open = true): void {
-  if (open && editor.folded.get().has(panel))
-    editor.folded.update((folded) => new Set([...folded].filter((each) => each !== panel)));
-  if (editor.panels.get()[panel] !== open) editor.panels.update((panels) => ({ ...panels, [panel]: open }));
+  if (open && editor.view.get().folded.has(panel))
+    editor.view.update((state) => ({
+      ...state,
+      folded: new Set([...state.folded].filter((each) => each !== panel)),
+    }));
+  if (editor.panels.get()[panel] !== open) editor.panels.patch({ [panel]: open });
 }
 
 export function togglePanel(editor: Editor, panel: keyof Panels): void {
-  showPanel(editor, panel, !shownPanels(editor.panels.get(), editor.folded.get())[panel]);
+  showPanel(editor, panel, !shownPanels(editor.panels.get(), editor.view.get().folded)[panel]);
 }

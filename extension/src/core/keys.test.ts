@@ -59,14 +59,14 @@ describe('keys', () => {
   });
 
   it('of the host stand in the place of those of the table', () => {
-    editor.keymap.set(
-      new Map([
+    editor.view.patch({
+      keymap: new Map([
         ['fit', ['G']],
         ['run', []],
         ['undo', ['Mod+K Mod+U']],
         ['zoom-in', ['Shift+=']],
       ]),
-    );
+    });
     expect(meant('f', 'KeyF')).toBeUndefined();
     expect(meant('g', 'KeyG')).toBe('fit');
     expect(meant('Enter', 'Enter', 'Ctrl')).toBeUndefined();
@@ -79,12 +79,12 @@ describe('keys', () => {
   });
 
   it('may be several strokes, if they follow each other', () => {
-    editor.keymap.set(
-      new Map([
+    editor.view.patch({
+      keymap: new Map([
         ['undo', ['Mod+K Mod+U']],
         ['commands', []],
       ]),
-    );
+    });
     expect([meant('k', 'KeyK', 'Ctrl'), meant('Control', 'ControlLeft', 'Ctrl')]).toEqual([
       'more',
       undefined,

@@ -78,7 +78,7 @@ export class KeyReader {
 
 /** The keys of a command that are in force: the host's where it has them, else those of the table. */
 export function keysOf(editor: Editor, id: string): readonly string[] {
-  return editor.keymap.get().get(id) ?? command(id)?.keys ?? [];
+  return editor.view.get().keymap.get(id) ?? command(id)?.keys ?? [];
 }
 
 /** The first keys of a command as people read them. */

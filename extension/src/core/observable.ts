@@ -1,5 +1,11 @@
 /** A value that tells when it changes: the one kind of state that core and canvas share. */
-export class Observable<T> {
+export interface Value<T> {
+  get(): T;
+  set(value: T): void;
+  subscribe(listener: (value: T) => void): () => void;
+}
+
+export class Observable<T> implements Value<T> {
   private listeners = new Set<(value: T) => void>();
 
   constructor(private value: T) {}
@@ -24,4 +30,32 @@ export class Observable<T> {
       this.listeners.delete(listener);
     };
   };
+}
+
+/** The values of one subject, told together; selectors pick what somebody listens to. */
+export class Slice<S extends object> extends Observable<S> {
+  patch(change: Partial<S>): void {
+    const before = this.get();
+    if (Object.entries(change).some(([key, value]) => !Object.is(before[key as keyof S], value)))
+      this.set({ ...before, ...change });
+  }
+
+  /** Tells when one of the values has changed. */
+  watch<K extends keyof S>(key: K, listener: (value: S[K]) => void): () => void {
+    let before = this.get()[key];
+    return this.subscribe(({ [key]: now }) => {
+      if (Object.is(now, before)) return;
+      before = now;
+      listener(now);
+    });
+  }
+
+  /** One of the values by itself. */
+  part<K extends keyof S>(key: K): Value<S[K]> {
+    return {
+      get: () => this.get()[key],
+      set: (value) => this.patch({ [key]: value } as unknown as Partial<S>),
+      subscribe: (listener) => this.watch(key, listener),
+    };
+  }
 }

@@ -1,8 +1,8 @@
-/** What the editor keeps beside the document: selection, notices, what is open. */
+/** State of the editor beside the document, by subject. */
 import type { Point } from './edits';
 import type { OutputRef, Target } from './document';
 import type { Size } from './layout';
-import type { Capabilities, FileInfo, ProgramPipeline } from './protocol';
+import type { Capabilities, FileInfo, ProgramPipeline, RunDone } from './protocol';
 
 export interface Selection {
   nodes: ReadonlySet<string>;
@@ -28,7 +28,10 @@ export interface Notice {
 }
 
 export interface SessionInfo {
-  session: string | null;
+  /** Null until the session has answered. */
+  id: string | null;
+  /** The session has answered, and its document and its operators are here. */
+  ready: boolean;
   version: string;
   title: string;
   file: FileInfo | null;
@@ -117,4 +120,56 @@ export interface RunState {
   done: number;
   total: number;
   rate: number | null;
+}
+
+/** Dialogs and fields that ask the person for something; null where none does. */
+export interface Prompts {
+  dialog: DialogName | null;
+  quick: QuickSearch | null;
+  /** The node whose output is being connected by keyboard. */
+  linking: string | null;
+  /** A program of which a pipeline is to be chosen, or that must be run to be opened. */
+  program: Program | null;
+  /** A path that is being chosen for an argument. */
+  picking: { folder: boolean; start: string | null; choose: (path: string) => void } | null;
+  /** The argument that the inspector is to show and to give the keys to; without a name, the first. */
+  attention: { node: string; argument: string | null } | null;
+  /** A node, or a group by its `groupKey`, that is being renamed. */
+  renaming: string | null;
+}
+
+export const NO_PROMPTS: Prompts = {
+  dialog: null,
+  quick: null,
+  linking: null,
+  program: null,
+  picking: null,
+  attention: null,
+  renaming: null,
+};
+
+/** How the editor looks now. */
+export interface ViewState {
+  theme: 'light' | 'dark';
+  /** The canvas shows nodes from afar: as a thumbnail and a name. */
+  far: boolean;
+  /** Panels for which there is no room now, whatever is chosen. */
+  folded: ReadonlySet<keyof Panels>;
+  /** The gallery stands over the canvas. */
+  gallery: boolean;
+  /** The sample under the pointer, marked at every node. */
+  hoverSample: number | null;
+  hoveredLink: { key: string; at: Point } | null;
+  keymap: Keymap;
+}
+
+/** The batch that previews show. */
+export interface BatchState {
+  samples: number;
+  iteration: number;
+}
+
+export interface JobState {
+  run: RunState | null;
+  lastRun: RunDone | null;
 }

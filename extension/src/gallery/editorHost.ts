@@ -8,7 +8,7 @@ import type { EntryPage } from './types';
 import { t } from '../core/language';
 
 export function editorHost(editor: Editor): GalleryHost {
-  const close = (): void => editor.gallery.set(false);
+  const close = (): void => editor.view.patch({ gallery: false });
   return {
     connection: editor.connection,
     open: (document, title) => {

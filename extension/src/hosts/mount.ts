@@ -63,13 +63,13 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
   host.dataset['jpSuppressContextMenu'] = 'true';
 
   const editor = new Editor(transport);
-  if (options.view === 'gallery') editor.gallery.set(true);
+  if (options.view === 'gallery') editor.view.patch({ gallery: true });
   if (options.panels) editor.panels.update((panels) => ({ ...panels, ...options.panels }));
   if (options.host) editor.host = options.host;
   if (options.document) editor.show(options.document);
   if (options.storage !== false) {
     remember(options.storage ? `panels:${options.storage}` : 'panels', editor.panels);
-    remember('samples', editor.samples);
+    remember('samples', editor.batch.part('samples'));
   }
 
   const hosted = hasHostTheme();
@@ -78,10 +78,10 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
     if (wanted !== 'auto') return wanted;
     return hosted ? hostTheme() : (chosenTheme.get() ?? hostTheme());
   };
-  editor.theme.set(themeNow());
+  editor.view.patch({ theme: themeNow() });
   const stops = [
-    watchHostTheme(() => editor.theme.set(themeNow())),
-    editor.theme.subscribe((theme) => {
+    watchHostTheme(() => editor.view.patch({ theme: themeNow() })),
+    editor.view.watch('theme', (theme) => {
       if (!hosted && theme !== themeNow()) {
         wanted = 'auto';
         chosenTheme.set(theme);
@@ -113,7 +113,7 @@ export function mount(element: HTMLElement, transport: Transport, options: Mount
     onChange: (listener) => editor.document.subscribe(listener),
     setTheme: (theme) => {
       wanted = theme;
-      editor.theme.set(themeNow());
+      editor.view.patch({ theme: themeNow() });
     },
     moveTo: (another) => another.append(host),
     focus: () => editor.canvas?.focus(),

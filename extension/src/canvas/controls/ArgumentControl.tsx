@@ -33,7 +33,7 @@ export function argumentTitle(argument: ArgumentDeclaration): string {
 
 export function ArgumentControl({ node, argument, values, compact }: Properties) {
   const editor = useEditor();
-  const readOnly = useValue(editor.info, (info) => info.readOnly);
+  const readOnly = useValue(editor.session, (session) => session.readOnly);
   const value = valueOf(argument, values);
   const label = argument.name;
   const title = argumentTitle(argument);

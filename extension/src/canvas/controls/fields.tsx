@@ -138,7 +138,7 @@ export function PathField({
   onChange,
 }: Common & { value: string; folder: boolean; onChange: (value: string) => void }) {
   const editor = useEditor();
-  const browse = editor.info.get().capabilities.list_files;
+  const browse = editor.session.get().capabilities.list_files;
   return (
     <span className="path">
       <TextField label={label} value={value} disabled={disabled} title={title ?? value} onChange={onChange} />
@@ -150,7 +150,9 @@ export function PathField({
           large
           className="nodrag"
           disabled={disabled}
-          onClick={() => editor.picking.set({ folder, start: value || null, choose: onChange })}
+          onClick={() =>
+            editor.prompts.patch({ picking: { folder, start: value || null, choose: onChange } })
+          }
         />
       )}
     </span>

@@ -10,10 +10,10 @@ import { t } from '../../core/language';
 
 export function ExportDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  const formats = useValue(editor.info, (info) => info.capabilities.export) ?? [
+  const formats = useValue(editor.session, (session) => session.capabilities.export) ?? [
     { to: 'json', title: t('Graph file') },
   ];
-  const files = useValue(editor.info, (info) => info.capabilities.export_files) ?? [];
+  const files = useValue(editor.session, (session) => session.capabilities.export_files) ?? [];
   const [to, setTo] = useState(formats[0]?.to ?? 'json');
   const [result, setResult] = useState<Exported | null>(null);
   const [problem, setProblem] = useState<string | null>(null);

@@ -16,7 +16,7 @@ type Tab = 'start' | 'file' | 'paste';
 
 export function OpenDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  const { capabilities, dirty } = useValue(editor.info);
+  const { capabilities, dirty } = useValue(editor.session);
   const [text, setText] = useState('');
   const [tab, setTab] = useState<Tab>('start');
   const upload = useRef<HTMLInputElement>(null);
@@ -113,7 +113,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
 
 export function SaveDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  const { capabilities, file, title } = useValue(editor.info);
+  const { capabilities, file, title } = useValue(editor.session);
   const [folder, setFolder] = useState<string | null>(null);
   const [name, setName] = useState(
     file?.name ?? `${(title || 'pipeline').replace(/\.dali\.json$/, '').replace(/[^\w.-]+/g, '-')}.dali.json`,
@@ -178,10 +178,10 @@ export function SaveDialog({ onClose }: { onClose: () => void }) {
 
 export function PathDialog() {
   const editor = useEditor();
-  const picking = useValue(editor.picking);
+  const picking = useValue(editor.prompts, ({ picking }) => picking);
   const [folder, setFolder] = useState<string | null>(null);
   if (!picking) return null;
-  const close = (): void => editor.picking.set(null);
+  const close = (): void => editor.prompts.patch({ picking: null });
   const choose = (path: string): void => {
     close();
     picking.choose(path);

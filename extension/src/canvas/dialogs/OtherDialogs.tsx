@@ -32,7 +32,7 @@ const GESTURES: [string, string][] = [
 
 export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
-  useValue(editor.keymap);
+  useValue(editor.view, ({ keymap }) => keymap);
   const shown = COMMANDS.filter(({ id, hidden }) => !hidden && keysOf(editor, id).length > 0);
   const sections = SECTIONS.filter((section) => shown.some((each) => each.section === section));
   return (
@@ -194,9 +194,9 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
 /** Connecting without a pointer: all that the node's outputs may feed, by name. */
 export function LinkDialog() {
   const editor = useEditor();
-  const id = useValue(editor.linking);
+  const id = useValue(editor.prompts, ({ linking }) => linking);
   const document = useValue(editor.document);
-  const close = (): void => editor.linking.set(null);
+  const close = (): void => editor.prompts.patch({ linking: null });
   const facts = editor.facts;
   if (id === null || !facts || !document.nodes[id]) return null;
   const outputs = facts.catalogue.operator(document.nodes[id].op)?.outputs ?? [

@@ -10,8 +10,8 @@ import './ProgramDialog.css';
 
 export function ProgramDialog() {
   const editor = useEditor();
-  const program = useValue(editor.program);
-  return program && <Choice program={program} onClose={() => editor.program.set(null)} />;
+  const program = useValue(editor.prompts, ({ program }) => program);
+  return program && <Choice program={program} onClose={() => editor.prompts.patch({ program: null })} />;
 }
 
 function Choice({ program, onClose }: { program: Program; onClose: () => void }) {

@@ -12,7 +12,7 @@ export function groupSelection(editor: Editor): void {
   if (!group) return;
   // What comes next is about the group. Its title is asked for at once; who goes on with something else keeps the first one.
   editor.select([], [], group.id);
-  editor.renaming.set(groupKey(group.id));
+  editor.prompts.patch({ renaming: groupKey(group.id) });
 }
 
 /** Shows a group as one node, or opens it again. */

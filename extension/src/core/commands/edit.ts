@@ -36,7 +36,7 @@ export const EDIT: readonly Command[] = [
     caption: msg('All steps, to go back to any'),
     keys: ['Mod+H'],
     section: 'Edit',
-    run: (editor) => editor.dialog.set('history'),
+    run: (editor) => editor.prompts.patch({ dialog: 'history' }),
   },
   {
     id: 'cut',

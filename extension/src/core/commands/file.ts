@@ -11,15 +11,15 @@ export const FILE: readonly Command[] = [
     caption: msg('Open a graph, a sample or a gallery entry'),
     keys: ['Mod+O'],
     section: 'File',
-    run: (editor) => editor.dialog.set('open'),
+    run: (editor) => editor.prompts.patch({ dialog: 'open' }),
   },
   {
     id: 'gallery',
     label: msg('Gallery'),
     caption: msg('Augmentations and recipes to look at, compare and take along'),
     section: 'File',
-    enabled: (editor) => editor.info.get().capabilities.gallery_page === true,
-    run: (editor) => editor.gallery.set(true),
+    enabled: (editor) => editor.session.get().capabilities.gallery_page === true,
+    run: (editor) => editor.view.patch({ gallery: true }),
   },
   {
     id: 'save',
@@ -29,8 +29,8 @@ export const FILE: readonly Command[] = [
     whileWriting: true,
     run: (editor) => {
       if (editor.host.save) editor.host.save();
-      else if (editor.info.get().file) void files.save(editor);
-      else editor.dialog.set('save');
+      else if (editor.session.get().file) void files.save(editor);
+      else editor.prompts.patch({ dialog: 'save' });
     },
   },
   {
@@ -39,7 +39,7 @@ export const FILE: readonly Command[] = [
     keys: ['Mod+Shift+S'],
     section: 'File',
     whileWriting: true,
-    run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.dialog.set('save')),
+    run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.prompts.patch({ dialog: 'save' })),
   },
   {
     id: 'export',
@@ -48,13 +48,13 @@ export const FILE: readonly Command[] = [
     keys: ['Mod+E'],
     section: 'File',
     whileWriting: true,
-    run: (editor) => editor.dialog.set('export'),
+    run: (editor) => editor.prompts.patch({ dialog: 'export' }),
   },
   {
     id: 'pipeline',
     label: msg('Pipeline settings…'),
     caption: msg('Batch size, threads, seed'),
     section: 'File',
-    run: (editor) => editor.dialog.set('pipeline'),
+    run: (editor) => editor.prompts.patch({ dialog: 'pipeline' }),
   },
 ];

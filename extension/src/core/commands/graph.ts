@@ -18,7 +18,7 @@ function chosenGroup(editor: Editor): string | null {
 
 function quickSearch(editor: Editor): void {
   const pointer = editor.canvas?.pointer();
-  if (pointer) editor.quick.set(pointer);
+  if (pointer) editor.prompts.patch({ quick: pointer });
 }
 
 /** Whether all that is selected has a mark. */
@@ -48,7 +48,7 @@ export const GRAPH: readonly Command[] = [
     keys: ['C'],
     section: 'Graph',
     enabled: selected,
-    run: (editor) => editor.linking.set(editor.focusNode),
+    run: (editor) => editor.prompts.patch({ linking: editor.focusNode }),
   },
   {
     id: 'replace',
@@ -59,7 +59,8 @@ export const GRAPH: readonly Command[] = [
     enabled: selected,
     run: (editor) => {
       const pointer = editor.canvas?.pointer();
-      if (pointer && editor.focusNode !== null) editor.quick.set({ ...pointer, replace: editor.focusNode });
+      if (pointer && editor.focusNode !== null)
+        editor.prompts.patch({ quick: { ...pointer, replace: editor.focusNode } });
     },
   },
   {
@@ -68,7 +69,7 @@ export const GRAPH: readonly Command[] = [
     keys: ['F2'],
     section: 'Graph',
     enabled: (editor) => editor.focusNode !== null || chosenGroup(editor) !== null,
-    run: (editor) => editor.renaming.set(editor.focusNode ?? chosenGroup(editor)),
+    run: (editor) => editor.prompts.patch({ renaming: editor.focusNode ?? chosenGroup(editor) }),
   },
   {
     id: 'arguments',
@@ -82,7 +83,7 @@ export const GRAPH: readonly Command[] = [
       if (node === null) return;
       showPanel(editor, 'inspector');
       editor.select([node]);
-      editor.attention.set({ node, argument: null });
+      editor.prompts.patch({ attention: { node, argument: null } });
     },
   },
   {

@@ -11,7 +11,7 @@ export const RUN: readonly Command[] = [
     keys: ['Mod+Enter'],
     section: 'Run',
     whileWriting: true,
-    enabled: ({ run, info }) => run.get() === null && info.get().capabilities.run !== false,
+    enabled: ({ jobs, session }) => jobs.get().run === null && session.get().capabilities.run !== false,
     run: (editor) => void files.runBatches(editor, 20),
   },
   {
@@ -19,7 +19,7 @@ export const RUN: readonly Command[] = [
     label: msg('Stop'),
     keys: ['Mod+.'],
     section: 'Run',
-    enabled: ({ run, previews }) => run.get() !== null || previews.status.get().running,
+    enabled: ({ jobs, previews }) => jobs.get().run !== null || previews.status.get().running,
     run: files.stop,
   },
   {
@@ -33,14 +33,15 @@ export const RUN: readonly Command[] = [
     label: msg('Next batch'),
     keys: ['.'],
     section: 'Run',
-    run: (editor) => editor.iteration.update((at) => at + 1),
+    run: (editor) => editor.batch.update((state) => ({ ...state, iteration: state.iteration + 1 })),
   },
   {
     id: 'step-back',
     label: msg('Previous batch'),
     keys: [','],
     section: 'Run',
-    enabled: (editor) => editor.iteration.get() > 0,
-    run: (editor) => editor.iteration.update((at) => Math.max(0, at - 1)),
+    enabled: (editor) => editor.batch.get().iteration > 0,
+    run: (editor) =>
+      editor.batch.update((state) => ({ ...state, iteration: Math.max(0, state.iteration - 1) })),
   },
 ];

@@ -70,14 +70,15 @@ export const VIEW: readonly Command[] = [
     label,
     keys: [keys],
     section: 'View',
-    checked: ({ panels, folded }) => shownPanels(panels.get(), folded.get())[panel],
+    checked: ({ panels, view }) => shownPanels(panels.get(), view.get().folded)[panel],
     run: (editor) => togglePanel(editor, panel),
   })),
   {
     id: 'theme',
     label: msg('Dark or light'),
     section: 'View',
-    run: (editor) => editor.theme.update((theme) => (theme === 'dark' ? 'light' : 'dark')),
+    run: (editor) =>
+      editor.view.update((state) => ({ ...state, theme: state.theme === 'dark' ? 'light' : 'dark' })),
   },
   {
     id: 'commands',
@@ -85,14 +86,14 @@ export const VIEW: readonly Command[] = [
     keys: ['Mod+K', 'Mod+F'],
     section: 'View',
     whileWriting: true,
-    run: (editor) => editor.dialog.set('commands'),
+    run: (editor) => editor.prompts.patch({ dialog: 'commands' }),
   },
   {
     id: 'shortcuts',
     label: msg('Keyboard shortcuts'),
     keys: ['?', 'Shift+?'],
     section: 'View',
-    run: (editor) => editor.dialog.set('shortcuts'),
+    run: (editor) => editor.prompts.patch({ dialog: 'shortcuts' }),
   },
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Command => ({
     id: `samples-${count}`,
@@ -100,6 +101,6 @@ export const VIEW: readonly Command[] = [
     keys: [String(count)],
     section: 'View',
     hidden: true,
-    run: (editor) => editor.samples.set(count),
+    run: (editor) => editor.batch.patch({ samples: count }),
   })),
 ];
