@@ -14,7 +14,7 @@ const TRANSLATES = new Set(['t', 'tn', 'msg']);
 const SHOWN = new Set(['title', 'aria-label', 'placeholder', 'label', 'alt', 'empty', 'words', 'unit']);
 /** Attributes, properties and functions whose strings are for the program. */
 const OURS =
-  /^(className|style|classes|d|points|transform|viewBox|keys|key|id|name|data-.*|section|icon|op|cssText|textContent|querySelector|querySelectorAll|closest|matches|matchMedia|FOCUSABLE|includes|startsWith|endsWith|join|split|has|get|set|call|request|on|emit|addEventListener|removeEventListener|remembered|remember|Error|RegExp|createElement|setData|getData|gridTemplateColumns|walk|contains|add|remove|toggle|case|kind|type|field|fill|mime|listen|Set)$/;
+  /^(className|style|classes|d|points|transform|viewBox|keys|key|id|name|data-.*|section|icon|op|cssText|textContent|querySelector|querySelectorAll|closest|matches|matchMedia|FOCUSABLE|includes|startsWith|endsWith|join|split|has|get|set|call|request|on|emit|addEventListener|removeEventListener|remembered|remember|Error|RegExp|createElement|setData|getData|gridTemplateColumns|walk|contains|add|remove|toggle|case|kind|type|field|fill|mime|listen|inSection|Set)$/;
 const WORDS = /[A-Za-z]{2,}[.,:;…]? [A-Za-z]{2,}|^[A-Z][a-z]{2,}/;
 /** Names of keys, and of things that have the same name in every language. */
 const NAMES =

@@ -25,6 +25,7 @@ import { readGraph } from '../../src/core/text';
 export const FACTORY = 'DALI pipeline';
 export const FILE_TYPE = 'dali-graph';
 
+const NO_ARGUMENTS = { args: { type: 'object', properties: {} } };
 const ICONS: Record<string, LabIcon> = {
   run: runIcon,
   stop: stopIcon,
@@ -70,7 +71,7 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
         ? { isToggled: () => current()?.content.handle?.commandState(id).checked === true }
         : {}),
       execute: () => current()?.content.execute(id),
-      describedBy: { args: { type: 'object', properties: {} } },
+      describedBy: NO_ARGUMENTS,
     });
   }
 
@@ -92,17 +93,10 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     },
   });
 
+  const chosen = (): string | null =>
+    [...(browser?.selectedItems() ?? [])].find(({ path }) => path.endsWith('.dali.json'))?.path ?? null;
   /** The graph that a command is about: the document that is shown, else the file chosen in the browser. */
-  const target = (): string | null => {
-    const shown = current();
-    if (shown) return shown.context.path;
-    for (const item of browser?.selectedItems() ?? []) if (item.path.endsWith('.dali.json')) return item.path;
-    return null;
-  };
-  const selectedInBrowser = (): string | null => {
-    for (const item of browser?.selectedItems() ?? []) if (item.path.endsWith('.dali.json')) return item.path;
-    return null;
-  };
+  const target = (): string | null => current()?.context.path ?? chosen();
   const openDocument = (path: string): GraphWidget | undefined =>
     tracker.find((widget) => widget.context.path === path);
 
@@ -116,7 +110,7 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
         factory: 'Editor',
         options: { mode: 'split-right' },
       }),
-    describedBy: { args: { type: 'object', properties: {} } },
+    describedBy: NO_ARGUMENTS,
   });
 
   commands.addCommand('dali-lab:open-in-notebook', {
@@ -125,7 +119,7 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     isEnabled: () => target() !== null,
     describedBy: { args: { type: 'object', properties: { path: { type: 'string' } } } },
     execute: async ({ path: given }) => {
-      const path = typeof given === 'string' ? given : (current()?.context.path ?? selectedInBrowser());
+      const path = typeof given === 'string' ? given : target();
       if (path === null) return;
       const shown = openDocument(path);
       if (shown?.context.model.dirty) await shown.context.save();
@@ -146,7 +140,7 @@ export function addCommands({ app, tracker, browser, palette, trans }: CommandOp
     label: trans.__('Copy as Python'),
     caption: trans.__('Copy this graph as a Python program'),
     isEnabled: () => target() !== null,
-    describedBy: { args: { type: 'object', properties: {} } },
+    describedBy: NO_ARGUMENTS,
     execute: async () => {
       const path = target();
       if (path === null) return;

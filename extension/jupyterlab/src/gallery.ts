@@ -13,6 +13,7 @@ import { UUID } from '@lumino/coreutils';
 import type { Message as LuminoMessage } from '@lumino/messaging';
 import { Widget } from '@lumino/widgets';
 import { emptyDocument } from '../../src/core/document';
+import { makeBar, showBar } from './bars';
 import type { GraphWidget } from './document';
 import { loadEditor, type GraphDocument } from './editor';
 import { galleryIcon } from './icons';
@@ -34,7 +35,7 @@ export interface GalleryOptions {
 /** The panel's content. */
 class GalleryPanel extends Widget {
   private handle: { dispose(): void } | null = null;
-  private bar = document.createElement('div');
+  private bar = makeBar('kernel');
   private place = document.createElement('div');
   private mounting = false;
 
@@ -44,9 +45,6 @@ class GalleryPanel extends Widget {
   ) {
     super();
     this.addClass('dali-document');
-    this.bar.className = 'dali-document-bar';
-    this.bar.setAttribute('role', 'status');
-    this.bar.style.display = 'none';
     this.place.className = 'dali-document-canvas';
     this.node.append(this.bar, this.place);
     this.node.tabIndex = -1;
@@ -117,12 +115,8 @@ class GalleryPanel extends Widget {
   }
 
   private tell(state: State): void {
-    const lost = state.status === 'disconnected';
-    this.bar.style.display = lost ? '' : 'none';
-    this.bar.dataset['level'] = 'warning';
-    this.bar.textContent = lost
-      ? (state.detail ?? this.options.trans.__('The kernel cannot be reached.'))
-      : '';
+    const text = state.detail ?? this.options.trans.__('The kernel cannot be reached.');
+    showBar(this.bar, state.status === 'disconnected' ? { level: 'warning', text, actions: [] } : null);
   }
 }
 

@@ -7,6 +7,7 @@ import {
   useRef,
   useState,
   type ClipboardEvent,
+  type ComponentType,
   type KeyboardEvent,
 } from 'react';
 import { removeSelection } from '../core/actions';
@@ -14,7 +15,7 @@ import { copySelection, paste } from '../core/clipboard';
 import { execute } from '../core/commands';
 import { KeyReader } from '../core/keys';
 import { parseClip } from '../core/edits';
-import type { Editor } from '../core/editor';
+import type { DialogName, Editor } from '../core/editor';
 import { open } from '../core/files';
 import { fold } from '../core/folding';
 import { isWriting } from '../core/writing';
@@ -31,13 +32,13 @@ import {
   ShortcutsDialog,
 } from './dialogs/OtherDialogs';
 import { ProgramDialog } from './dialogs/ProgramDialog';
-import { Icon } from './icons';
 import { Inspector } from './Inspector';
 import { LinkTip } from './LinkTip';
 import { Notices } from './Notices';
 import { OverlayContext } from './overlay';
 import { Palette } from './Palette';
 import { QuickSearch } from './QuickSearch';
+import { StartCard } from './StartCard';
 import { StatusLine } from './StatusLine';
 import { remembered } from './storage';
 import { Toolbar } from './Toolbar';
@@ -221,33 +222,24 @@ function Shell({ chrome }: { chrome: Chrome }) {
   );
 }
 
+const DIALOGS: Record<DialogName, ComponentType<{ onClose: () => void }>> = {
+  open: OpenDialog,
+  save: SaveDialog,
+  export: ExportDialog,
+  shortcuts: ShortcutsDialog,
+  commands: CommandsDialog,
+  history: HistoryDialog,
+  pipeline: PipelineDialog,
+};
+
 function Dialogs() {
   const editor = useEditor();
   const dialog = useValue(editor.prompts, ({ dialog }) => dialog);
   const close = useCallback(() => editor.prompts.patch({ dialog: null }), [editor]);
-  const shown = useMemo(() => {
-    switch (dialog) {
-      case 'open':
-        return <OpenDialog onClose={close} />;
-      case 'save':
-        return <SaveDialog onClose={close} />;
-      case 'export':
-        return <ExportDialog onClose={close} />;
-      case 'shortcuts':
-        return <ShortcutsDialog onClose={close} />;
-      case 'commands':
-        return <CommandsDialog onClose={close} />;
-      case 'history':
-        return <HistoryDialog onClose={close} />;
-      case 'pipeline':
-        return <PipelineDialog onClose={close} />;
-      default:
-        return null;
-    }
-  }, [dialog, close]);
+  const Shown = dialog && DIALOGS[dialog];
   return (
     <>
-      {shown}
+      {Shown && <Shown onClose={close} />}
       <LinkDialog />
       <PathDialog />
       <ProgramDialog />
@@ -260,48 +252,35 @@ function EmptyCanvas() {
   const capabilities = useValue(editor.session, (session) => session.capabilities);
   const search = useHint('search');
   const sample = capabilities.samples?.[0];
-  const starts: [string, string, string, string, () => void][] = [
-    ...(sample
-      ? ([
-          [
-            'sample',
-            'gallery',
-            t('Sample pipeline'),
-            sample.summary,
-            () => void open(editor, { sample: sample.name }),
-          ],
-        ] as [string, string, string, string, () => void][])
-      : []),
-    [
-      'open',
-      'open',
-      t('Open a file or code'),
-      t('A graph file, or Python code with a pipeline'),
-      () => editor.prompts.patch({ dialog: 'open' }),
-    ],
-    ...(capabilities.gallery_page === true
-      ? ([
-          [
-            'gallery',
-            'gallery',
-            t('Gallery'),
-            t('Augmentations and recipes to look at and take along'),
-            () => editor.view.patch({ gallery: true }),
-          ],
-        ] as [string, string, string, string, () => void][])
-      : []),
-  ];
   return (
     <div className="empty-canvas" data-testid="empty-canvas">
       <h2>{t('Start a pipeline')}</h2>
       <div className="cards">
-        {starts.map(([id, icon, title, summary, run]) => (
-          <button key={id} type="button" className="start-card" data-start={id} onClick={run}>
-            <Icon name={icon} />
-            <strong>{title}</strong>
-            <span>{summary}</span>
-          </button>
-        ))}
+        {sample && (
+          <StartCard
+            data-start="sample"
+            icon="gallery"
+            title={t('Sample pipeline')}
+            summary={sample.summary}
+            onClick={() => void open(editor, { sample: sample.name })}
+          />
+        )}
+        <StartCard
+          data-start="open"
+          icon="open"
+          title={t('Open a file or code')}
+          summary={t('A graph file, or Python code with a pipeline')}
+          onClick={() => editor.prompts.patch({ dialog: 'open' })}
+        />
+        {capabilities.gallery_page === true && (
+          <StartCard
+            data-start="gallery"
+            icon="gallery"
+            title={t('Gallery')}
+            summary={t('Augmentations and recipes to look at and take along')}
+            onClick={() => editor.view.patch({ gallery: true })}
+          />
+        )}
       </div>
       <p className="muted">
         {search === undefined ? (

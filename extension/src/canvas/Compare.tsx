@@ -1,10 +1,11 @@
 /** Pictures over pictures with a slider between: before and after a node, or two versions of the graph. */
-import { useEffect, useMemo, useRef, useState, type CSSProperties, type PointerEvent } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import type { GraphDocument } from '../core/document';
-import { browserPictures } from '../core/pictures';
-import type { OutputResult, Picture } from '../core/previews';
+import { pictureOf, releasePictures, type Picture } from '../core/pictures';
+import type { OutputResult } from '../core/previews';
 import type { PictureRef } from '../core/protocol';
 import { useEditor, useResult, useValue } from './context';
+import { useSplit } from '../pictures/useSplit';
 import { Choice } from './controls/fields';
 import { bestPictures, Caption, useFocus } from './TrayViews';
 import { beforeFocus } from '../core/focus';
@@ -19,34 +20,15 @@ interface FiguresProperties {
 }
 
 function Figures({ under, over, words, output }: FiguresProperties) {
-  const [split, setSplit] = useState(50);
-  const onMove = (event: PointerEvent<HTMLElement>): void => {
-    if (event.type === 'pointermove' && event.buttons === 0) return;
-    const box = event.currentTarget.getBoundingClientRect();
-    setSplit(Math.min(100, Math.max(0, ((event.clientX - box.left) / box.width) * 100)));
-  };
+  const slider = useSplit();
   return (
     <>
       {over.map((picture, sample) => (
         <figure key={sample} className="sample stack">
           <div
             className="compare"
-            role="slider"
-            tabIndex={0}
             aria-label={t('%1 and %2, sample %3', words[0], words[1], sample + 1)}
-            aria-valuenow={Math.round(split)}
-            style={{ '--split': `${split}%` } as CSSProperties}
-            onPointerDown={(event) => {
-              event.currentTarget.setPointerCapture(event.pointerId);
-              onMove(event);
-            }}
-            onPointerMove={onMove}
-            onKeyDown={(event) => {
-              if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-              event.preventDefault();
-              event.stopPropagation();
-              setSplit(Math.min(100, Math.max(0, split + (event.key === 'ArrowLeft' ? -4 : 4))));
-            }}
+            {...slider}
           >
             {under[sample] && (
               <img className="before" src={under[sample].url} alt={words[0]} draggable={false} />
@@ -96,7 +78,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
   useEffect(() => {
     let current = true;
     const take = (next: (Picture | null)[]): void => {
-      for (const picture of shown.current) if (picture) browserPictures.release(picture.url);
+      releasePictures(shown.current);
       shown.current = next;
       setPictures(next);
     };
@@ -117,14 +99,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
       .then(({ result, buffers }) => {
         if (!current) return;
         const images = result.results[0]?.images ?? [];
-        take(
-          images.map((reference) => {
-            const bytes = reference ? buffers[reference.buffer] : undefined;
-            if (!reference || !bytes) return null;
-            const { width, height, mime } = reference;
-            return { url: browserPictures.make(bytes, mime), width, height };
-          }),
-        );
+        take(images.map((reference) => pictureOf(reference, buffers)));
       })
       .catch((error: unknown) => {
         if (current) editor.report(error, t('The other version could not be shown'));
@@ -135,7 +110,7 @@ function useOtherVersion(document: GraphDocument, id: string, index: number): (P
   }, [editor, document, id, index, iteration, samples, size]);
   useEffect(
     () => () => {
-      for (const picture of shown.current) if (picture) browserPictures.release(picture.url);
+      releasePictures(shown.current);
       shown.current = [];
     },
     [],

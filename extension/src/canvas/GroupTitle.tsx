@@ -3,6 +3,7 @@ import { setGroup } from '../core/edits';
 import type { Group } from '../core/document';
 import { groupKey } from '../core/subgraphs';
 import { useEditor, useValue } from './context';
+import { TitleField } from './TitleField';
 import { t } from '../core/language';
 
 export function GroupTitle({ group, className }: { group: Group; className: string }) {
@@ -23,27 +24,11 @@ export function GroupTitle({ group, className }: { group: Group; className: stri
       </span>
     );
   }
-  return (
-    <input
-      className="title-input nodrag"
-      aria-label={t('Title of the group')}
-      defaultValue={group.title}
-      autoFocus
-      spellCheck={false}
-      onFocus={(event) => event.target.select()}
-      onKeyDown={(event) => {
-        event.stopPropagation();
-        if (event.key === 'Escape') editor.prompts.patch({ renaming: null });
-        if (event.key === 'Enter') event.currentTarget.blur();
-        if (event.key === 'Escape' || event.key === 'Enter') editor.canvas?.focus();
-      }}
-      onBlur={(event) => {
-        if (editor.prompts.get().renaming !== key) return;
-        editor.prompts.patch({ renaming: null });
-        const title = event.target.value.trim();
-        if (title === '' || title === group.title) return;
-        editor.edit(t('Title of group'), (document) => setGroup(document, group.id, { title }));
-      }}
-    />
-  );
+  const commit = (text: string): boolean => {
+    const title = text.trim();
+    if (title !== '' && title !== group.title)
+      editor.edit(t('Title of group'), (document) => setGroup(document, group.id, { title }));
+    return true;
+  };
+  return <TitleField of={key} label={t('Title of the group')} value={group.title} commit={commit} />;
 }

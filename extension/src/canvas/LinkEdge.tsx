@@ -12,7 +12,8 @@ import type { Point } from '../core/edits';
 import { parseEdge } from '../core/document';
 import { batchBytes, formatBytes, type Memory } from '../core/placement';
 import { useResult } from './context';
-import { labelPlace, type Box } from './labelPlace';
+import type { Box } from '../core/layout';
+import { labelPlace } from './labelPlace';
 import './LinkEdge.css';
 
 export type LinkData = {

@@ -4,6 +4,7 @@ import { createPortal } from 'react-dom';
 import { useEditor } from './context';
 import { OverlayContext } from './overlay';
 import { Icon } from './icons';
+import { usePressOutside } from './usePressOutside';
 import './Menu.css';
 
 export interface MenuItem {
@@ -47,19 +48,15 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
     const root = menu.current?.getRootNode() as ShadowRoot | Document | undefined;
     before.current = root?.activeElement ?? null;
     menu.current?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')?.focus();
-    const onPress = (event: Event): void => {
-      if (!event.composedPath().includes(menu.current as EventTarget)) onClose();
-    };
-    window.addEventListener('pointerdown', onPress, true);
     return () => {
-      window.removeEventListener('pointerdown', onPress, true);
       // What was chosen may have removed the node that had the focus.
       const element = before.current as HTMLElement | null;
       const node = element?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
       if (node !== undefined && !editor.history.document.nodes[node]) editor.canvas?.focus();
       else element?.focus();
     };
-  }, [editor, onClose]);
+  }, [editor]);
+  usePressOutside(menu, onClose);
 
   if (!overlay) return null;
   return createPortal(

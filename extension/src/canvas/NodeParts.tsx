@@ -9,6 +9,7 @@ import { gpuTimeFigure, rateFigure } from '../core/runs';
 import { cutMiddle, formatDtype, formatShape, formatTime } from '../core/values';
 import { useEditor, useResult, useValue } from './context';
 import { Menu } from './Menu';
+import { TitleField } from './TitleField';
 import { Thumbs } from './Thumbs';
 import { t } from '../core/language';
 import './NodeParts.css';
@@ -18,31 +19,8 @@ export function Title({ id, op }: { id: string; op: string }) {
   const renaming = useValue(editor.prompts, ({ renaming: current }) => current === id);
   const short = op.slice(op.lastIndexOf('.') + 1);
   const plain = id === op || id.replace(/_\d+$/, '') === short;
-  if (renaming) {
-    return (
-      <input
-        className="title-input nodrag"
-        aria-label={t('Name')}
-        defaultValue={id}
-        autoFocus
-        spellCheck={false}
-        onFocus={(event) => event.target.select()}
-        onBlur={(event) => {
-          if (editor.prompts.get().renaming !== id) return;
-          editor.prompts.patch({ renaming: null });
-          rename(editor, id, event.target.value);
-        }}
-        onKeyDown={(event) => {
-          event.stopPropagation();
-          if (event.key === 'Escape') editor.prompts.patch({ renaming: null });
-          if (event.key === 'Enter' && rename(editor, id, event.currentTarget.value)) {
-            editor.prompts.patch({ renaming: null });
-            editor.canvas?.focus();
-          }
-        }}
-      />
-    );
-  }
+  if (renaming)
+    return <TitleField of={id} label={t('Name')} value={id} commit={(name) => rename(editor, id, name)} />;
   return (
     <span
       className="card-title ellipsis"

@@ -1,8 +1,9 @@
 /** Notices: refusals stand near the pointer, others in the corner; each may offer what would fit. */
-import { useEffect, useRef, type CSSProperties } from 'react';
+import { useCallback, useRef, type CSSProperties } from 'react';
 import type { Notice } from '../core/editor';
 import { useEditor, useValue } from './context';
 import { Icon } from './icons';
+import { usePressOutside } from './usePressOutside';
 import { t } from '../core/language';
 import { Button, IconButton } from './controls/buttons';
 import './Notices.css';
@@ -12,15 +13,13 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   const notices = useValue(editor.notices);
   const near = notices.filter(({ at }) => at);
   const layer = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    // What stands at the pointer goes with the next press elsewhere.
-    const onPress = (event: Event): void => {
-      if (event.composedPath().includes(layer.current as EventTarget)) return;
+  // What stands at the pointer goes with the next press elsewhere.
+  usePressOutside(
+    layer,
+    useCallback(() => {
       for (const { id, at } of editor.notices.get()) if (at) editor.dismiss(id);
-    };
-    window.addEventListener('pointerdown', onPress, true);
-    return () => window.removeEventListener('pointerdown', onPress, true);
-  }, [editor]);
+    }, [editor]),
+  );
   const rest = notices.filter(({ at }) => !at);
   return (
     <div ref={layer} className="notice-layer">

@@ -1,5 +1,6 @@
 /** Boxes, points and masks of a sample, over its picture. */
-import type { FocusResult, Picture } from '../core/previews';
+import type { Picture } from '../core/pictures';
+import type { FocusResult } from '../core/previews';
 import { Mask, Shapes } from '../pictures/Overlays';
 
 interface Properties {

@@ -1,5 +1,5 @@
 /** Search at the pointer: what to add, only what fits the link that was dropped, or what to put in a node's place. */
-import { useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { addOperator } from '../core/actions';
 import type { Operator } from '../core/catalogue';
@@ -10,6 +10,7 @@ import { useEditor, useValue } from './context';
 import { FamilyIcon, Icon } from './icons';
 import { OverlayContext } from './overlay';
 import { noteRecent, recent } from './storage';
+import { usePressOutside } from './usePressOutside';
 import { t } from '../core/language';
 import './QuickSearch.css';
 
@@ -53,13 +54,10 @@ function QuickSearchBox() {
     });
   }, [quick, overlay]);
 
-  useEffect(() => {
-    const onPress = (event: Event): void => {
-      if (!event.composedPath().includes(box.current as EventTarget)) editor.prompts.patch({ quick: null });
-    };
-    window.addEventListener('pointerdown', onPress, true);
-    return () => window.removeEventListener('pointerdown', onPress, true);
-  }, [editor]);
+  usePressOutside(
+    box,
+    useCallback(() => editor.prompts.patch({ quick: null }), [editor]),
+  );
 
   useEffect(() => {
     box.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });

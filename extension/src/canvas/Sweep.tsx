@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react';
 import { setArgument } from '../core/actions';
 import { bounds, valueOf, type ArgumentDeclaration } from '../core/catalogue';
 import type { Value } from '../core/document';
-import { browserPictures } from '../core/pictures';
+import { browserPictures, pictureOf } from '../core/pictures';
 import type { PictureRef } from '../core/protocol';
 import { asNumber, formatValue, tidy } from '../core/values';
 import { useEditor, useNode, useOperator, useValue } from './context';
@@ -66,15 +66,11 @@ export function Sweep({ id, sample }: { id: string; sample: number }) {
       .then(({ result, buffers }) => {
         if (!current) return;
         setShots(
-          values.map((value, index) => {
-            const reference = result.images[index];
-            const bytes = reference ? buffers[reference.buffer] : undefined;
-            return {
-              value,
-              url: reference && bytes ? browserPictures.make(bytes, reference.mime) : null,
-              error: result.errors[index] ?? null,
-            };
-          }),
+          values.map((value, index) => ({
+            value,
+            url: pictureOf(result.images[index], buffers)?.url ?? null,
+            error: result.errors[index] ?? null,
+          })),
         );
       })
       .catch((error: unknown) => {

@@ -145,7 +145,7 @@ function Seed() {
         icon="pin"
         label={t('Pin the seed')}
         title={isPinned ? t('Unpin: another seed for each run') : t('Pin this seed')}
-        className={`${isPinned ? 'on' : ''}`}
+        className={isPinned ? 'on' : ''}
         data-command="seed-pin"
         aria-pressed={isPinned}
         disabled={readOnly}

@@ -1,7 +1,8 @@
 /** What the tray can show of a node: its batch, one sample through all nodes before it. */
 import { useMemo } from 'react';
 import { lineage, type OutputRef } from '../core/document';
-import type { FocusResult, OutputResult, Picture } from '../core/previews';
+import type { Picture } from '../core/pictures';
+import type { FocusResult, OutputResult } from '../core/previews';
 import { useEditor, useResult, useValue } from './context';
 import { Choices } from './controls/buttons';
 import { Overlays } from './Overlays';

@@ -1,6 +1,9 @@
 /** The editor's own icons: 16-pixel strokes in the colour of the text. */
 import type { ReactNode } from 'react';
 
+const READ = 'M1.5 12.5v-9h4.5l1.5 2h7v7zM5 9h6M9 7l2 2-2 2';
+const STAR = 'm8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z';
+
 const PATHS: Record<string, ReactNode> = {
   // Commands.
   undo: <path d="M5.5 3 2.5 6l3 3M3 6h6.5a4 4 0 0 1 0 8H7" />,
@@ -42,15 +45,8 @@ const PATHS: Record<string, ReactNode> = {
       <circle cx="12.5" cy="8" r="1.200" />
     </g>
   ),
-  star: (
-    <path d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z" />
-  ),
-  'star-full': (
-    <path
-      d="m8 2 1.8 3.900 4.200.5-3.100 2.900.8 4.200L8 11.400l-3.700 2.100.8-4.200L2 6.400l4.200-.5z"
-      fill="currentColor"
-    />
-  ),
+  star: <path d={STAR} />,
+  'star-full': <path d={STAR} fill="currentColor" />,
   sun: (
     <path d="M8 11a3 3 0 1 0 0-6 3 3 0 0 0 0 6M8 1v1.5M8 13.5V15M1 8h1.5M13.5 8H15M3 3l1 1M12 12l1 1M13 3l-1 1M4 12l-1 1" />
   ),
@@ -76,8 +72,8 @@ const PATHS: Record<string, ReactNode> = {
   gallery: <path d="M1.5 2.5h13v11h-13zM1.5 11l3.5-3.5 3 3 2-2 4.5 4M10.5 6.5a1 1 0 1 0 0-2 1 1 0 0 0 0 2" />,
   check: <path d="m3 8.5 3.5 3.5L13 4.5" />,
   // Families.
-  readers: <path d="M1.5 12.5v-9h4.5l1.5 2h7v7zM5 9h6M9 7l2 2-2 2" />,
-  io: <path d="M1.5 12.5v-9h4.5l1.5 2h7v7zM5 9h6M9 7l2 2-2 2" />,
+  readers: <path d={READ} />,
+  io: <path d={READ} />,
   decoders: <path d="M2 3h5v5H2zM9.5 3.5H14M9.5 7.5H14M2 11.5h12M2 14h8" />,
   geometry: <path d="M4 1.5V12h10.5M1.5 4H12v10.5" />,
   color: (

@@ -1,10 +1,6 @@
 /** Where a label on a link is not in the way of nodes. */
 import type { Point } from '../core/edits';
-
-export interface Box extends Point {
-  width: number;
-  height: number;
-}
+import type { Box, Size } from '../core/layout';
 
 /** Shares of the way along a link, the middle first. */
 const SHARES = [0.5, 0.4, 0.6, 0.3, 0.7, 0.2, 0.8, 0.12, 0.88];
@@ -26,7 +22,7 @@ const ASIDE = [0, -30, 30];
 /** The middle of a label on a link: on it, or else beside it, where no node lies; its middle where there is no such place. */
 export function labelPlace(
   curve: readonly [Point, Point, Point, Point],
-  label: { width: number; height: number },
+  label: Size,
   nodes: readonly Box[],
 ): Point {
   const isFree = ({ x, y }: Point): boolean =>

@@ -1,5 +1,5 @@
 /** Pictures as addresses that an `img` can show. */
-import type { Bytes } from './protocol';
+import type { Bytes, PictureRef } from './protocol';
 
 export interface Pictures {
   make(bytes: Bytes, mime: string): string;
@@ -40,3 +40,29 @@ export const browserPictures: Pictures = {
     setTimeout(() => URL.revokeObjectURL(url), 2000);
   },
 };
+
+/** A picture that an `img` can show. */
+export interface Picture {
+  url: string;
+  width: number;
+  height: number;
+}
+
+/** The picture that a message refers to, from its buffers. */
+export function pictureOf(
+  reference: PictureRef | null | undefined,
+  buffers: readonly Bytes[],
+  pictures: Pictures = browserPictures,
+): Picture | null {
+  const bytes = reference ? buffers[reference.buffer] : undefined;
+  if (!reference || !bytes) return null;
+  const { width, height, mime } = reference;
+  return { url: pictures.make(bytes, mime), width, height };
+}
+
+export function releasePictures(
+  images: Iterable<Picture | null>,
+  pictures: Pictures = browserPictures,
+): void {
+  for (const image of images) if (image) pictures.release(image.url);
+}

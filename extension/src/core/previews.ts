@@ -1,7 +1,7 @@
 /** Results of previews by node, and when to ask for the next one: the latest wins, one at a time. */
 import type { Connection } from './connection';
 import { Observable } from './observable';
-import { browserPictures, type Pictures } from './pictures';
+import { browserPictures, pictureOf, releasePictures, type Picture, type Pictures } from './pictures';
 import type {
   Bytes,
   DoneEvent,
@@ -9,17 +9,10 @@ import type {
   NodeEvent,
   NodeFailure,
   OutputPreview,
-  PictureRef,
   Skipped,
   PreviewRequest,
   ShapesOverlay,
 } from './protocol';
-
-export interface Picture {
-  url: string;
-  width: number;
-  height: number;
-}
 
 export interface OutputResult extends Omit<OutputPreview, 'images'> {
   images: (Picture | null)[];
@@ -209,7 +202,7 @@ export class Previews {
     this.seen.add(event.node);
     const outputs = event.outputs.map((output) => ({
       ...output,
-      images: output.images.map((image) => this.picture(image, buffers)),
+      images: output.images.map((image) => pictureOf(image, buffers, this.pictures)),
     }));
     // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong. One that is off has none.
     const left = event.error ?? (event.skipped?.off ? null : event.skipped);
@@ -239,10 +232,10 @@ export class Previews {
     if (event.unchanged) return;
     const key = `${event.node}:${event.output}`;
     const old = this.focused.get(key);
-    const images = event.images.map((image) => this.picture(image, buffers));
+    const images = event.images.map((image) => pictureOf(image, buffers, this.pictures));
     const overlays = (event.overlays ?? []).map((overlay) =>
       overlay.kind === 'mask'
-        ? { ...overlay, images: overlay.images.map((image) => this.picture(image, buffers)) }
+        ? { ...overlay, images: overlay.images.map((image) => pictureOf(image, buffers, this.pictures)) }
         : overlay,
     );
     if (old) this.releaseFocus(old);
@@ -272,16 +265,6 @@ export class Previews {
     if (this.wanted) this.start();
   }
 
-  private picture(reference: PictureRef | null, buffers: Bytes[]): Picture | null {
-    const bytes = reference ? buffers[reference.buffer] : undefined;
-    if (!reference || !bytes) return null;
-    return {
-      url: this.pictures.make(bytes, reference.mime),
-      width: reference.width,
-      height: reference.height,
-    };
-  }
-
   private put(node: string, result: NodeResult): void {
     this.results.set(node, result);
     this.tell(node);
@@ -292,15 +275,12 @@ export class Previews {
   }
 
   private releaseOutputs(outputs: readonly OutputResult[]): void {
-    for (const { images } of outputs) this.release(images);
+    for (const { images } of outputs) releasePictures(images, this.pictures);
   }
 
   private releaseFocus({ images, overlays }: FocusResult): void {
-    this.release(images);
-    for (const overlay of overlays) if (overlay.kind === 'mask') this.release(overlay.images);
-  }
-
-  private release(images: readonly (Picture | null)[]): void {
-    for (const image of images) if (image) this.pictures.release(image.url);
+    releasePictures(images, this.pictures);
+    for (const overlay of overlays)
+      if (overlay.kind === 'mask') releasePictures(overlay.images, this.pictures);
   }
 }

@@ -2,7 +2,7 @@
 import { Button } from '../canvas/controls/buttons';
 import { Icon } from '../canvas/icons';
 import { t } from '../core/language';
-import type { Picture } from '../core/previews';
+import type { Picture } from '../core/pictures';
 import { useDrawing } from './hooks';
 import { Frame } from './Pictures';
 import type { DrawRequest, Overrides } from './types';

@@ -11,6 +11,7 @@ import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery, useSettled } from './hooks';
 import { MyPictures } from './MyPictures';
 import { Frame, Split } from './Pictures';
+import { Section } from './Section';
 import { ArgumentRange } from './ArgumentRange';
 import type { Control, EntryPage, Overrides } from './types';
 import { t } from '../core/language';
@@ -323,14 +324,5 @@ function Page({ page }: { page: EntryPage }) {
         </p>
       </aside>
     </div>
-  );
-}
-
-function Section({ title, children }: { title: string; children: React.ReactNode }) {
-  return (
-    <section className="entry-section">
-      <h3>{title}</h3>
-      {children}
-    </section>
   );
 }

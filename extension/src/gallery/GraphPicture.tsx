@@ -3,6 +3,7 @@ import { memo, useMemo } from 'react';
 import { isArgument, links, type GraphDocument } from '../core/document';
 import { autoLayout, type Size } from '../core/layout';
 import { t, tn } from '../core/language';
+import { cutMiddle } from '../core/values';
 import { foldGroups } from '../core/subgraphs';
 import './GraphPicture.css';
 
@@ -61,10 +62,10 @@ export const GraphPicture = memo(function GraphPicture({ document: whole, marked
           <title>{`${id}: ${subtitle(id)}`}</title>
           <rect width={NODE.width} height={NODE.height} rx={6} />
           <text x={9} y={15}>
-            {cut(id, 20)}
+            {cutMiddle(id, 20)}
           </text>
           <text x={9} y={27} className="graph-op">
-            {cut(subtitle(id), 22)}
+            {cutMiddle(subtitle(id), 22)}
           </text>
           {outputs.has(id) && (
             <circle cx={NODE.width} cy={NODE.height / 2} r={3.5} className="graph-output" />
@@ -74,9 +75,3 @@ export const GraphPicture = memo(function GraphPicture({ document: whole, marked
     </svg>
   );
 });
-
-function cut(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const half = Math.floor((length - 1) / 2);
-  return `${text.slice(0, half)}…${text.slice(text.length - half)}`;
-}

@@ -1,6 +1,7 @@
 /** Pictures of the gallery: one with its overlays, and two under a slider. */
-import { useState, type CSSProperties, type PointerEvent } from 'react';
-import type { Picture } from '../core/previews';
+import type { CSSProperties } from 'react';
+import type { Picture } from '../core/pictures';
+import { useSplit } from '../pictures/useSplit';
 import { Mask, Shapes } from '../pictures/Overlays';
 import type { DrawnOverlay } from './model';
 import { t } from '../core/language';
@@ -56,32 +57,9 @@ interface SplitProperties {
 
 /** Before at the left of a line that moves, after at its right. */
 export function Split({ before, beforeOverlay, after, afterOverlay }: SplitProperties) {
-  const [split, setSplit] = useState(50);
-  const onMove = (event: PointerEvent<HTMLElement>): void => {
-    if (event.type === 'pointermove' && event.buttons === 0) return;
-    const box = event.currentTarget.getBoundingClientRect();
-    setSplit(Math.min(100, Math.max(0, ((event.clientX - box.left) / box.width) * 100)));
-  };
+  const slider = useSplit();
   return (
-    <div
-      className="split"
-      role="slider"
-      tabIndex={0}
-      aria-label={t('Before and after')}
-      aria-valuenow={Math.round(split)}
-      data-testid="gallery-split"
-      style={{ '--split': `${split}%` } as CSSProperties}
-      onPointerDown={(event) => {
-        event.currentTarget.setPointerCapture(event.pointerId);
-        onMove(event);
-      }}
-      onPointerMove={onMove}
-      onKeyDown={(event) => {
-        if (event.key !== 'ArrowLeft' && event.key !== 'ArrowRight') return;
-        event.preventDefault();
-        setSplit(Math.min(100, Math.max(0, split + (event.key === 'ArrowLeft' ? -5 : 5))));
-      }}
-    >
+    <div className="split" aria-label={t('Before and after')} data-testid="gallery-split" {...slider}>
       <Frame className="split-after" picture={after} overlay={afterOverlay} alt={t('after')} />
       {before && (
         <Frame className="split-before fill" picture={before} overlay={beforeOverlay} alt={t('before')} />

@@ -6,6 +6,7 @@ import { Code } from './Code';
 import { GraphPicture } from './GraphPicture';
 import { useDrawing, useGallery } from './hooks';
 import { Frame, Split } from './Pictures';
+import { Section } from './Section';
 import type { Surprise } from './types';
 import { t } from '../core/language';
 
@@ -47,8 +48,7 @@ export function SurpriseView() {
             <Split before={variant.before?.images[0] ?? null} after={variant.after[0]?.images[0] ?? null} />
           )}
         </div>
-        <section className="entry-section">
-          <h3>{t('Drawn again and again')}</h3>
+        <Section title={t('Drawn again and again')}>
           <div className="strip">
             {Array.from({ length: DRAWS }, (_, index) => (
               <Frame
@@ -58,19 +58,17 @@ export function SurpriseView() {
               />
             ))}
           </div>
-        </section>
+        </Section>
         {surprise && (
           <>
-            <section className="entry-section">
-              <h3>{t('Graph')}</h3>
+            <Section title={t('Graph')}>
               <div className="graph-frame">
                 <GraphPicture document={surprise.document} marked={[]} />
               </div>
-            </section>
-            <section className="entry-section">
-              <h3>{t('Python')}</h3>
+            </Section>
+            <Section title={t('Python')}>
               <Code text={surprise.code} />
-            </section>
+            </Section>
           </>
         )}
       </div>
@@ -99,8 +97,7 @@ export function SurpriseView() {
             {t('Open in editor')}
           </Button>
         </div>
-        <section className="entry-section">
-          <h3>{t('Made of')}</h3>
+        <Section title={t('Made of')}>
           <ul className="steps">
             {surprise?.steps.map((name) => (
               <li key={name}>
@@ -114,7 +111,7 @@ export function SurpriseView() {
               </li>
             ))}
           </ul>
-        </section>
+        </Section>
       </aside>
     </div>
   );

@@ -2,9 +2,8 @@
 import type { Connection } from '../core/connection';
 import type { GraphDocument } from '../core/document';
 import { Observable } from '../core/observable';
-import { browserPictures } from '../core/pictures';
-import type { Picture } from '../core/previews';
-import type { Bytes, PictureRef } from '../core/protocol';
+import { pictureOf, releasePictures, type Picture } from '../core/pictures';
+import type { PictureRef } from '../core/protocol';
 import type {
   Cost,
   DrawAnswer,
@@ -136,7 +135,7 @@ export class GalleryModel {
       variants: result.variants.map((variant) => drawnVariant(variant, take)),
       photographs: result.photographs,
       release: () => {
-        for (const { url } of made) browserPictures.release(url);
+        releasePictures(made);
       },
     };
   }
@@ -164,9 +163,7 @@ export class GalleryModel {
 
   dispose(): void {
     this.disposed = true;
-    for (const { before, after } of this.tiles.get().values()) {
-      for (const picture of [before, after]) if (picture) browserPictures.release(picture.url);
-    }
+    for (const { before, after } of this.tiles.get().values()) releasePictures([before, after]);
     this.tiles.set(new Map());
   }
 
@@ -194,16 +191,6 @@ export class GalleryModel {
     });
     return result.missing;
   }
-}
-
-function pictureOf(reference: PictureRef | null | undefined, buffers: readonly Bytes[]): Picture | null {
-  const bytes = reference ? buffers[reference.buffer] : undefined;
-  if (!reference || !bytes) return null;
-  return {
-    url: browserPictures.make(bytes, reference.mime),
-    width: reference.width,
-    height: reference.height,
-  };
 }
 
 type Take = (reference: PictureRef | null | undefined) => Picture | null;

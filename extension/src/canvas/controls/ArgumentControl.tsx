@@ -53,6 +53,7 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
       control
     );
 
+  const common = { label, title, disabled: readOnly };
   const special = specialText(value);
   if (special !== null) {
     const nameless =
@@ -90,33 +91,21 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
         : formatValue(value);
     return labelled(
       <TextField
-        label={label}
-        title={title}
+        {...common}
         value={items}
-        disabled={readOnly}
         onChange={(text) => set(text.trim() === '' ? undefined : splitList(text, argument))}
       />,
     );
   }
   switch (widget) {
     case 'switch':
-      return labelled(
-        <Switch
-          label={label}
-          title={title}
-          value={value === true}
-          disabled={readOnly}
-          onChange={(next) => set(next)}
-        />,
-      );
+      return labelled(<Switch {...common} value={value === true} onChange={(next) => set(next)} />);
     case 'choice':
       return labelled(
         <Choice
-          label={label}
-          title={title}
+          {...common}
           value={value === null ? '' : formatValue(value)}
           choices={argument.choices ?? []}
-          disabled={readOnly}
           onChange={(next) => set(next)}
         />,
       );
@@ -124,11 +113,9 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
     case 'folder':
       return labelled(
         <PathField
-          label={label}
-          title={title}
+          {...common}
           folder={widget === 'folder'}
           value={value === null ? '' : formatValue(value)}
-          disabled={readOnly}
           onChange={(next) => set(next === '' ? undefined : next)}
         />,
       );
@@ -136,11 +123,9 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
     case 'slider':
       return (
         <NumberField
-          label={label}
-          title={title}
+          {...common}
           argument={argument}
           value={asNumber(value)}
-          disabled={readOnly}
           showLabel={compact}
           placeholder={argument.required ? t('needed') : t('not set')}
           onChange={(next, gesture) => set(fromNumber(next), gesture)}
@@ -151,12 +136,10 @@ export function ArgumentControl({ node, argument, values, compact }: Properties)
     default:
       return labelled(
         <TextField
-          label={label}
-          title={title}
+          {...common}
           multiline={widget === 'multiline'}
           placeholder={argument.required ? t('needed') : t('not set')}
           value={value === null ? '' : formatValue(value)}
-          disabled={readOnly}
           onChange={(next) => set(next === '' && argument.default !== '' ? undefined : next)}
         />,
       );

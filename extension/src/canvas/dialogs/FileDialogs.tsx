@@ -2,7 +2,7 @@
 import { useRef, useState } from 'react';
 import { createNew, open, save } from '../../core/files';
 import { useEditor, useValue } from '../context';
-import { Icon } from '../icons';
+import { StartCard } from '../StartCard';
 import { Dialog } from './Dialog';
 import { FileBrowser } from './FileBrowser';
 import { t } from '../../core/language';
@@ -38,36 +38,31 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
       )}
       {tab === 'start' && (
         <div className="cards">
-          <button type="button" className="start-card" onClick={() => void createNew(editor).then(onClose)}>
-            <Icon name="new" />
-            <strong>{t('Empty graph')}</strong>
-            <span>{t('Start from nothing.')}</span>
-          </button>
+          <StartCard
+            icon="new"
+            title={t('Empty graph')}
+            summary={t('Start from nothing.')}
+            onClick={() => void createNew(editor).then(onClose)}
+          />
           {samples.map(({ name, title, summary }) => (
-            <button
+            <StartCard
               key={name}
-              type="button"
-              className="start-card"
               data-sample-name={name}
+              icon="gallery"
+              title={title}
+              summary={summary}
               onClick={() => void take({ sample: name })}
-            >
-              <Icon name="gallery" />
-              <strong>{title}</strong>
-              <span>{summary}</span>
-            </button>
+            />
           ))}
           {gallery.map(({ name, title, summary }) => (
-            <button
+            <StartCard
               key={name}
-              type="button"
-              className="start-card"
               data-gallery-name={name}
+              icon="arrange"
+              title={title}
+              summary={summary}
               onClick={() => void take({ gallery: name })}
-            >
-              <Icon name="arrange" />
-              <strong>{title}</strong>
-              <span>{summary}</span>
-            </button>
+            />
           ))}
         </div>
       )}

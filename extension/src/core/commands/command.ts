@@ -1,6 +1,7 @@
 /** What a command is: its words, its keys, when it applies and what it does. */
 import type { Editor } from '../editor';
 import { msg } from '../language';
+import type { DialogName } from '../state';
 
 /** Headings in the list of shortcuts. */
 export type Section = 'File' | 'Edit' | 'Graph' | 'View' | 'Run';
@@ -32,4 +33,13 @@ export const any = (editor: Editor): boolean => {
 };
 /** There are nodes. */
 export const filled = (editor: Editor): boolean => Object.keys(editor.history.document.nodes).length > 0;
+export const opens =
+  (dialog: DialogName) =>
+  (editor: Editor): void =>
+    editor.prompts.patch({ dialog });
 export const writable = (editor: Editor): boolean => !editor.readOnly;
+
+/** Commands under one heading. */
+export function inSection(section: Section, commands: readonly Omit<Command, 'section'>[]): Command[] {
+  return commands.map((command) => ({ ...command, section }));
+}

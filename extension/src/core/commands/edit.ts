@@ -3,7 +3,7 @@ import * as actions from '../actions';
 import { copySelection, duplicateSelection, paste } from '../clipboard';
 import type { Editor } from '../editor';
 import { msg } from '../language';
-import { any, selected, writable, type Command } from './command';
+import { any, selected, writable, inSection, opens } from './command';
 
 async function copyOut(editor: Editor, cut: boolean): Promise<void> {
   const text = copySelection(editor);
@@ -13,12 +13,11 @@ async function copyOut(editor: Editor, cut: boolean): Promise<void> {
   if (cut) actions.removeSelection(editor);
 }
 
-export const EDIT: readonly Command[] = [
+export const EDIT = inSection('Edit', [
   {
     id: 'undo',
     label: msg('Undo'),
     keys: ['Mod+Z'],
-    section: 'Edit',
     enabled: (editor) => editor.history.state.get().done > 0,
     run: (editor) => void editor.history.undo(),
   },
@@ -26,7 +25,6 @@ export const EDIT: readonly Command[] = [
     id: 'redo',
     label: msg('Redo'),
     keys: ['Mod+Shift+Z', 'Mod+Y'],
-    section: 'Edit',
     enabled: ({ history }) => history.state.get().done < history.state.get().steps.length,
     run: (editor) => void editor.history.redo(),
   },
@@ -35,14 +33,12 @@ export const EDIT: readonly Command[] = [
     label: msg('History'),
     caption: msg('All steps, to go back to any'),
     keys: ['Mod+H'],
-    section: 'Edit',
-    run: (editor) => editor.prompts.patch({ dialog: 'history' }),
+    run: opens('history'),
   },
   {
     id: 'cut',
     label: msg('Cut'),
     keys: ['Mod+X'],
-    section: 'Edit',
     enabled: selected,
     run: (editor) => void copyOut(editor, true),
   },
@@ -50,14 +46,12 @@ export const EDIT: readonly Command[] = [
     id: 'copy',
     label: msg('Copy'),
     keys: ['Mod+C'],
-    section: 'Edit',
     enabled: selected,
     run: (editor) => void copyOut(editor, false),
   },
   {
     id: 'paste',
     label: msg('Paste'),
-    section: 'Edit',
     enabled: writable,
     run: (editor) => void paste(editor, null, editor.canvas?.pointer().place),
   },
@@ -65,7 +59,6 @@ export const EDIT: readonly Command[] = [
     id: 'duplicate',
     label: msg('Duplicate'),
     keys: ['Mod+D'],
-    section: 'Edit',
     enabled: selected,
     run: (editor) => void duplicateSelection(editor),
   },
@@ -74,7 +67,6 @@ export const EDIT: readonly Command[] = [
     label: msg('Delete'),
     caption: msg('Delete; wires through stay where they can'),
     keys: ['Delete', 'Backspace'],
-    section: 'Edit',
     enabled: any,
     run: actions.removeSelection,
   },
@@ -82,14 +74,12 @@ export const EDIT: readonly Command[] = [
     id: 'select-all',
     label: msg('Select all'),
     keys: ['Mod+A'],
-    section: 'Edit',
     run: (editor) => editor.select(Object.keys(editor.history.document.nodes)),
   },
   {
     id: 'select-before',
     label: msg('Select all that feeds this'),
     keys: ['Shift+['],
-    section: 'Edit',
     enabled: selected,
     run: (editor) => actions.selectConnected(editor, 'before'),
   },
@@ -97,7 +87,6 @@ export const EDIT: readonly Command[] = [
     id: 'select-after',
     label: msg('Select all that this feeds'),
     keys: ['Shift+]'],
-    section: 'Edit',
     enabled: selected,
     run: (editor) => actions.selectConnected(editor, 'after'),
   },
@@ -105,8 +94,7 @@ export const EDIT: readonly Command[] = [
     id: 'unselect',
     label: msg('Select nothing'),
     keys: ['Escape'],
-    section: 'Edit',
     hidden: true,
     run: (editor) => editor.select([]),
   },
-];
+]);

@@ -1,23 +1,21 @@
 /** Commands about the file and what becomes of it. */
 import * as files from '../files';
 import { msg } from '../language';
-import type { Command } from './command';
+import { inSection, opens } from './command';
 
-export const FILE: readonly Command[] = [
-  { id: 'new', label: msg('New graph'), section: 'File', run: (editor) => void files.createNew(editor) },
+export const FILE = inSection('File', [
+  { id: 'new', label: msg('New graph'), run: (editor) => void files.createNew(editor) },
   {
     id: 'open',
     label: msg('Open…'),
     caption: msg('Open a graph, a sample or a gallery entry'),
     keys: ['Mod+O'],
-    section: 'File',
-    run: (editor) => editor.prompts.patch({ dialog: 'open' }),
+    run: opens('open'),
   },
   {
     id: 'gallery',
     label: msg('Gallery'),
     caption: msg('Augmentations and recipes to look at, compare and take along'),
-    section: 'File',
     enabled: (editor) => editor.session.get().capabilities.gallery_page === true,
     run: (editor) => editor.view.patch({ gallery: true }),
   },
@@ -25,7 +23,6 @@ export const FILE: readonly Command[] = [
     id: 'save',
     label: msg('Save'),
     keys: ['Mod+S'],
-    section: 'File',
     whileWriting: true,
     run: (editor) => {
       if (editor.host.save) editor.host.save();
@@ -37,7 +34,6 @@ export const FILE: readonly Command[] = [
     id: 'save-as',
     label: msg('Save as…'),
     keys: ['Mod+Shift+S'],
-    section: 'File',
     whileWriting: true,
     run: (editor) => (editor.host.saveAs ? editor.host.saveAs() : editor.prompts.patch({ dialog: 'save' })),
   },
@@ -46,15 +42,13 @@ export const FILE: readonly Command[] = [
     label: msg('Export…'),
     caption: msg('Show the graph as code'),
     keys: ['Mod+E'],
-    section: 'File',
     whileWriting: true,
-    run: (editor) => editor.prompts.patch({ dialog: 'export' }),
+    run: opens('export'),
   },
   {
     id: 'pipeline',
     label: msg('Pipeline settings…'),
     caption: msg('Batch size, threads, seed'),
-    section: 'File',
-    run: (editor) => editor.prompts.patch({ dialog: 'pipeline' }),
+    run: opens('pipeline'),
   },
-];
+]);

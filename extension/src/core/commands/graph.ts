@@ -7,7 +7,7 @@ import { msg, t } from '../language';
 import { GRID } from '../layout';
 import { nudge } from '../navigation';
 import { groupKey } from '../subgraphs';
-import { any, filled, selected, several, writable, type Command } from './command';
+import { any, filled, selected, several, writable, inSection, type Command } from './command';
 
 /** The group that is selected as a whole, as what is to be given a name. */
 function chosenGroup(editor: Editor): string | null {
@@ -31,13 +31,12 @@ function marked(mark: 'bypass' | 'disabled' | 'collapsed'): (editor: Editor) => 
   };
 }
 
-export const GRAPH: readonly Command[] = [
+export const GRAPH = inSection('Graph', [
   {
     id: 'search',
     label: msg('Add operator…'),
     caption: msg('Search and place at the pointer'),
     keys: ['Tab', 'Mod+Space'],
-    section: 'Graph',
     enabled: writable,
     run: quickSearch,
   },
@@ -46,7 +45,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Connect…'),
     caption: msg('Choose by name what the selected node feeds'),
     keys: ['C'],
-    section: 'Graph',
     enabled: selected,
     run: (editor) => editor.prompts.patch({ linking: editor.focusNode }),
   },
@@ -55,7 +53,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Replace operator…'),
     caption: msg('Another operator in its place, links kept'),
     keys: ['R'],
-    section: 'Graph',
     enabled: selected,
     run: (editor) => {
       const pointer = editor.canvas?.pointer();
@@ -67,7 +64,6 @@ export const GRAPH: readonly Command[] = [
     id: 'rename',
     label: msg('Rename'),
     keys: ['F2'],
-    section: 'Graph',
     enabled: (editor) => editor.focusNode !== null || chosenGroup(editor) !== null,
     run: (editor) => editor.prompts.patch({ renaming: editor.focusNode ?? chosenGroup(editor) }),
   },
@@ -76,7 +72,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Edit arguments'),
     caption: msg('To the first argument in the inspector; Esc comes back'),
     keys: ['Enter'],
-    section: 'Graph',
     enabled: selected,
     run: (editor) => {
       const node = editor.focusNode;
@@ -91,7 +86,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Bypass'),
     caption: msg('Pass the input through, leave the node in place'),
     keys: ['B'],
-    section: 'Graph',
     enabled: selected,
     checked: marked('bypass'),
     run: (editor) => actions.toggleView(editor, 'bypass'),
@@ -101,7 +95,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Disable'),
     caption: msg('Leave the node in place, but compute neither it nor what needs it'),
     keys: ['D'],
-    section: 'Graph',
     enabled: selected,
     checked: marked('disabled'),
     run: (editor) => actions.toggleView(editor, 'disabled'),
@@ -110,7 +103,6 @@ export const GRAPH: readonly Command[] = [
     id: 'collapse',
     label: msg('Collapse'),
     keys: ['H'],
-    section: 'Graph',
     enabled: any,
     checked: marked('collapsed'),
     run: (editor) => actions.toggleView(editor, 'collapsed'),
@@ -120,26 +112,17 @@ export const GRAPH: readonly Command[] = [
     label: msg('Pipeline output'),
     caption: msg('What training gets: add or remove the first output of this node'),
     keys: ['O'],
-    section: 'Graph',
     enabled: selected,
     checked: ({ focusNode, history }) => focusNode !== null && edits.isOutput(history.document, focusNode),
     run: (editor) => {
       if (editor.focusNode !== null) actions.toggleOutput(editor, { node: editor.focusNode, output: 0 });
     },
   },
-  {
-    id: 'group',
-    label: msg('Group'),
-    keys: ['Mod+G'],
-    section: 'Graph',
-    enabled: selected,
-    run: actions.groupSelection,
-  },
+  { id: 'group', label: msg('Group'), keys: ['Mod+G'], enabled: selected, run: actions.groupSelection },
   {
     id: 'ungroup',
     label: msg('Ungroup'),
     keys: ['Mod+Shift+G'],
-    section: 'Graph',
     enabled: any,
     run: actions.ungroupSelection,
   },
@@ -147,7 +130,6 @@ export const GRAPH: readonly Command[] = [
     id: 'note',
     label: msg('Add note'),
     keys: ['N'],
-    section: 'Graph',
     enabled: writable,
     run: (editor) => {
       const place = editor.canvas?.pointer().place ?? { x: 0, y: 0 };
@@ -163,7 +145,6 @@ export const GRAPH: readonly Command[] = [
     label: msg('Arrange'),
     caption: msg('Automatic layout'),
     keys: ['L'],
-    section: 'Graph',
     enabled: filled,
     run: actions.arrange,
   },
@@ -178,10 +159,9 @@ export const GRAPH: readonly Command[] = [
       ['across', msg('Spread across')],
       ['down', msg('Spread down')],
     ] as const
-  ).map(([how, label]): Command => ({
+  ).map(([how, label]): Omit<Command, 'section'> => ({
     id: `align-${how}`,
     label,
-    section: 'Graph',
     enabled: several,
     run: (editor) => actions.alignSelection(editor, how),
   })),
@@ -192,13 +172,12 @@ export const GRAPH: readonly Command[] = [
       ['ArrowUp', 0, -GRID],
       ['ArrowDown', 0, GRID],
     ] as const
-  ).map(([key, x, y]): Command => ({
+  ).map(([key, x, y]): Omit<Command, 'section'> => ({
     id: `nudge-${key}`,
     label: msg('Move'),
     keys: [key],
-    section: 'Graph',
     hidden: true,
     enabled: selected,
     run: nudge(x, y),
   })),
-];
+]);

@@ -2,9 +2,9 @@
 import { shownPanels, togglePanel } from '../folding';
 import { msg } from '../language';
 import { nextProblem, walk } from '../navigation';
-import { filled, selected, type Command } from './command';
+import { filled, selected, inSection, type Command, opens } from './command';
 
-export const VIEW: readonly Command[] = [
+export const VIEW = inSection('View', [
   ...(
     [
       ['ArrowLeft', 'left', msg('Go to what feeds this')],
@@ -12,11 +12,10 @@ export const VIEW: readonly Command[] = [
       ['ArrowUp', 'up', msg('Go to the node above')],
       ['ArrowDown', 'down', msg('Go to the node below')],
     ] as const
-  ).map(([key, direction, label]): Command => ({
+  ).map(([key, direction, label]): Omit<Command, 'section'> => ({
     id: `go-${direction}`,
     label,
     keys: [`Alt+${key}`],
-    section: 'View',
     run: walk(direction),
   })),
   {
@@ -24,7 +23,6 @@ export const VIEW: readonly Command[] = [
     label: msg('Fit'),
     caption: msg('Show the whole graph'),
     keys: ['F', 'Home'],
-    section: 'View',
     enabled: filled,
     run: (editor) => editor.canvas?.fit(),
   },
@@ -32,29 +30,15 @@ export const VIEW: readonly Command[] = [
     id: 'fit-selection',
     label: msg('Fit selection'),
     keys: ['Shift+F'],
-    section: 'View',
     enabled: selected,
     run: (editor) => editor.canvas?.fit([...editor.selection.get().nodes]),
   },
-  {
-    id: 'zoom-in',
-    label: msg('Zoom in'),
-    keys: ['Mod+=', '+'],
-    section: 'View',
-    run: (editor) => editor.canvas?.zoom(1.25),
-  },
-  {
-    id: 'zoom-out',
-    label: msg('Zoom out'),
-    keys: ['Mod+-', '-'],
-    section: 'View',
-    run: (editor) => editor.canvas?.zoom(0.8),
-  },
+  { id: 'zoom-in', label: msg('Zoom in'), keys: ['Mod+=', '+'], run: (editor) => editor.canvas?.zoom(1.25) },
+  { id: 'zoom-out', label: msg('Zoom out'), keys: ['Mod+-', '-'], run: (editor) => editor.canvas?.zoom(0.8) },
   {
     id: 'next-problem',
     label: msg('Go to next problem'),
     keys: ['F8'],
-    section: 'View',
     whileWriting: true,
     run: nextProblem,
   },
@@ -65,18 +49,16 @@ export const VIEW: readonly Command[] = [
       ['tray', msg('Batch tray'), 'Mod+Shift+3'],
       ['minimap', msg('Minimap'), 'M'],
     ] as const
-  ).map(([panel, label, keys]): Command => ({
+  ).map(([panel, label, keys]): Omit<Command, 'section'> => ({
     id: `toggle-${panel}`,
     label,
     keys: [keys],
-    section: 'View',
     checked: ({ panels, view }) => shownPanels(panels.get(), view.get().folded)[panel],
     run: (editor) => togglePanel(editor, panel),
   })),
   {
     id: 'theme',
     label: msg('Dark or light'),
-    section: 'View',
     run: (editor) =>
       editor.view.update((state) => ({ ...state, theme: state.theme === 'dark' ? 'light' : 'dark' })),
   },
@@ -84,23 +66,15 @@ export const VIEW: readonly Command[] = [
     id: 'commands',
     label: msg('Find command or node…'),
     keys: ['Mod+K', 'Mod+F'],
-    section: 'View',
     whileWriting: true,
-    run: (editor) => editor.prompts.patch({ dialog: 'commands' }),
+    run: opens('commands'),
   },
-  {
-    id: 'shortcuts',
-    label: msg('Keyboard shortcuts'),
-    keys: ['?', 'Shift+?'],
-    section: 'View',
-    run: (editor) => editor.prompts.patch({ dialog: 'shortcuts' }),
-  },
-  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Command => ({
+  { id: 'shortcuts', label: msg('Keyboard shortcuts'), keys: ['?', 'Shift+?'], run: opens('shortcuts') },
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((count): Omit<Command, 'section'> => ({
     id: `samples-${count}`,
     label: count > 1 ? msg('Show %1 samples') : msg('Show %1 sample'),
     keys: [String(count)],
-    section: 'View',
     hidden: true,
     run: (editor) => editor.batch.patch({ samples: count }),
   })),
-];
+]);
