@@ -206,7 +206,7 @@ def test_links_by_mouse(tab: Tab, app: App) -> None:
     page.mouse.move(box["x"] + 60, box["y"] + box["height"] - 30, steps=5)
     page.mouse.up()
     page.get_by_test_id("quick-search").wait_for()
-    offered = page.get_by_test_id("quick-entry").evaluate_all("all => all.map((each) => each.dataset.op)")
+    offered = page.get_by_test_id("search-entry").evaluate_all("all => all.map((each) => each.dataset.choice)")
     assert "flip" in offered and not any(op.startswith(("decoders.", "readers.")) for op in offered)
     page.keyboard.type("flip")
     page.keyboard.press("Enter")

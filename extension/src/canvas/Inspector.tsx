@@ -1,6 +1,7 @@
 /** The inspector: arguments, output and help of what is selected. */
 import { useEffect, useRef, useState } from 'react';
 import { alignSelection, rename, setDevice, toggleOutput, toggleView } from '../core/actions';
+import { apply } from '../core/changes';
 import { outputsOf, type ArgumentDeclaration, type Operator } from '../core/catalogue';
 import { isOutput } from '../core/edits';
 import { command, execute } from '../core/commands';
@@ -290,7 +291,7 @@ function FixButton({ problem }: { problem: Problem }) {
   return (
     <Button
       onClick={() => {
-        editor.edit(fix.title, (document) => editor.applyChanges(document, fix.changes));
+        editor.edit(fix.title, (document) => apply(document, fix.changes));
       }}
     >
       {fix.title}

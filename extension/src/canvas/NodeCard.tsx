@@ -18,8 +18,6 @@ import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodePa
 import { t } from '../core/language';
 import './NodeCard.css';
 
-/** Below this zoom a node is a thumbnail and a name. */
-
 /** How high cards were when they were near, so that far ones keep their size. */
 const heights = new WeakMap<object, Map<string, number>>();
 

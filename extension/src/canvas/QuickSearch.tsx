@@ -1,5 +1,5 @@
 /** Search at the pointer: what to add, only what fits the link that was dropped, or what to put in a node's place. */
-import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useContext, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { createPortal } from 'react-dom';
 import { addOperator } from '../core/actions';
 import type { Operator } from '../core/catalogue';
@@ -7,9 +7,10 @@ import { replaceOperator } from '../core/edits';
 import { operatorsBefore, operatorsFor } from '../core/connect';
 import { NODE_SIZE } from '../core/layout';
 import { useEditor, useValue } from './context';
-import { FamilyIcon, Icon } from './icons';
+import { FamilyIcon } from './icons';
 import { OverlayContext } from './overlay';
 import { noteRecent, recent } from './storage';
+import { SearchList, type Found } from './SearchList';
 import { usePressOutside } from './usePressOutside';
 import { t } from '../core/language';
 import './QuickSearch.css';
@@ -24,8 +25,6 @@ function QuickSearchBox() {
   const quick = useValue(editor.prompts, ({ quick }) => quick);
   const overlay = useContext(OverlayContext);
   const catalogue = useValue(editor.catalogue);
-  const [query, setQuery] = useState('');
-  const [at, setAt] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const [place, setPlace] = useState({ left: -9999, top: 0 });
 
@@ -42,8 +41,6 @@ function QuickSearchBox() {
     const used = recent.get();
     return [...all].sort((a, b) => Number(used.includes(b.name)) - Number(used.includes(a.name)));
   }, [editor, quick]);
-  const found = useMemo(() => catalogue?.search(query, among).slice(0, 60) ?? [], [catalogue, query, among]);
-
   useLayoutEffect(() => {
     if (!quick || !overlay || !box.current) return;
     const frame = overlay.getBoundingClientRect();
@@ -59,14 +56,10 @@ function QuickSearchBox() {
     useCallback(() => editor.prompts.patch({ quick: null }), [editor]),
   );
 
-  useEffect(() => {
-    box.current?.querySelector('[aria-selected=true]')?.scrollIntoView({ block: 'nearest' });
-  }, [at]);
-
   if (!quick || !overlay) return null;
 
-  function choose(operator: Operator | undefined): void {
-    if (!quick || !operator) return;
+  function choose(operator: Operator): void {
+    if (!quick) return;
     editor.prompts.patch({ quick: null });
     noteRecent(operator.name);
     if (quick.replace !== undefined) {
@@ -92,6 +85,17 @@ function QuickSearchBox() {
     editor.canvas?.focus();
   }
 
+  const find = (query: string): Found[] =>
+    (catalogue?.search(query, among).slice(0, 60) ?? []).map((operator) => ({
+      id: operator.name,
+      label: operator.name,
+      hint: operator.summary,
+      icon: (
+        <FamilyIcon family={operator.family} color={catalogue?.color(operator.family) ?? 'gray'} size={14} />
+      ),
+      run: () => choose(operator),
+    }));
+  const empty = (query: string): string => (query ? t('Nothing fits “%1”.', query) : t('Nothing fits.'));
   const title = quick.from
     ? t('What takes %1', quick.from.node)
     : quick.to
@@ -109,60 +113,13 @@ function QuickSearchBox() {
       style={place}
       onKeyDown={(event) => {
         event.stopPropagation();
-        if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
-        else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
-        else if (event.key === 'Enter') choose(found[at]);
-        else if (event.key === 'Escape') {
-          editor.prompts.patch({ quick: null });
-          editor.canvas?.focus();
-        } else if (event.key !== 'Tab') return;
+        if (event.key !== 'Escape') return;
         event.preventDefault();
+        editor.prompts.patch({ quick: null });
+        editor.canvas?.focus();
       }}
     >
-      <div className="panel-search line muted">
-        <Icon name="search" size={14} />
-        <input
-          role="combobox"
-          aria-expanded="true"
-          aria-controls="quick-list"
-          aria-activedescendant={found[at] ? `quick-${found[at].name}` : undefined}
-          aria-label={title}
-          placeholder={title}
-          autoFocus
-          spellCheck={false}
-          value={query}
-          onChange={(event) => {
-            setQuery(event.target.value);
-            setAt(0);
-          }}
-        />
-      </div>
-      <div className="quick-list" id="quick-list" role="listbox" aria-label={title}>
-        {found.map((operator, index) => (
-          <div
-            key={operator.name}
-            id={`quick-${operator.name}`}
-            role="option"
-            aria-selected={index === at}
-            className="quick-entry line"
-            data-testid="quick-entry"
-            data-op={operator.name}
-            onPointerMove={() => setAt(index)}
-            onClick={() => choose(operator)}
-          >
-            <FamilyIcon
-              family={operator.family}
-              color={catalogue?.color(operator.family) ?? 'gray'}
-              size={14}
-            />
-            <span className="entry-name ellipsis">{operator.name}</span>
-            <span className="quick-summary ellipsis muted">{operator.summary}</span>
-          </div>
-        ))}
-        {found.length === 0 && (
-          <p className="palette-none muted">{query ? t('Nothing fits “%1”.', query) : t('Nothing fits.')}</p>
-        )}
-      </div>
+      <SearchList title={title} find={find} empty={empty} autoFocus />
     </div>,
     overlay,
   );

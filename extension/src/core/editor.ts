@@ -36,7 +36,6 @@ import {
   type ViewState,
 } from './state';
 import { Sync } from './sync';
-import { apply, type Changes } from './changes';
 import type { CatalogueData } from './catalogue';
 import { t } from './language';
 
@@ -170,11 +169,6 @@ export class Editor {
       return false;
     }
     return this.history.edit(label, change, gesture);
-  }
-
-  /** Applies changes that the session proposes, as a fix does. */
-  applyChanges(document: GraphDocument, changes: Changes): GraphDocument {
-    return apply(document, changes);
   }
 
   select(nodes: Iterable<string>, links: Iterable<string> = [], item: string | null = null): void {

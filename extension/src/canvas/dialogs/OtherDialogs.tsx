@@ -1,5 +1,5 @@
 /** Shortcuts, search of commands and nodes, history, pipeline settings, linking by keyboard. */
-import { useMemo, useState } from 'react';
+import { useMemo } from 'react';
 import { tryConnect } from '../../core/actions';
 import { COMMANDS, SECTIONS, execute, isEnabled, type Command } from '../../core/commands';
 import { describeKeys, hintOf, keysOf } from '../../core/keys';
@@ -12,6 +12,7 @@ import { asNumber } from '../../core/values';
 import { NumberField } from '../controls/NumberField';
 import { useEditor, useValue } from '../context';
 import { Icon } from '../icons';
+import { SearchList, type Found } from '../SearchList';
 import { Dialog } from './Dialog';
 import { msg, t } from '../../core/language';
 import './OtherDialogs.css';
@@ -75,80 +76,17 @@ export function ShortcutsDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-interface Choice {
-  id: string;
-  label: string;
-  hint: string;
-  icon?: string;
-  run: () => void;
-}
-
-/** A list that is searched by typing and walked by arrow keys. */
-function Chooser({
-  choices,
-  placeholder,
-  empty,
-}: {
-  choices: readonly Choice[];
-  placeholder: string;
-  empty: string;
-}) {
-  const [query, setQuery] = useState('');
-  const [at, setAt] = useState(0);
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = choices
-    .filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word)))
-    .slice(0, 80);
+/** Search among choices that are all known. */
+function Chooser({ choices, title, empty }: { choices: readonly Found[]; title: string; empty: string }) {
+  const find = (query: string): Found[] => {
+    const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+    return choices
+      .filter(({ label, hint }) => words.every((word) => `${label} ${hint}`.toLowerCase().includes(word)))
+      .slice(0, 80);
+  };
   return (
-    <div
-      className="chooser stack"
-      onKeyDown={(event) => {
-        if (event.key === 'ArrowDown') setAt(Math.min(found.length - 1, at + 1));
-        else if (event.key === 'ArrowUp') setAt(Math.max(0, at - 1));
-        else if (event.key === 'Enter') found[at]?.run();
-        else return;
-        event.preventDefault();
-        event.stopPropagation();
-      }}
-    >
-      <div className="panel-search line muted">
-        <Icon name="search" size={14} />
-        <input
-          data-autofocus
-          role="combobox"
-          aria-expanded="true"
-          aria-controls="chooser-list"
-          aria-activedescendant={found[at] ? `choice-${found[at].id}` : undefined}
-          aria-label={placeholder}
-          placeholder={placeholder}
-          value={query}
-          spellCheck={false}
-          onChange={(event) => {
-            setQuery(event.target.value);
-            setAt(0);
-          }}
-        />
-      </div>
-      <div className="chooser-list" id="chooser-list" role="listbox" aria-label={placeholder}>
-        {found.map((choice, index) => (
-          <div
-            key={choice.id}
-            id={`choice-${choice.id}`}
-            role="option"
-            aria-selected={index === at}
-            className="quick-entry line"
-            data-choice={choice.id}
-            ref={index === at ? (element) => element?.scrollIntoView({ block: 'nearest' }) : undefined}
-            onPointerMove={() => setAt(index)}
-            onClick={choice.run}
-          >
-            <Icon name={choice.icon ?? 'right'} size={12} />
-            <span className="entry-name ellipsis">{choice.label}</span>
-            <span className="quick-summary ellipsis muted">{choice.hint}</span>
-          </div>
-        ))}
-        {found.length === 0 && <p className="palette-none muted">{empty}</p>}
-      </div>
+    <div className="chooser stack">
+      <SearchList title={title} find={find} empty={() => empty} />
     </div>
   );
 }
@@ -156,23 +94,23 @@ function Chooser({
 export function CommandsDialog({ onClose }: { onClose: () => void }) {
   const editor = useEditor();
   const document = useValue(editor.document);
-  const choices = useMemo<Choice[]>(() => {
+  const choices = useMemo<Found[]>(() => {
     const enabled = ({ id, hidden }: Command): boolean => !hidden && isEnabled(editor, id);
-    const nodes = Object.entries(document.nodes).map(([id, node]): Choice => ({
+    const nodes = Object.entries(document.nodes).map(([id, node]): Found => ({
       id: `node-${id}`,
       label: id,
       hint: node.op,
-      icon: 'plain',
+      icon: <Icon name="plain" size={12} />,
       run: () => {
         onClose();
         goTo(editor, id);
       },
     }));
-    const commands = COMMANDS.filter(enabled).map((command): Choice => ({
+    const commands = COMMANDS.filter(enabled).map((command): Found => ({
       id: command.id,
       label: t(command.label),
       hint: hintOf(editor, command.id) ?? t(command.section),
-      icon: 'keyboard',
+      icon: <Icon name="keyboard" size={12} />,
       run: () => {
         onClose();
         execute(editor, command.id);
@@ -182,11 +120,7 @@ export function CommandsDialog({ onClose }: { onClose: () => void }) {
   }, [editor, document, onClose]);
   return (
     <Dialog name="commands" title={t('Find a node or a command')} onClose={onClose}>
-      <Chooser
-        choices={choices}
-        placeholder={t('Find a node or a command')}
-        empty={t('Nothing of this name.')}
-      />
+      <Chooser choices={choices} title={t('Find a node or a command')} empty={t('Nothing of this name.')} />
     </Dialog>
   );
 }
@@ -203,11 +137,11 @@ export function LinkDialog() {
     { name: 'output', kind: 'any' as const },
   ];
   const before = upstream(document, id);
-  const choices: Choice[] = outputs.flatMap((output, index) =>
+  const choices: Found[] = outputs.flatMap((output, index) =>
     Object.keys(document.nodes)
       .filter((other) => other !== id && !before.has(other))
       .flatMap((other) => targetsOn(facts, { node: id, output: index }, other))
-      .map((target: Target): Choice => {
+      .map((target: Target): Found => {
         const operator = facts.catalogue.operator(document.nodes[target.node]?.op);
         const port = isArgument(target)
           ? target.argument
@@ -217,7 +151,7 @@ export function LinkDialog() {
           label: `${target.node} · ${port}`,
           hint:
             outputs.length > 1 ? t('from %1', output.name) : isArgument(target) ? t('argument') : t('input'),
-          icon: 'right',
+          icon: <Icon name="right" size={12} />,
           run: () => {
             close();
             tryConnect(editor, { node: id, output: index }, target);
@@ -229,7 +163,7 @@ export function LinkDialog() {
     <Dialog name="connect" title={t('Connect %1 to', id)} onClose={close}>
       <Chooser
         choices={choices}
-        placeholder={t('Find a node, an input or an argument')}
+        title={t('Find a node, an input or an argument')}
         empty={t('Nothing takes this.')}
       />
     </Dialog>

@@ -72,10 +72,6 @@ export function isOutput(document: GraphDocument, reference: EdgeRef): boolean {
   return document.outputs.some((output) => bareEdge(output) === reference);
 }
 
-export function setOutputs(document: GraphDocument, outputs: EdgeRef[]): GraphDocument {
-  return { ...document, outputs };
-}
-
 export function toggleOutput(document: GraphDocument, reference: EdgeRef): GraphDocument {
   if (!document.nodes[parseEdge(reference).node]) return document;
   const outputs = isOutput(document, reference)
