@@ -173,7 +173,12 @@ function NodeInspector({ id }: { id: string }) {
           <code>{node.op}</code>
         </div>
       </div>
-      <Tabs tabs={TABS.map(({ value, text }) => ({ value, text: t(text) }))} value={tab} onChange={setTab} />
+      <Tabs
+        tabs={TABS.map(({ value, text }) => ({ value, text: t(text) }))}
+        value={tab}
+        onChange={setTab}
+        onKeyDown={(event) => event.stopPropagation()}
+      />
       <div className="inspector-body stack" ref={body} role="tabpanel">
         {tab === 'arguments' && <Arguments id={id} node={node} operator={operator} />}
         {tab === 'output' && <Outputs id={id} operator={operator} />}

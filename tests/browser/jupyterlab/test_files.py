@@ -112,7 +112,7 @@ def test_rename_autosave_save_as_and_read_only(shown: Document) -> None:
     shown.open("before.dali.json", small_text())
     rename = "([from, to]) => window.jupyterapp.serviceManager.contents.rename(from, to).then(() => null)"
     shown.page.evaluate(rename, ["before.dali.json", "after.dali.json"])
-    title = "(widget) => widget.content.handle?.editor.info.get().title"
+    title = "(widget) => widget.content.handle?.editor.session.get().title"
     shown.wait(lambda: shown.ask(title) == "after", "the new name did not arrive")
 
     # Autosave writes what was changed, without a word.

@@ -1,5 +1,5 @@
 /** Buttons: with words, with an icon alone, one of several choices, tabs. */
-import type { ComponentProps, ReactNode } from 'react';
+import type { ComponentProps, KeyboardEventHandler, ReactNode } from 'react';
 import { Icon } from '../icons';
 
 type Properties = ComponentProps<'button'>;
@@ -77,11 +77,12 @@ interface TabsProperties<T> {
   tabs: readonly Choice<T>[];
   value: T;
   onChange: (value: T) => void;
+  onKeyDown?: KeyboardEventHandler;
 }
 
-export function Tabs<T extends string>({ tabs, value, onChange }: TabsProperties<T>) {
+export function Tabs<T extends string>({ tabs, value, onChange, onKeyDown }: TabsProperties<T>) {
   return (
-    <div className="tabs" role="tablist">
+    <div className="tabs" role="tablist" onKeyDown={onKeyDown}>
       {tabs.map(({ value: each, text, title }) => (
         <button
           key={each}
@@ -90,7 +91,6 @@ export function Tabs<T extends string>({ tabs, value, onChange }: TabsProperties
           aria-selected={each === value}
           title={title}
           onClick={() => onChange(each)}
-          onKeyDown={(event) => event.stopPropagation()}
         >
           {text}
         </button>
