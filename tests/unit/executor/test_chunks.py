@@ -138,6 +138,16 @@ def test_a_known_edge_may_lack_samples() -> None:
     assert run.values[OUT].stacked()[:, 0].tolist() == [0, 1, 3] and run.missing[OUT] == {2}
 
 
+def test_chunks_behind_a_missing_sample_take_their_own() -> None:
+    pool = InlinePool()
+    run = BatchRun(
+        0, 6, [OUT], known={SOURCE: numbers(6).take([0, 2, 3, 4, 5])}, missing={SOURCE: [1]}, keep_going=True
+    )
+    ChunkRunner(pool, 1, Calls({}), size=2).start(run, chain(step("last")), 6, lambda run: None)
+    pool.run()
+    assert run.values[OUT].stacked()[:, 0].tolist() == [2, 3, 4, 5] and run.missing[OUT] == {0, 1}
+
+
 def test_chunks_of_two_types_are_a_failure_of_their_node() -> None:
     def mixed(call: Call, data: Batch) -> Batch:
         return Batch.dense(np.zeros((len(data), 1), np.float32 if call.start else np.uint8))
