@@ -14,9 +14,13 @@ from dali_lab.schema.registry import find_operator, has_operator
 MOST_PROBLEMS = 8
 
 
-def unneeded(graph: Graph) -> list[str]:
-    """The nodes that no output needs, which exports leave out; those that are switched off aside."""
-    graph = without_off(graph)
+def left_out(graph: Graph) -> list[str]:
+    """The nodes that exports leave out, in a sentence: those that no output needs, not those that are switched off."""
+    names = _unneeded(without_off(graph))
+    return [f"left out, because no output needs it: {', '.join(names)}"] if names else []
+
+
+def _unneeded(graph: Graph) -> list[str]:
     kept_alive = [name for name, node in graph.nodes.items() if node.arguments.get("preserve")]
     needed = graph.ancestors([*(edge.node for edge in graph.outputs), *kept_alive])
     return [name for name in graph.nodes if name not in needed]
@@ -34,15 +38,13 @@ def exported(graph: Graph) -> Graph:
         graph = complete(graph)
     except GraphError as error:
         raise FormatError(error.message) from error
-    kept_alive = [name for name, node in graph.nodes.items() if node.arguments.get("preserve")]
-    needed = graph.ancestors([*(edge.node for edge in graph.outputs), *kept_alive])
-    graph = graph.without(name for name in graph.nodes if name not in needed)
+    graph = graph.without(_unneeded(graph))
     found = problems(graph)
     if found:
         shown = [f"{f'{item.node}: ' if item.node else ''}{item.message}" for item in found[:MOST_PROBLEMS]]
         more = f"\n  … and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
         raise FormatError("the graph is not finished:\n  " + "\n  ".join(shown) + more)
-    if not graph.outputs and not kept_alive:
+    if not graph.nodes:
         raise FormatError("the graph has no outputs")
     return graph
 

@@ -10,6 +10,7 @@ from dali_lab.graph.graph import Edge, Graph, Node, same_values
 from dali_lab.graph.meaning import compared_arguments, meaningful_settings
 from dali_lab.graph.switches import own_switches
 from dali_lab.model.errors import GraphError
+from dali_lab.model.short_text import short
 
 Kind = Literal[
     "node added",
@@ -188,8 +189,6 @@ def _described(node: Node) -> str:
 
 
 def _text(value: Any) -> str:
-    from dali_lab.formats.pictures.labels import short
-
     if value is None:
         return "not set"
     if isinstance(value, Edge):

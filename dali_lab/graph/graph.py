@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -254,20 +255,26 @@ class Graph:
         return result
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What notebooks show: a picture."""
-        from dali_lab.formats.pictures.drawing import image, svg
-
-        drawing = svg(self)
+        """What notebooks show: a picture, where something draws graphs (:func:`show_graphs_with`)."""
         text = f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"
-        return {"image/svg+xml": drawing, "text/html": image(drawing), "text/plain": text}
+        return {**(_drawers[-1](self) if _drawers else {}), "text/plain": text}
 
     def _repr_html_(self) -> str:
         """The same for what asks for HTML, such as Panel."""
-        return self._repr_mimebundle_()["text/html"]
+        bundle = self._repr_mimebundle_()
+        return bundle.get("text/html") or html.escape(bundle["text/plain"])
 
     def unique_name(self, wanted: str) -> str:
         """`wanted`, or `wanted` with the first free number behind it."""
         return unique_name(wanted, self.nodes)
+
+
+_drawers: list[Callable[[Graph], dict[str, str]]] = []
+
+
+def show_graphs_with(drawer: Callable[[Graph], dict[str, str]]) -> None:
+    """Have notebooks show graphs by what `drawer` makes of them: texts by their MIME types."""
+    _drawers[:] = [drawer]
 
 
 def unique_name(wanted: str, taken: Iterable[str] | Mapping[str, Any]) -> str:

@@ -7,14 +7,23 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from dali_lab.graph.graph import Graph, show_graphs_with
 from dali_lab.model.errors import DaliLabError, GraphError
 
 if TYPE_CHECKING:
     from dali_lab.executor.checkpoint import Checkpoint
     from dali_lab.executor.runner import Runner
     from dali_lab.executor.settings import Settings
-    from dali_lab.graph.graph import Graph
     from dali_lab.pipeline.pipeline import Pipeline
+
+
+def _shown(graph: Graph) -> dict[str, str]:
+    from dali_lab.formats.pictures.drawing import mimebundle
+
+    return mimebundle(graph)
+
+
+show_graphs_with(_shown)
 
 
 class PipelineFiles:

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from dali_lab.formats.dali import features as dali_features
+from dali_lab.formats.dali.features import shortest
 from dali_lab.formats.dali.messages import messages
-from dali_lab.formats.values import PythonReference
 from dali_lab.model import dtypes
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.model.features import Feature
-from dali_lab.model.promotion import OPERAND_LETTERS
+from dali_lab.model.promotion import OPERAND_LETTERS, constant_dtype
+from dali_lab.model.references import PythonReference
 from dali_lab.schema.arguments import Arg
 
 _FIELDS = {"float": "floats", "int64": "ints", "string": "strings", "bool": "bools"}
@@ -151,12 +152,6 @@ def _pickled(value: Any) -> str | None:
         return None
 
 
-def shortest(value: float) -> float:
-    """The shortest decimal that stands for the same 32-bit float: 0.1 for 0.10000000149011612."""
-    with np.errstate(over="ignore"):
-        return float(str(np.float32(value)))
-
-
 def write_expression(node_op: str, arguments: Mapping[str, Any], inputs: int) -> list[Any]:
     """The arguments of an arithmetic node: its expression, and its constants.
 
@@ -179,8 +174,7 @@ def write_expression(node_op: str, arguments: Mapping[str, Any], inputs: int) ->
             continue
         value = arguments[letter]
         dtype = arguments.get(f"{letter}_dtype")
-        if dtype is None:
-            dtype = dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT
+        dtype = constant_dtype(value) if dtype is None else dtype
         table: list[Any] = reals if dtype in (dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64) else integers
         operands.append(f"${len(table)}:{_TYPE_NAMES[dtype]}")
         table.append(float(value) if table is reals else int(value))

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from dali_lab.formats.dali.messages import messages
 from dali_lab.model import features as tfrecord
 
@@ -44,8 +46,6 @@ def read(message: Any) -> tuple[tfrecord.Feature, ...] | None:
 
 
 def _feature(element: Any) -> tfrecord.Feature:
-    from dali_lab.formats.dali.arguments import shortest
-
     parts = {part.name: part for part in element.extra_args}
     kind = parts["type"].ints[0]
     default = getattr(parts["default_value"], _FIELDS[kind][1])[0]
@@ -55,3 +55,9 @@ def _feature(element: Any) -> tfrecord.Feature:
         default = shortest(default)
     fixed = parts["has_shape"].bools[0]
     return tfrecord.Feature(tuple(parts["shape"].ints), kind, default, fixed)
+
+
+def shortest(value: float) -> float:
+    """The shortest decimal that stands for the same 32-bit float: 0.1 for 0.10000000149011612."""
+    with np.errstate(over="ignore"):
+        return float(str(np.float32(value)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from dali_lab.formats.dali.protobuf import message_classes
+from dali_lab.io.protobuf import message_classes
 
 _INT32, _INT64, _FLOAT, _BOOL, _STRING, _BYTES = "INT32", "INT64", "FLOAT", "BOOL", "STRING", "BYTES"
 

@@ -14,6 +14,7 @@ from dali_lab.graph.graph import Edge, Graph, Node, unique_name
 from dali_lab.graph.naming import is_reserved
 from dali_lab.model import dtypes
 from dali_lab.model.errors import FormatError
+from dali_lab.model.promotion import OPERAND_LETTERS, constant_dtype
 from dali_lab.schema.aliases import BY_SCHEMA_NAME
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator, has_operator
@@ -192,18 +193,15 @@ class Reader:
             raise FormatError(f"there is no function {function!r}")
         edges: list[Edge] = []
         arguments: dict[str, Any] = {}
-        for letter, operand in zip("abc", operands, strict=False):
+        for letter, operand in zip(OPERAND_LETTERS, operands, strict=False):
             if isinstance(operand, int):
                 if operand >= len(inputs):
                     raise FormatError("an expression lacks an input")
                 edges.append(inputs[operand])
             elif isinstance(operand, list):
                 value, dtype = operand
-                own = (
-                    dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT
-                )
                 arguments[letter] = value
-                if dtype != own:
+                if dtype != constant_dtype(value):
                     arguments[f"{letter}_dtype"] = dtype
             else:
                 inner = unique_name(f"{name}_{operand[0]}", {**self.nodes, **dict.fromkeys(self.names.values())})

@@ -1,7 +1,7 @@
 """The project's own file, ``.dali.json``: a graph as JSON that keeps everything and makes diffs that read well.
 
 The layout is that of the document in ``extension/PROTOCOL.md``; ``graph.schema.json`` beside this file is its schema.
-Reading a file never runs code: Python objects in it come back as :class:`~dali_lab.formats.values.PythonReference`.
+Reading a file never runs code: Python objects in it come back as :class:`~dali_lab.model.references.PythonReference`.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from dali_lab.formats.disk import PathLike, read_bytes, write_text
-from dali_lab.formats.values import decode, encode, trusted
+from dali_lab.formats.values import decode, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import FormatError, GraphError
+from dali_lab.model.references import trusted
 from dali_lab.schema.arguments import Arg
 from dali_lab.schema.registry import find_operator, has_operator
 

@@ -75,6 +75,12 @@ def image(drawing: str) -> str:
     return f'<img alt="The graph" src="data:image/svg+xml;base64,{encoded}">'
 
 
+def mimebundle(graph: Graph) -> dict[str, str]:
+    """What notebooks show for a graph."""
+    drawing = svg(graph)
+    return {"image/svg+xml": drawing, "text/html": image(drawing)}
+
+
 def _collect(graph: Graph, folds: Mapping[str, tuple[str, ...]]) -> tuple[list[_Box], list[_Line]]:
     """Boxes with their layers, and the lines between them, bent once in each layer that they cross."""
     names = list(graph.nodes)

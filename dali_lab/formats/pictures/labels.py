@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph, Node
-from dali_lab.model import dtypes
+from dali_lab.model.short_text import printable, short
 from dali_lab.schema.registry import find_operator, has_operator
 
 DEVICE_COLOURS = {"cpu": "#2f6fc4", "gpu": "#3f8f1f", "mixed": "#1a8f88"}
@@ -80,29 +74,3 @@ def edge_label(graph: Graph, source: str, output: int) -> str:
         return ""
     present = operator.present_outputs(node.arguments)
     return present[output].name if output < len(present) > 1 else str(output)
-
-
-def short(value: Any) -> str:
-    """A value in a few characters."""
-    if isinstance(value, dtypes.NamedEnum):
-        return value.name
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    if isinstance(value, np.ndarray):
-        return f"{value.dtype.name}[{'×'.join(map(str, value.shape))}]"
-    if isinstance(value, (list, tuple)):
-        parts = [short(item) for item in value[:6]]
-        return f"[{', '.join([*parts, '…'] if len(value) > 6 else parts)}]"
-    if isinstance(value, PythonReference):
-        return value.name or value.text
-    if callable(value):
-        return getattr(value, "__qualname__", type(value).__name__)
-    text = repr(value) if isinstance(value, (str, bytes)) else str(value)
-    return text if len(text) <= 40 else text[:39] + "…"
-
-
-def printable(text: str, length: int) -> str:
-    """`text` on one line, without control characters, cut to a length."""
-    clean = "".join(" " if unicodedata.category(letter)[0] == "C" else letter for letter in text)
-    clean = re.sub(r"\s+", " ", clean)
-    return clean if len(clean) <= length else clean[: length - 1] + "…"

@@ -1,1 +1,73 @@
-"""Programs in Python: written from graphs, and read as graphs without running them or by tracing."""
+"""Python programs: read without running them, or traced in a process of their own, and written."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dali_lab.formats.registry import Arguments, Format, register
+from dali_lab.graph.graph import Graph
+from dali_lab.model.errors import FormatError
+
+
+def detect(data: bytes, name: str) -> bool:
+    """Whether a file is called like a program, or its content is one or was meant to be."""
+    from dali_lab.formats.python.reader import decoded, looks_like_python
+
+    if name.endswith(".py"):
+        return True
+    try:
+        return looks_like_python(decoded(data))
+    except FormatError:
+        return False
+
+
+def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None) -> Graph:
+    """The graph of a pipeline in a program, which is not run."""
+    from dali_lab.formats.python.reader import decoded, read
+
+    return read(decoded(data), name, arguments)
+
+
+def dumps(graph: Graph, dialect: str = "dali_lab", **options: Any) -> str:
+    """A program."""
+    from dali_lab.formats.python import writer
+
+    return writer.dumps(graph, dialect, **options)
+
+
+def lost(graph: Graph) -> list[str]:
+    """Nodes that no output needs, settings without a place in a program, and where nodes lie."""
+    from dali_lab.formats.python.writer import settings_without_place
+
+    result = _left_out(graph)
+    if settings := settings_without_place(graph):
+        result.append(f"settings that programs do not take are left out: {', '.join(settings)}")
+    if graph.view.get("nodes") or graph.view.get("groups"):
+        result.append("positions and groups of nodes are not in a program")
+    return result
+
+
+def _left_out(graph: Graph) -> list[str]:
+    from dali_lab.formats.exported import left_out
+
+    return left_out(graph)
+
+
+register(
+    Format("python", "a Python program for DALI Lab", (".py",), dumps, loads, detect, lost),
+    Format(
+        "nvidia-python",
+        "a Python program for NVIDIA DALI",
+        (".nvidia.py",),
+        partial(dumps, dialect="nvidia.dali"),
+        lost=_left_out,
+    ),
+    Format(
+        "pytorch",
+        "a Python program for DALI Lab that iterates over PyTorch tensors",
+        (".torch.py",),
+        partial(dumps, main="pytorch"),
+        lost=_left_out,
+    ),
+)

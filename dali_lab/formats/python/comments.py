@@ -9,8 +9,8 @@ import textwrap
 import tokenize
 from collections.abc import Mapping
 
-from dali_lab.formats.pictures.labels import printable
 from dali_lab.graph.graph import Graph
+from dali_lab.model.short_text import printable
 
 _MOST = 500
 

@@ -29,10 +29,10 @@ from dali_lab.formats.python.plain_values import (
     percent,
     repeated,
 )
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph import constants
 from dali_lab.graph.recorder import DataNode, _NewAxis, next_call_number
 from dali_lab.model import scalars
+from dali_lab.model.references import PythonReference
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject
 from dali_lab.schema.registry import known_operator

@@ -12,8 +12,8 @@ from dali_lab.conditionals.returns import move_returns_last
 from dali_lab.formats.python.assignment import Assigner
 from dali_lab.formats.python.names import Definition, Function, Instance, all_names, imported_module, imported_name
 from dali_lab.formats.python.plain_values import NeedsRunning
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.recorder import DataNode, next_call_number
+from dali_lab.model.references import PythonReference
 
 _MOST_DEPTH = 50
 

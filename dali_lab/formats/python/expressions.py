@@ -10,7 +10,7 @@ from typing import Any
 from dali_lab.formats.python.layout import Bracket, Piece, call, flat, number
 from dali_lab.graph.graph import Edge, Node
 from dali_lab.model import dtypes, scalars
-from dali_lab.model.promotion import OPERAND_LETTERS
+from dali_lab.model.promotion import OPERAND_LETTERS, constant_dtype
 from dali_lab.schema.registry import find_operator
 
 ATOM, POWER, UNARY, COMPARISON = 14, 13, 12, 5
@@ -134,8 +134,7 @@ def _constant(value: Any, dtype: dtypes.DALIDataType | None, exact: bool) -> Exp
     if dtype is None:
         negative = isinstance(value, (int, float)) and str(value).startswith("-") and "inf" not in str(value)
         return Expression(number(value), UNARY if negative else ATOM)
-    own = dtypes.BOOL if isinstance(value, bool) else dtypes.INT32 if isinstance(value, int) else dtypes.FLOAT
-    if own == dtype:
+    if constant_dtype(value) == dtype:
         return None if exact else _constant(value, None, exact)
     try:
         plain = scalars.ScalarConstant(value, dtype)

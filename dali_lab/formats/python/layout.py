@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dali_lab.formats.values import PythonReference, reference_to
 from dali_lab.model import dtypes, scalars
 from dali_lab.model import features as tfrecord
+from dali_lab.model.references import PythonReference, reference_to
 
 WIDTH = 88
 

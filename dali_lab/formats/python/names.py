@@ -16,11 +16,11 @@ import numpy as np
 
 from dali_lab import fn, math, ops, types
 from dali_lab.formats.python.plain_values import MODULES, Namespace, NeedsRunning, method
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph import constants
 from dali_lab.graph.recorder import DataNode, newaxis
 from dali_lab.model import dtypes, scalars
 from dali_lab.model import features as tfrecord
+from dali_lab.model.references import PythonReference
 from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject
 from dali_lab.schema.registry import has_operator

@@ -11,16 +11,16 @@ from typing import Any, Literal
 
 from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported, refuse
-from dali_lab.formats.pictures.labels import printable
 from dali_lab.formats.python.conditionals import Conditions, conditions, is_conditional
 from dali_lab.formats.python.expressions import is_expression
 from dali_lab.formats.python.layout import Imports, call, columns, free, lines, listing, quoted, value_piece
 from dali_lab.formats.python.statements import Statements
-from dali_lab.formats.values import PythonReference, reference_to
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import is_reserved, node_name
 from dali_lab.model.errors import FormatError
+from dali_lab.model.references import PythonReference, reference_to
+from dali_lab.model.short_text import printable
 from dali_lab.schema.operator import Operator
 from dali_lab.schema.registry import find_operator
 

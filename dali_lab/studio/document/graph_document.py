@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.json.graph_file import FORMAT, VERSION
-from dali_lab.formats.values import PythonReference, encode
+from dali_lab.formats.values import encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.switches import Switched, Wires, switches
 from dali_lab.model.errors import FormatError, GraphError
+from dali_lab.model.references import PythonReference
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.documents import Document

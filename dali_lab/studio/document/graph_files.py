@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from dali_lab.formats import loads, program_in
+from dali_lab.formats import FORMATS, detected, loads
 from dali_lab.formats.disk import write_text
 from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python.reader import decoded
+from dali_lab.formats.registry import beginning
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.document.graph_document import checked, parsed, written
 from dali_lab.studio.errors import DocumentError, sentence
@@ -92,12 +94,11 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     from dali_lab.studio.document import programs
 
     # What an editor does not know in a graph file must stay, so it does not go through a graph.
-    start = content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
-    if start in (b"{", b"[", b""):
+    form = detected(content) if beginning(content) else FORMATS["json"]
+    if form is FORMATS["json"]:
         return parsed(content)
-    program = program_in(content)
-    if program is not None:
-        return programs.opened(programs.Program(program), pipeline)
+    if form is FORMATS["python"]:
+        return programs.opened(programs.Program(decoded(content)), pipeline)
     try:
         return checked(json_file.to_document(loads(content)))
     except DocumentError:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import Problem, problems
 from dali_lab.model.errors import GraphError
+from dali_lab.model.references import PythonReference
 from dali_lab.studio.document.graph_document import Draft, draft, edge_of
 from dali_lab.studio.protocol.documents import Document
 

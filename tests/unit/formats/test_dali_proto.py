@@ -19,10 +19,10 @@ from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.formats.dali.arguments import shortest
 from dali_lab.formats.dali.messages import messages
 from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.difference import difference
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.verification import problems
+from dali_lab.model.references import PythonReference
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.document.validation import check
 from tests.unit.formats.strategies import finished_graphs

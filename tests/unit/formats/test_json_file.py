@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from dali_lab import types
 from dali_lab.errors import FormatError
 from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
 from dali_lab.graph.verification import problems
+from dali_lab.model.references import PythonReference
 from tests.unit.formats.strategies import graphs
 
 SCHEMA = json.loads(json_file.SCHEMA_FILE.read_text())

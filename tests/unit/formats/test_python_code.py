@@ -20,8 +20,8 @@ from dali_lab import fn, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import writer as python_code
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.model.references import PythonReference
 from tests.programs import run_python
 from tests.unit.formats.strategies import IDENTIFIERS, finished_graphs
 

@@ -14,8 +14,8 @@ from dali_lab.errors import FormatError
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import tracing as python_import
 from dali_lab.formats.python import writer as python_code
-from dali_lab.formats.values import PythonReference
 from dali_lab.graph.graph import Edge, Graph
+from dali_lab.model.references import PythonReference
 from tests.unit.formats.strategies import finished_graphs
 from tests.unit.formats.test_python_code import example, traced
 

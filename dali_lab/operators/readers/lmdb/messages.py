@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from dali_lab.formats.dali.protobuf import Fields, message_classes
+from dali_lab.io.protobuf import Fields, message_classes
 
 FLOAT, INT32, BYTE, STRING, INT64 = 1, 2, 3, 4, 10
 """Types of data in a ``TensorProto``."""

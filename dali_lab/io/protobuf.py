@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,3 +39,45 @@ def message_classes(package: str, table: Mapping[str, Fields]) -> Any:
     return SimpleNamespace(
         **{name: message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{package}.{name}")) for name in table}
     )
+
+
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+"""Wire types of fields."""
+
+
+def fields(data: bytes) -> Iterator[tuple[int, int]]:
+    """Number and wire type of each field of a message, in order; the library is not needed for it.
+
+    Raises
+    ------
+    ValueError
+        Where the bytes are no message, or end inside a field.
+    """
+    place = 0
+    while place < len(data):
+        tag, place = _varint(data, place)
+        number, kind = tag >> 3, tag & 7
+        if kind == VARINT:
+            place = _varint(data, place)[1]
+        elif kind == BYTES:
+            length, place = _varint(data, place)
+            place += length
+        elif kind in (FIXED64, FIXED32):
+            place += 8 if kind == FIXED64 else 4
+        else:
+            raise ValueError(f"there is no wire type {kind}")
+        if not number or place > len(data):
+            raise ValueError("a field has no number, or ends too early")
+        yield number, kind
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if place >= len(data):
+            break
+        value |= (data[place] & 127) << shift
+        place += 1
+        if data[place - 1] < 128:
+            return value, place
+    raise ValueError("a number ends too early, or is too long")

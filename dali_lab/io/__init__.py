@@ -1,0 +1,1 @@
+"""Bytes of files and what they hold, without operators: the wire form of protocol buffers."""
