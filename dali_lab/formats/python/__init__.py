@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
@@ -29,7 +29,7 @@ def loads(data: bytes, name: str | None = None, arguments: Arguments | None = No
     return read(decoded(data), name, arguments)
 
 
-def dumps(graph: Graph, dialect: str = "dali_lab", **options: Any) -> str:
+def dumps(graph: Graph, dialect: Literal["dali_lab", "nvidia.dali"] = "dali_lab", **options: Any) -> str:
     """A program."""
     from dali_lab.formats.python import writer
 

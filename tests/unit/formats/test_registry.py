@@ -64,5 +64,5 @@ def test_fields_of_a_message() -> None:
     message = b"\x08\x96\x01" + b"\x12\x03abc" + b"\x1d\0\0\0\0"
     assert list(fields(message)) == [(1, VARINT), (2, BYTES), (3, FIXED32)]
     for damaged in (message[:-1], b"\x0b", b"\x00\x01", b"\x08" + b"\xff" * 11):
-        with pytest.raises(ValueError, match="field|number|wire type"):
+        with pytest.raises(ValueError, match=r"field|number|wire type"):
             list(fields(damaged))
