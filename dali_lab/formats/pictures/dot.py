@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator
 from typing import Literal
 
 from dali_lab.formats.disk import PathLike, write_bytes
 from dali_lab.formats.pictures.drawing import svg
-from dali_lab.formats.pictures.labels import edge_label, label
+from dali_lab.formats.pictures.labels import label, lines_of
 from dali_lab.graph.graph import Graph, Node
 from dali_lab.model.errors import FormatError
 
@@ -37,19 +36,19 @@ def dumps(graph: Graph, *, show_tensors: bool = False, use_colors: bool = True) 
     lines += [f"  {_node(node, use_colors)};" for node in graph.nodes.values()]
     lines += [f"  {_quoted('out ' + str(index))} {_output_attributes(index)};" for index in range(len(graph.outputs))]
     lines.append("")
-    edges = list(_edges(graph))
-    if show_tensors:
-        seen: dict[str, str] = {}
-        for (source, output), target, attributes in edges:
-            tensor = seen.get(f"{source}:{output}")
-            if tensor is None:
-                tensor = seen[f"{source}:{output}"] = _quoted(f"tensor {source}:{output}")
-                text = html.escape(f"{source}:{output}" if output else source)
-                lines.append(f"  {tensor} [shape=plain, style=solid, label=<<i>{text}</i>>];")
-                lines.append(f"  {_quoted(f'node {source}')} -> {tensor};")
-            lines.append(f"  {tensor} -> {_quoted(target)}{attributes};")
-    else:
-        lines += [f"  {_quoted(f'node {source}')} -> {_quoted(target)}{rest};" for (source, _), target, rest in edges]
+    seen: set[str] = set()
+    for line in lines_of(graph):
+        source = _quoted(f"node {line.source.node}")
+        target = _quoted(f"node {line.target}" if isinstance(line.target, str) else f"out {line.target}")
+        if show_tensors:
+            name = str(line.source._replace(device=""))
+            tensor = _quoted(f"tensor {line.source.node}:{line.source.output}")
+            if tensor not in seen:
+                seen.add(tensor)
+                lines.append(f"  {tensor} [shape=plain, style=solid, label=<<i>{html.escape(name)}</i>>];")
+                lines.append(f"  {source} -> {tensor};")
+            source = tensor
+        lines.append(f"  {source} -> {target}{_attributes(line.text, dashed=line.dashed)};")
     return "\n".join([*lines, "}", ""])
 
 
@@ -108,28 +107,7 @@ def _output_attributes(index: int) -> str:
     return f'[shape=plain, style=solid, label=<<font point-size="10" color="#555e6e">output {index}</font>>]'
 
 
-def _edges(graph: Graph) -> Iterator[tuple[tuple[str, int], str, str]]:
-    """Source, target and attributes of every edge that leads from a node."""
-    for node in graph.nodes.values():
-        for edge in node.inputs:
-            if edge.node in graph.nodes:
-                yield (
-                    (edge.node, edge.output),
-                    f"node {node.id}",
-                    _attributes(edge_label(graph, edge.node, edge.output)),
-                )
-        for name in sorted(node.connections):
-            edge = node.connections[name]
-            if edge.node in graph.nodes:
-                yield (edge.node, edge.output), f"node {node.id}", _attributes(name, dashed=True)
-    for index, edge in enumerate(graph.outputs):
-        if edge.node in graph.nodes:
-            text = edge_label(graph, edge.node, edge.output)
-            moved = f"to {edge.device.upper()}" if edge.device else ""
-            yield (edge.node, edge.output), f"out {index}", _attributes(" ".join(filter(None, (text, moved))))
-
-
-def _attributes(text: str, *, dashed: bool = False) -> str:
+def _attributes(text: str, *, dashed: bool) -> str:
     parts = [f"label={_quoted(text)}"] if text else []
     if dashed:
         parts.append("style=dashed")

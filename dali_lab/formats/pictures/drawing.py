@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from dali_lab.formats.pictures.folding import folded
-from dali_lab.formats.pictures.labels import Label, edge_label, fold_label, label
+from dali_lab.formats.pictures.labels import Label, fold_label, label, lines_of
 from dali_lab.graph.graph import Graph
 
 _GAP_X, _GAP_Y, _MARGIN = 28.0, 44.0, 12.0
@@ -89,20 +89,11 @@ def _collect(graph: Graph, folds: Mapping[str, tuple[str, ...]]) -> tuple[list[_
         _node_box(fold_label(name, folds[name]) if name in folds else label(node)) for name, node in graph.nodes.items()
     ]
     wanted: list[tuple[int, int, str, bool]] = []
-    for name, node in graph.nodes.items():
-        entries = [(edge, edge_label(graph, edge.node, edge.output), False) for edge in node.inputs]
-        entries += [(node.connections[key], key, True) for key in sorted(node.connections)]
-        wanted += [(index[edge.node], index[name], text, dash) for edge, text, dash in entries if edge.node in index]
-    for number, edge in enumerate(graph.outputs):
-        if edge.node in index:
-            text = " ".join(
-                filter(
-                    None,
-                    (edge_label(graph, edge.node, edge.output), f"to {edge.device.upper()}" if edge.device else ""),
-                )
-            )
-            boxes.append(_Box(Label(f"output {number}", "", (), ""), 64.0, 18.0))
-            wanted.append((index[edge.node], len(boxes) - 1, text, False))
+    for line in lines_of(graph):
+        if isinstance(line.target, int):
+            boxes.append(_Box(Label(f"output {line.target}", "", (), ""), 64.0, 18.0))
+        target = index[line.target] if isinstance(line.target, str) else len(boxes) - 1
+        wanted.append((index[line.source.node], target, line.text, line.dashed))
     _set_layers(boxes, wanted)
     lines = []
     for source, target, text, dashed in wanted:

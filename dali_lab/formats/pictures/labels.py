@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from dali_lab.graph.graph import Graph, Node
+from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.short_text import printable, short
-from dali_lab.schema.registry import find_operator, has_operator
+from dali_lab.schema.registry import known_operator
 
 DEVICE_COLOURS = {"cpu": "#2f6fc4", "gpu": "#3f8f1f", "mixed": "#1a8f88"}
 FOLD_COLOUR = "#7a8699"
@@ -40,8 +41,9 @@ class Label:
 
 def label(node: Node) -> Label:
     """The label of a node."""
-    known = has_operator(node.op)
-    table = find_operator(node.op).argument_table if known else {}
+    operator = known_operator(node.op)
+    known = operator is not None
+    table = operator.argument_table if operator is not None else {}
     shown = [name for name in table if name in node.arguments] + [name for name in node.arguments if name not in table]
     shown.sort(key=lambda name: not (name in table and table[name].important))
     lines = [f"{name} = {short(node.arguments[name])}" for name in shown if name not in ("name", "preserve")]
@@ -64,12 +66,36 @@ def fold_label(title: str, operators: Sequence[str]) -> Label:
     return Label(printable(title, 40), "folded", tuple(printable(line, 48) for line in lines), FOLD_COLOUR)
 
 
-def edge_label(graph: Graph, source: str, output: int) -> str:
+class Line(NamedTuple):
+    """A connection as it is drawn: from an output of a node to a node, or to an output of the graph by its number."""
+
+    source: Edge
+    target: str | int
+    text: str
+    dashed: bool = False
+
+
+def lines_of(graph: Graph) -> Iterator[Line]:
+    """The connections that lead from a node; dashed ones go to arguments."""
+    for node in graph.nodes.values():
+        for edge in node.inputs:
+            if edge.node in graph.nodes:
+                yield Line(edge, node.id, _edge_label(graph, edge))
+        for name in sorted(node.connections):
+            if node.connections[name].node in graph.nodes:
+                yield Line(node.connections[name], node.id, name, dashed=True)
+    for number, edge in enumerate(graph.outputs):
+        if edge.node in graph.nodes:
+            moved = f"to {edge.device.upper()}" if edge.device else ""
+            yield Line(edge, number, " ".join(filter(None, (_edge_label(graph, edge), moved))))
+
+
+def _edge_label(graph: Graph, edge: Edge) -> str:
     """Which output an edge takes, where the node has several: the output's name, or its number."""
-    node = graph.nodes.get(source)
-    if node is None or not has_operator(node.op):
+    node, output = graph.nodes[edge.node], edge.output
+    operator = known_operator(node.op)
+    if operator is None:
         return str(output) if output else ""
-    operator = find_operator(node.op)
     if operator.count_outputs(node.arguments, len(node.inputs)) < 2:
         return ""
     present = operator.present_outputs(node.arguments)
