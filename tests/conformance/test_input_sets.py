@@ -10,6 +10,7 @@ import pytest
 import dali_lab
 import dali_lab.fn
 import dali_lab.ops
+from dali_lab import formats
 from dali_lab.errors import FormatError
 from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.formats.json import graph_file as json_file
@@ -55,7 +56,7 @@ def test_all_forms_keep_it(expected: list[list[float]]) -> None:
     pipe = _pipeline(dali_lab)
     graph = pipe.graph
     assert json_file.loads(json_file.dumps(graph)) == graph
-    assert python_code.loads(python_code.dumps(graph)) == graph
+    assert formats.loads(python_code.dumps(graph)) == graph
     data = dali_proto.dumps(graph)
     assert dali_proto.loads(data) == graph
     assert _values(dali.Pipeline.deserialize(data)) == expected

@@ -67,10 +67,7 @@ class Reader:
     def operator_names(self) -> dict[str, str]:
         """What the message calls the operators of nodes that have other names in the graph."""
         called = {self.names[number]: self.message.op[number].inst_name for number in self.names}
-        groups = self.rest.get("groups")
-        for name, members in groups.items() if isinstance(groups, dict) else ():
-            if isinstance(members, list) and members and isinstance(members[0], str):
-                called[name] = members[0]
+        called.update({name: members[0] for name, members in self._groups().items()})
         return {node: name for node, name in called.items() if name and name != node}
 
     def _share_seeds(self) -> None:
@@ -101,12 +98,24 @@ class Reader:
             return {}
         return rest if isinstance(rest, dict) else {}
 
+    def _kept(self, part: str) -> dict[str, Any]:
+        found = self.rest.get(part)
+        return found if isinstance(found, dict) else {}
+
+    def _groups(self) -> dict[str, list[str]]:
+        """External sources with several outputs: the operators that each of them became."""
+        found = self._kept("groups")
+        return {
+            name: members
+            for name, members in found.items()
+            if isinstance(members, list) and members and all(isinstance(member, str) for member in members)
+        }
+
     def _name_all(self) -> None:
         """Names of all nodes and what their outputs are called, before anything refers to them."""
         taken: dict[str, None] = {}
-        kept = self.rest.get("names")
-        kept = kept if isinstance(kept, dict) else {}
-        grouped = self._members()
+        kept = self._kept("names")
+        grouped = set(itertools.chain.from_iterable(self._groups().values()))
         for number, operator in enumerate(self.message.op):
             if not operator.name:
                 raise FormatError(f"the operator number {number} has no name")
@@ -129,12 +138,6 @@ class Reader:
             # Copies that older versions put before outputs; here every batch is as it should be.
             if operator.name == "MakeContiguous" and len(operator.input) == 1 and len(operator.output) == 1:
                 self.edges[operator.output[0].name] = self._edge(operator.input[0].name)
-
-    def _members(self) -> set[str]:
-        """The operators that were one external source with several outputs."""
-        groups = self.rest.get("groups")
-        lists = groups.values() if isinstance(groups, dict) else ()
-        return {member for each in lists if isinstance(each, list) for member in each if isinstance(member, str)}
 
     def _friendly_name(self, operator: Any) -> str:
         if operator.name == "_ArithmeticGenericOp":
@@ -171,8 +174,7 @@ class Reader:
             return
         kind, defaults = _known(operator.name)
         arguments = {**defaults, **self._arguments(operator, kind.argument_table if kind else {})}
-        kept = self.rest.get("arguments")
-        extra = kept.get(name) if isinstance(kept, dict) else None
+        extra = self._kept("arguments").get(name)
         for key, value in extra.items() if isinstance(extra, dict) else ():
             table: Mapping[str, Any] = kind.argument_table if kind else {}
             arguments[key] = values.decode(value, table.get(key))
@@ -242,8 +244,7 @@ class Reader:
             settings["executor_flags"] = message.executor_flags
         if message.bytes_per_sample_hint:
             settings["bytes_per_sample"] = message.bytes_per_sample_hint
-        beyond = self.rest.get("pipeline")
-        kept = {key: values.decode(value) for key, value in beyond.items()} if isinstance(beyond, dict) else {}
+        kept = {key: values.decode(value) for key, value in self._kept("pipeline").items()}
         return {**kept, **settings, **self._described()}
 
     def _described(self) -> dict[str, Any]:
@@ -261,36 +262,24 @@ class Reader:
 
     def _grouped(self, graph: Graph) -> Graph:
         """External sources that were one node with several outputs, as that node."""
-        groups = self.rest.get("groups")
-        kept = self.rest.get("arguments")
-        if not isinstance(groups, dict) or not isinstance(kept, dict):
-            return graph
         moved: dict[str, Edge] = {}
         nodes = dict(graph.nodes)
-        table = find_operator("external_source").argument_table
-        for name, members in groups.items():
-            found = (
-                [nodes.get(member) for member in members if isinstance(member, str)]
-                if isinstance(members, list)
-                else []
-            )
-            stored = kept.get(name)
-            if not found or not isinstance(stored, dict) or any(n is None or n.op != "external_source" for n in found):
-                continue
-            if name in nodes or not name:
+        source = find_operator("external_source")
+        table = source.argument_table
+        for name, members in self._groups().items():
+            stored = self._kept("arguments").get(name)
+            if not name or name in nodes or not isinstance(stored, dict):
                 continue
             arguments = {key: values.decode(value, table.get(key)) for key, value in stored.items()}
-            if arguments.get("num_outputs") != len(members):
+            whole = all(member in nodes and nodes[member].op == source.name for member in members)
+            if not whole or arguments.get("num_outputs") != len(members):
                 continue
-            first = found[0]
-            assert first is not None
             moved.update({member: Edge(name, index) for index, member in enumerate(members)})
+            one = Node(name, source.name, nodes[members[0]].device, (), arguments)
             nodes = {
-                (name if key == first.id else key): (
-                    Node(name, first.op, first.device, (), arguments) if key == first.id else node
-                )
+                (name if key == members[0] else key): one if key == members[0] else node
                 for key, node in nodes.items()
-                if key == first.id or key not in moved
+                if key == members[0] or key not in moved
             }
 
         def there(edge: Edge) -> Edge:

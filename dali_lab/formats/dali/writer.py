@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,7 +14,6 @@ from dali_lab.formats import values
 from dali_lab.formats.dali import arguments as dali_arguments
 from dali_lab.formats.dali.arguments import Unwritable
 from dali_lab.formats.dali.messages import messages
-from dali_lab.formats.disk import PathLike, read_bytes, write_bytes
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.graph.dali_names import (
     Names,
@@ -69,26 +67,6 @@ def dumps(graph: Graph, names: Names | None = None) -> bytes:
     refuse(graph, lambda operator: "an operator of DALI Lab alone" if operator.beyond_dali else "", "NVIDIA DALI")
     writer = _Writer(graph, names or {})
     return writer.message().SerializeToString(deterministic=True)  # type: ignore[no-any-return]
-
-
-def dump(graph: Graph, path: PathLike) -> None:
-    """Write the serialized form to a file.
-
-    Raises
-    ------
-    FormatError
-        As in :func:`dumps`, or if the file cannot be written.
-    """
-    write_bytes(path, dumps(graph))
-
-
-def load(path: PathLike, *, friendly: bool = False) -> Graph:
-    """Read a serialized pipeline from a file; see :func:`loads`."""
-    try:
-        return loads(read_bytes(path), friendly=friendly)
-    except FormatError as error:
-        error.source = error.source or os.fspath(path)
-        raise
 
 
 def loads(data: bytes, *, friendly: bool = False) -> Graph:
@@ -228,7 +206,7 @@ class _Writer:
             edge = node.connections[name]
             message.input.add(name=self._output_name(edge), device="cpu", is_argument_input=True, arg_name=name)
         made_on = "cpu" if node.device == "cpu" else "gpu"
-        for index in range(self._count(node)):
+        for index in range(count_outputs(self.graph, node)):
             message.output.add(name=self._output_name(Edge(node.id, index)), device=made_on, is_argument_input=False)
         message.args.append(dali_arguments.write("device", node.device))
         self._arguments(message, node)
@@ -287,9 +265,6 @@ class _Writer:
             message.args.append(dali_arguments.write("preserve_name", True))
             result.append(message)
         return result
-
-    def _count(self, node: Node) -> int:
-        return count_outputs(self.graph, node)
 
     def _output_name(self, edge: Edge) -> str:
         return output_name(self.graph, edge, self.names)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dali_lab.formats.disk import PathLike, read_bytes, write_text
+from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.values import decode, encode
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.model.errors import FormatError, GraphError
@@ -333,17 +333,6 @@ def dumps(graph: Graph) -> str:
         If the view holds what JSON cannot.
     """
     return format_document(to_document(graph))
-
-
-def dump(graph: Graph, path: PathLike) -> None:
-    """Write a graph to a file, in one step: a failed write leaves the old file as it was.
-
-    Raises
-    ------
-    FormatError
-        If the file cannot be written.
-    """
-    write_text(path, dumps(graph))
 
 
 def format_document(document: Document) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported
 from dali_lab.formats.python.layout import Imports, Piece, call, lines, listing, number, value_piece
 from dali_lab.graph.graph import Graph, Node
@@ -302,11 +301,6 @@ def dumps(graph: Graph, *, name: str = "transform") -> str:
         raise FormatError("torchvision has no equivalent for:\n  " + "\n  ".join(refused))
     reader = next((node for node in chain if node.op == "readers.file"), None)
     return _module(name, steps, reader)
-
-
-def dump(graph: Graph, path: PathLike, **options: Any) -> None:
-    """Write the module to a file; see :func:`dumps`."""
-    write_text(path, dumps(graph, **options))
 
 
 def _chain(graph: Graph) -> tuple[list[Node], list[Node]]:

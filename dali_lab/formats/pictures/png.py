@@ -6,7 +6,6 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError
@@ -16,24 +15,13 @@ KEYWORD = b"dali-lab-graph"
 _MOST_BYTES = 64 << 20
 
 
-def load(path: PathLike) -> Graph:
-    """The graph inside a PNG file.
-
-    Raises
-    ------
-    FormatError
-        If the file is no PNG, cut off, or has no graph inside.
-    """
-    return loads(read_bytes(path))
-
-
 def loads(data: bytes) -> Graph:
     """The graph inside a PNG.
 
     Raises
     ------
     FormatError
-        As in :func:`load`.
+        If it is no PNG, cut off, or has no graph inside.
     """
     for kind, content in _chunks(data):
         if kind in (b"iTXt", b"tEXt", b"zTXt") and content.startswith(KEYWORD + b"\0"):

@@ -9,7 +9,6 @@ import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from dali_lab.formats.disk import PathLike, write_text
 from dali_lab.formats.exported import exported, refuse
 from dali_lab.formats.python.conditionals import Conditions, conditions, is_conditional
 from dali_lab.formats.python.expressions import is_expression
@@ -152,36 +151,6 @@ def _with_references(graph: Graph) -> Graph:
         for name, node in graph.nodes.items()
     }
     return graph.replaced(nodes=nodes)
-
-
-def dump(graph: Graph, path: PathLike, dialect: Dialect = "dali_lab", **options: Any) -> None:
-    """Write the program to a file; `options` as in :func:`dumps`.
-
-    Raises
-    ------
-    FormatError
-        As in :func:`dumps`, or if the file cannot be written.
-    """
-    write_text(path, dumps(graph, dialect, **options))
-
-
-def loads(text: str, name: str | None = None) -> Graph:
-    """The graph of a pipeline function in a program, read without running the program.
-
-    Parameters
-    ----------
-    name
-        Which function; needed if there are several.
-
-    Raises
-    ------
-    FormatError
-        If the code is wrong, or does more than calling operators on constants and on each other, so that it must be
-        run to know the graph: see :mod:`dali_lab.formats.python.tracing`.
-    """
-    from dali_lab.formats.python.reader import read
-
-    return read(text, name)
 
 
 def _beyond_dali(operator: type[Operator]) -> str:

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import dali_lab
+from dali_lab import formats
 from dali_lab.errors import FormatError
 from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.formats.dali.arguments import shortest
@@ -211,7 +212,7 @@ def test_files(folder: Path, tmp_path: Path) -> None:
     back = dali_lab.Pipeline.deserialize(filename=str(path), batch_size=2)
     assert back.max_batch_size == 2
     with pytest.raises(FormatError, match="missing"):
-        dali_proto.load(tmp_path / "missing")
+        formats.load(tmp_path / "missing")
 
 
 def test_unknown_operators_and_arguments_are_kept() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import cv2
 import pytest
 
-from dali_lab import cli
+from dali_lab import cli, formats
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.schema.samples import picture
 from dali_lab.studio.document.starts import first_pipeline
@@ -48,7 +48,7 @@ def test_two_epochs(tmp_path: Path) -> None:
         for index in range(5):
             cv2.imwrite(str(pictures / label / f"{index}.jpg"), picture(60 + index, 80, seed=index))
     graph = json_file.from_document(first_pipeline(str(pictures)))
-    json_file.dump(graph, tmp_path / "drawn.dali.json")
+    formats.dump(graph, tmp_path / "drawn.dali.json")
     arguments = [
         "export",
         str(tmp_path / "drawn.dali.json"),

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import dali_lab
-from dali_lab import fn, types
+from dali_lab import fn, formats, types
 from dali_lab.errors import FormatError
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import writer as python_code
@@ -138,7 +138,7 @@ def test_notes_become_the_docstring() -> None:
 
 def test_a_program_runs_by_itself(tmp_path: Path) -> None:
     path = tmp_path / "program.py"
-    python_code.dump(example().replaced(outputs=(Edge("my flip"),)), path)
+    formats.dump(example().replaced(outputs=(Edge("my flip"),)), path)
     done = run_python(path, PYTHONPATH=ROOT)
     assert done.stdout.splitlines()[0] == "0 my_flip [(2, 3, 3), (2, 3, 3)]"
 
