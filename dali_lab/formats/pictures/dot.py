@@ -45,7 +45,7 @@ def dumps(graph: Graph, *, show_tensors: bool = False, use_colors: bool = True) 
             tensor = _quoted(f"tensor {line.source.node}:{line.source.output}")
             if tensor not in seen:
                 seen.add(tensor)
-                lines.append(f"  {tensor} [shape=plain, style=solid, label=<<i>{html.escape(name)}</i>>];")
+                lines.append(f"  {tensor} [shape=plain, style=solid, label=<<i>{_escaped(name)}</i>>];")
                 lines.append(f"  {source} -> {tensor};")
             source = tensor
         lines.append(f"  {source} -> {target}{_attributes(line.text, dashed=line.dashed)};")
@@ -91,14 +91,19 @@ def picture(graph: Graph, kind: Literal["svg", "png", "pdf"] = "svg") -> bytes:
         raise FormatError(f"Graphviz could not draw the graph: {error}") from error
 
 
+def _escaped(text: str) -> str:
+    """Text for a label as HTML; Graphviz takes a bare ``]`` before a tag for the end of a CDATA section."""
+    return html.escape(text).replace("]", "&#93;")
+
+
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ").replace("\0", " ") + '"'
 
 
 def _node(node: Node, use_colors: bool) -> str:
     text = label(node)
-    rows = [f"<b>{html.escape(text.title)}</b>", f'<font point-size="9">{html.escape(text.subtitle)}</font>']
-    rows += [f'<font point-size="9" color="#555e6e">{html.escape(line)}</font>' for line in text.lines]
+    rows = [f"<b>{_escaped(text.title)}</b>", f'<font point-size="9">{_escaped(text.subtitle)}</font>']
+    rows += [f'<font point-size="9" color="#555e6e">{_escaped(line)}</font>' for line in text.lines]
     colour = f', color="{text.colour}", penwidth=1.6' if use_colors else ""
     return f"{_quoted('node ' + node.id)} [label=<{'<br/>'.join(rows)}>{colour}]"
 

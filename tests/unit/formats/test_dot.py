@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 import dali_lab
 from dali_lab import fn
@@ -43,6 +43,7 @@ def test_any_graph_has_a_picture(graph: Graph) -> None:
 @needs_dot
 @settings(SETTINGS, max_examples=12)
 @given(graphs())
+@example(Graph({"]": Node("]", "unheard")}))
 def test_graphviz_reads_what_we_write(graph: Graph) -> None:
     for show_tensors in (False, True):
         text = dot.dumps(graph, show_tensors=show_tensors)
