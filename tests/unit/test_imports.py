@@ -1,0 +1,78 @@
+"""The structure of the package: no large circles of files, and folders that know only what lies below them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "dali_lab"
+LARGEST_CIRCLE = 4
+"""Files that may import each other, counting every import: at the top, in functions and for types."""
+
+LAYERS = (
+    ("model", "kernels", "device", "codecs", "io"),
+    ("schema",),
+    ("graph",),
+    ("operators",),
+    ("conditionals", "executor"),
+    ("formats", "pipeline", "auto_aug", "fn", "ops", "types", "math", "data_node", "tensors", "compat"),
+    ("dynamic", "interop", "gallery", "plugin", "experimental"),
+    ("studio",),
+    ("cli",),
+)
+"""From the bottom up; folders of one layer may know each other."""
+
+FILES = {
+    ".".join(("dali_lab", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): path
+    for path in PACKAGE.rglob("*.py")
+}
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of the package that a file imports, wherever it does."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            base = node.module or ""
+            names = [f"{base}.{alias.name}" if f"{base}.{alias.name}" in FILES else base for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name in FILES)
+
+
+def test_no_relative_imports() -> None:
+    relative = [
+        f"{name}:{node.lineno}"
+        for name, path in FILES.items()
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.level
+    ]
+    assert not relative, "they would not be counted below"
+
+
+def test_no_circle_has_more_than_four_files() -> None:
+    graph = nx.DiGraph((name, other) for name, path in FILES.items() for other in imports(path) if other != name)
+    circles = [sorted(circle) for circle in nx.strongly_connected_components(graph)]
+    assert [circle for circle in circles if len(circle) > LARGEST_CIRCLE] == []
+
+
+def _folder(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+@pytest.mark.parametrize("layer", range(len(LAYERS)))
+def test_imports_go_down(layer: int) -> None:
+    above = {name for names in LAYERS[layer + 1 :] for name in names}
+    upward = [
+        f"{name} imports {other}"
+        for name, path in FILES.items()
+        if _folder(name) in LAYERS[layer]
+        for other in imports(path)
+        if _folder(other) in above
+    ]
+    assert upward == []
