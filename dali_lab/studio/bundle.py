@@ -1,4 +1,4 @@
-"""The editor's bundle, as every host serves it."""
+"""The editor's JavaScript bundle, served by every host."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUNDLE = Path(__file__).with_name("static") / "editor.js"
 
 
 def require_bundle() -> None:
-    """Make sure that the editor was built.
+    """Raise if the editor was not built.
 
     Raises
     ------

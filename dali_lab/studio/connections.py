@@ -21,7 +21,7 @@ _MOST_EDITORS = 32
 
 
 class Editor:
-    """One editor: what it has seen, and what it waits for.
+    """One editor: the results it has, and its pending requests.
 
     Attributes
     ----------
@@ -37,11 +37,11 @@ class Editor:
         self._tokens: dict[int, Token] = {}
 
     def begin(self, run: int, token: Token) -> None:
-        """Work that can be cancelled by its number begins."""
+        """Register work that can be cancelled by its number."""
         self._tokens[run] = token
 
     def begin_preview(self, run: int) -> Token:
-        """A preview begins, and the one before it is not waited for any more."""
+        """Register a preview; it cancels the one before it."""
         if self._preview is not None:
             self._preview.cancel("superseded")
         self._preview = token = Token()
@@ -49,17 +49,17 @@ class Editor:
         return token
 
     def end(self, run: int) -> None:
-        """The work of this number has ended."""
+        """Unregister the work of this number."""
         self._tokens.pop(run, None)
 
     def cancel(self, run: int) -> None:
-        """Stop the work of this number, if it still goes on."""
+        """Cancel the work of this number, if it is still running."""
         token = self._tokens.get(run)
         if token is not None:
             token.cancel()
 
     def cancel_all(self) -> None:
-        """Stop everything that this editor waits for."""
+        """Cancel all work of this editor."""
         for token in list(self._tokens.values()):
             token.cancel()
 
@@ -67,12 +67,12 @@ class Editor:
 class Port:
     """One connection; several editors may share it (the views of a widget).
 
-    Its messages are numbered, so that the other side notices if some were lost.
+    Messages are numbered, so that the client notices lost ones.
 
     Parameters
     ----------
     send
-        Carries one message with its buffers; may raise when the other side is gone.
+        Sends one message with its buffers; may raise when the client is gone.
     """
 
     def __init__(self, send: Send) -> None:
@@ -96,7 +96,7 @@ class Port:
         return found
 
     def editors(self) -> list[Editor]:
-        """All editors that were heard."""
+        """All editors that have sent a request."""
         return list(self._editors.values())
 
     def tell(self, event: Wire, buffers: Sequence[bytes] = ()) -> None:
@@ -104,29 +104,29 @@ class Port:
         self.send({"kind": "event", "event": EVENT_NAMES[type(event)], "params": event}, buffers)
 
     def send(self, message: JsonObject, buffers: Sequence[bytes] = ()) -> None:
-        """Send a message; to a side that is gone nothing more is sent until it is heard again."""
+        """Send a message; after a failure nothing is sent until the client is heard again."""
         with self._lock:
             number, self._sent = self._sent, self._sent + 1
             if not self.open:
                 return
             try:
                 self._send({**msgspec.to_builtins(message), "number": number}, list(buffers))
-            except Exception:  # whatever a host's connection raises means that nobody listens now
+            except Exception:  # any exception of a host's connection means that the client is gone
                 self.open = False
         if not self.open:
             self.cancel()
 
     def heard(self) -> None:
-        """The other side has said something, so it is there."""
+        """Note that the client has sent something, so it is there."""
         self.open = not self._closed
 
     def cancel(self) -> None:
-        """Stop what its editors wait for."""
+        """Cancel all work of its editors."""
         for editor in self.editors():
             editor.cancel_all()
 
     def close(self) -> None:
-        """Send nothing more, whatever is heard."""
+        """Send nothing more, even if the client is heard again."""
         self._closed = True
         self.open = False
         self.cancel()
@@ -134,14 +134,14 @@ class Port:
 
 @dataclass(frozen=True)
 class Request:
-    """A request that waits for its answer.
+    """A pending request.
 
     Attributes
     ----------
     port, editor
-        Who asks.
+        Where the request comes from.
     id
-        Goes back with the response.
+        Sent back with the response.
     """
 
     port: Port
@@ -153,7 +153,7 @@ class Request:
         self._respond("result", result, buffers)
 
     def fail(self, error: BaseException) -> None:
-        """Say what went wrong; from any thread."""
+        """Send an error; from any thread."""
         self._respond("error", _session_error(error))
 
     def _respond(self, part: str, content: Wire | JsonObject, buffers: Sequence[bytes] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What goes wrong with a document or a request, with a code for the editor."""
+"""Errors of documents and requests, with a code for the editor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dali_lab.model.errors import DaliLabError
 
 
 class DocumentError(DaliLabError, ValueError):
-    """A document that cannot be taken, or a request that makes no sense.
+    """An unusable document, or an invalid request.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Work that takes long, one piece after the other, on a thread of its own."""
+"""A background thread that runs long jobs one after the other."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 
 def attempt(work: Callable[[], None]) -> None:
-    """Do a piece of work; an error in it is reported as one that ends a thread, and ends none."""
+    """Run a job; an error is reported like an uncaught one of a thread, but the thread goes on."""
     try:
         work()
-    except Exception:  # whoever waits for the work after this one has no part in it
+    except Exception:  # later jobs must run in spite of this error
         kind, error, trace = sys.exc_info()
         assert kind is not None
         threading.excepthook(threading.ExceptHookArgs((kind, error, trace, threading.current_thread())))
 
 
 class Jobs:
-    """A thread that works in the order of what it is given."""
+    """A thread that runs jobs in the order in which they were put."""
 
     def __init__(self, name: str) -> None:
         self._waiting: deque[Callable[[], None]] = deque()
@@ -29,13 +29,13 @@ class Jobs:
         self._thread.start()
 
     def put(self, work: Callable[[], None]) -> None:
-        """Work to be done after what was given before."""
+        """Queue a job."""
         with self._changed:
             self._waiting.append(work)
             self._changed.notify()
 
     def close(self, timeout: float = 10) -> None:
-        """Forget what waits, and give what is at work this many seconds to end."""
+        """Drop the queued jobs, and give the running one this many seconds to end."""
         with self._changed:
             self._closed = True
             self._waiting.clear()

@@ -1,4 +1,4 @@
-"""A pipeline run as a training loop would, with its pace."""
+"""Measures a pipeline's throughput, run as a training loop would run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def measure(
     *,
     at_once: bool = False,
 ) -> Measured:
-    """Run a pipeline as a training loop would, and say how fast it was.
+    """Run a pipeline as a training loop would, and measure its throughput.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def measure(
 
 
 def _on_gpu(pipeline: Pipeline, nodes: dict[str, NodeRun], batches: int) -> GpuUse | None:
-    """What a pipeline needs of the GPU, if it runs on one; adds its part to `nodes`."""
+    """The GPU use of a pipeline, if it runs on one; adds its part to `nodes`."""
     memory = pipeline.gpu_memory()
     if memory is None:
         return None

@@ -1,6 +1,6 @@
 """The editor as a part of a Panel page.
 
-Panel serves files below the folder of a component's module alone, so this one lies beside `static`.
+Panel serves only files below the folder of a component's module, so this one lies beside `static`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class DaliLabEditor(JSComponent):
             self._session.receive(self._port, message)
 
     def _deliver(self, message: dict[str, Any], buffers: list[bytes]) -> None:
-        """Hand a message to the page, from any thread; what comes meanwhile goes with it."""
+        """Send a message to the page, from any thread; messages queued meanwhile go along."""
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
         with self._lock:
             self._waiting.append({"message": text, "buffers": list(buffers)})
@@ -85,7 +85,7 @@ class DaliLabEditor(JSComponent):
             self._flush_soon()
 
     def _flush_soon(self) -> None:
-        """Send what waits once the document is locked, where it has a lock."""
+        """Send queued messages once the document is locked, where it has a lock."""
         if self._document is None:
             self._flush()
         else:

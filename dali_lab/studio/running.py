@@ -37,7 +37,7 @@ _NOTHING = Measured(0, 0, 0.0, 0.0, {})
 
 
 def run_events(checked: Checked, seed: int, request: RunRequest, token: Token, tell: Callable[[Wire], None]) -> None:
-    """A run from a page, with its progress, up to ``run.done``."""
+    """Do a real run for a client and send its events, up to ``run.done``."""
     run, batches = request.run, within(request.batches, 1, 100_000)
     try:
         graph = checked.runnable
@@ -61,7 +61,7 @@ def run_events(checked: Checked, seed: int, request: RunRequest, token: Token, t
         tell(RunDone(**structs.asdict(measured), run=run, status="done", missing=missing or None))
     except Cancelled:
         tell(RunDone(**structs.asdict(_NOTHING), run=run, status="cancelled"))
-    except Exception as error:  # told to the client, which would wait for the end otherwise
+    except Exception as error:  # reported to the client, which would wait for the end otherwise
         tell(RunDone(**structs.asdict(_NOTHING), run=run, status="failed", error=SessionError.of(error)))
 
 

@@ -11,7 +11,7 @@ from dali_lab.studio.workspace import Workspace
 
 
 class Session(Workspace):
-    """One document, one executor, any number of editors, whose messages it takes."""
+    """A workspace that receives and answers the messages of its editors."""
 
     def receive(self, port: Port, message: object) -> None:
         """Take a message; answers come through the port, in the order of the requests."""

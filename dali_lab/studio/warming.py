@@ -21,7 +21,7 @@ from dali_lab.pipeline.pipeline import Pipeline
 from dali_lab.schema.cases import Case, PerSample
 from dali_lab.schema.registry import all_operators
 
-# The first pipeline from its end: the app itself begins at the start. Then what people reach for next.
+# The first pipeline from its end, as the app compiles it from its start; then the operators that users try next.
 FIRST = (
     "crop_mirror_normalize", "rotate", "brightness_contrast", "random.uniform", "resize", "flip", "hsv", "color_twist",
     "crop", "gaussian_blur", "warp_affine", "random_resized_crop", "random.coin_flip", "erase",
@@ -126,7 +126,7 @@ def run_case(name: str, case: Case) -> bool:
             pipeline.set_outputs(*(result if isinstance(result, (tuple, list)) else (result,)))
         pipeline.run()
     except (DaliLabError, TypeError, ValueError, NotImplementedError, StopIteration):
-        # A case that cannot run here has nothing to compile; the conformance tests are where that is looked into.
+        # A case that cannot run here has nothing to compile; the conformance tests look into the reason.
         return False
     finally:
         pipeline.close()
@@ -134,7 +134,7 @@ def run_case(name: str, case: Case) -> bool:
 
 
 def _compile_fused() -> None:
-    """Run a graph for each kernel that only passes put in the place of others."""
+    """Run a graph for each kernel that only graph passes introduce."""
     from dali_lab.codecs.encoding import encode_jpeg
 
     jpeg = np.frombuffer(encode_jpeg(np.zeros((8, 64, 3), np.uint8)), np.uint8)
@@ -193,7 +193,7 @@ def _source(arrays: Any, layout: str) -> Any:
 
 
 def _main() -> None:
-    """Compile everything, and end when whoever started this process ends."""
+    """Compile everything, and end when the parent process ends."""
     import threading
 
     def end_with_parent() -> None:

@@ -1,6 +1,6 @@
-"""The workspace: one document, what computes it, and the editors that are connected to it.
+"""The workspace: one document, its evaluator, and the editors that are connected to it.
 
-One thread does work in its order, another makes previews, and each real run has one of its own.
+One thread answers requests in order, another makes previews, and each real run has one of its own.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Workspace:
     Parameters
     ----------
     document, title, file
-        What to begin with.
+        The first document, its title, and its file.
     root
         The folder that paths start from and that is listed first.
     samples, gallery
@@ -65,15 +65,15 @@ class Workspace:
     Attributes
     ----------
     store
-        The document; to be used under `lock`.
+        The document; use it only under `lock`.
     lock
-        Held by whoever changes the document or looks at more than one part of it.
+        Hold it to change the document or to read more than one part of it.
     evaluator, renderer
-        Compute nodes, and make pictures of what they give.
+        Compute nodes, and make pictures of their outputs.
     jobs
         The thread of previews.
     notices
-        What the next editor is told.
+        Notices for the next editor that connects.
     closed
         Whether it has ended.
     """
@@ -137,7 +137,7 @@ class Workspace:
         return port
 
     def detach(self, port: Port) -> None:
-        """A connection is gone; what it waited for is cancelled."""
+        """Remove a closed connection and cancel its work."""
         port.close()
         with self.lock:
             if port in self._ports:
@@ -151,7 +151,7 @@ class Workspace:
             port.tell(event)
 
     def close(self) -> None:
-        """End all work and keep what is unsaved. Can be called again."""
+        """End all work and keep unsaved changes. Can be called again."""
         with self.lock:
             if self.closed:
                 return
@@ -249,7 +249,7 @@ class Workspace:
         self.broadcast(self.store.opened(), besides=besides)
 
     def opened(self, port: Port) -> Opened:
-        """The document that was opened for an editor, after all others were told."""
+        """Announce a document that an editor opened to the others, and return it."""
         self.store.read_only = False
         self.document_replaced(besides=port)
         if self.on_change is not None:
@@ -257,7 +257,7 @@ class Workspace:
         return self.store.opened()
 
     def problems(self) -> Problems:
-        """What is wrong with the document."""
+        """The document's problems."""
         with self.lock:
             found, revision = self.store.checked(), self.store.revision
         problems = [
@@ -267,7 +267,7 @@ class Workspace:
         return Problems(revision, problems)
 
     def look_for_problems(self) -> None:
-        """Tell all editors of problems when there is nothing else to do; on the session's thread."""
+        """Send the problems to all editors when there is nothing else to do; on the session's thread."""
         self._problems_due = True
 
     def keep_soon(self) -> None:
@@ -295,7 +295,7 @@ class Workspace:
         self.jobs.put(work)
 
     def stop_warming(self) -> None:
-        """What was warmed by now is known; the rest is computed as it is asked for."""
+        """Stop warming: results so far are cached, the rest is computed on request."""
         if self._warming is not None:
             self._warming.cancel()
             self._warming = None
@@ -313,7 +313,7 @@ class Workspace:
 
 def _catalogue_changed(operator: type[Operator]) -> None:
     if is_built_in(operator):
-        # Imported when somebody needs it; editors have it in their catalogue all along.
+        # Imported on first use; editors have it in their catalogue from the start.
         return
     for workspace in list(_workspaces):
         workspace.store.forget_checks()

@@ -1,4 +1,4 @@
-"""Changes of a document, the protocol's unit of editing: nodes that come and go, and patches of those that stay."""
+"""Changes of a document, the protocol's unit of editing: nodes added, removed or patched."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 def read_changes(given: Changes | JsonObject) -> Changes:
-    """Changes as a host writes them.
+    """Changes decoded from a host's message.
 
     Raises
     ------
     DocumentError
-        If they cannot be understood.
+        If they cannot be decoded.
     """
     try:
         return msgspec.convert(given, Changes)
@@ -31,7 +31,7 @@ def read_changes(given: Changes | JsonObject) -> Changes:
 
 
 def applied(document: Document, changes: Changes) -> Document:
-    """The document after `changes`; patches of nodes that are gone are passed over.
+    """The document after `changes`; patches of removed nodes are ignored.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def _patched(node: NodeEntry, patch: NodePatch) -> NodeEntry:
 
 
 def _changed(before: JsonObject, entries: Entries) -> JsonObject:
-    """An object with entries set and unset, in the order that is asked for."""
+    """An object with entries set and unset, in the given order."""
     new = entries.set or {}
     gone = set(entries.unset or ()) - new.keys()
     result = {key: value for key, value in {**before, **new}.items() if key not in gone}

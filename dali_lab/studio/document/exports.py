@@ -1,4 +1,4 @@
-"""A document in the forms that people take away: Python, the project's file, Graphviz and others."""
+"""Exports a document: Python, the project's file, Graphviz and others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dali_lab.studio.errors import DocumentError, sentence
 from dali_lab.studio.protocol.connections import ExportFormat
 from dali_lab.studio.protocol.documents import Document, Exported, ExportedFile
 
-# How each form is called on a page, what it is, and the language that its text is coloured as.
+# Title, description and highlighting language of each export form.
 _SHOWN = {
     "python": ("Python", "A program that runs by itself, with pipeline_def and named variables.", "python"),
     "pytorch": ("PyTorch", "The same, with a loop over tensors of PyTorch.", "python"),
@@ -37,7 +37,7 @@ _FILE_MIME = {
 
 
 def is_file(to: str) -> bool:
-    """Whether a form is a file and no text."""
+    """Whether a form is a file rather than text."""
     form = FORMATS.get(to)
     return form is not None and form.binary
 

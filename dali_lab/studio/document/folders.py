@@ -1,4 +1,4 @@
-"""Folders listed for people who choose a file."""
+"""Folder listings for file dialogs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_COUNTED = 5000
 
 
 def listing(path: Path, kinds: tuple[str, ...] = ("any",)) -> Listing:
-    """What is in a folder: folders first, hidden ones left out.
+    """The entries of a folder: folders first, hidden ones left out.
 
     Raises
     ------

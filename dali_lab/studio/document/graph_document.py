@@ -1,6 +1,6 @@
 """Graph documents as an editor holds them: raw JSON that may be unfinished, and the graph that can run.
 
-A document is never altered in place: whoever holds one may go on reading it while others edit.
+Documents are immutable by convention: a reader may keep one while others edit.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def empty_document() -> Document:
 
 
 def checked(data: object) -> Document:
-    """`data` as a document, with what may be left out filled in; unknown keys stay.
+    """`data` as a document, with defaults filled in; unknown keys stay.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def checked(data: object) -> Document:
 
 
 def check_node(name: object, node: object) -> None:
-    """Refuse what cannot be a node of a document."""
+    """Raise if this cannot be a node of a document."""
     if not isinstance(name, str) or not name.strip() or ":" in name or any(ord(letter) < 32 for letter in name):
         raise DocumentError(
             f"{name!r} cannot be a node's name: it is empty, or has a colon or control characters.", "unreadable"
@@ -99,7 +99,7 @@ def check_node(name: object, node: object) -> None:
 
 
 def check_outputs(outputs: object) -> None:
-    """Refuse what cannot be the outputs of a document."""
+    """Raise if these cannot be the outputs of a document."""
     if not isinstance(outputs, list) or not all(isinstance(edge, str) for edge in outputs):
         raise DocumentError("'outputs' should be a list of edges such as 'resize' or 'reader:1'.", "unreadable")
 
@@ -125,7 +125,7 @@ def written(document: Document) -> str:
 
 
 def without_off(document: Document) -> tuple[Document, Switched]:
-    """The document as it works, without nodes that are off or bypassed, and what its switches make of it."""
+    """The document without nodes that are off or bypassed, and the effect of its switches."""
     nodes: Document = document["nodes"]
     found = switches(document["view"])
     wires = {name: _wires(node) for name, node in nodes.items()} if found else {}
@@ -152,7 +152,7 @@ def without_off(document: Document) -> tuple[Document, Switched]:
 
 
 def _wires(node: Document) -> Wires:
-    """What a node of a document takes."""
+    """The edges that a node of a document takes."""
 
     def edge(reference: str | None) -> Edge | None:
         return None if reference is None else edge_of(reference)
@@ -171,16 +171,16 @@ def edge_of(reference: str) -> Edge:
 
 @dataclass
 class Draft:
-    """What can be said of an unfinished document.
+    """The runnable part of an unfinished document.
 
     Attributes
     ----------
     graph
         All its nodes whose inputs are complete.
     unfinished
-        For the others, what they lack: ``(message, input index)``.
+        For the other nodes, the first missing input or argument: ``(message, input index)``.
     switched
-        What the switches of its nodes make of it; the graph is without nodes that are off.
+        The effect of the switches of its nodes; the graph has no nodes that are off.
     """
 
     graph: Graph
@@ -189,7 +189,7 @@ class Draft:
 
 
 def live_objects(graph: Graph) -> dict[str, object]:
-    """Python objects among a graph's arguments, by how its document names them: a document cannot hold them itself."""
+    """Python objects among a graph's arguments, by their names in the document, which cannot hold the objects."""
     found = {}
     for node in graph.nodes.values():
         for value in node.arguments.values():
@@ -200,7 +200,7 @@ def live_objects(graph: Graph) -> dict[str, object]:
 
 
 def _with_objects(node: Node, objects: Mapping[str, object]) -> Node:
-    """The node with its references to known objects replaced by these."""
+    """The node with references to known objects replaced by the objects."""
     named = {
         key: objects[repr(value)]
         for key, value in node.arguments.items()
@@ -262,7 +262,7 @@ def _connected_first(entry: Document) -> Document:
 
 
 def _lack(node: Node) -> tuple[str, int | None] | None:
-    """What a node lacks before it can run, with the index of the input."""
+    """The first missing input or argument of a node, as a message with the index of the input."""
     declared = find_operator(node.op).inputs if has_operator(node.op) else ()
     for index, entry in enumerate(declared):
         missing = index >= len(node.inputs) or node.inputs[index] == json_file.UNCONNECTED

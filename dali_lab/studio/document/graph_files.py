@@ -1,4 +1,4 @@
-"""Graph documents read from files of any form, and saved with care for what is on disk."""
+"""Reads graph documents from files of any form, and saves them without overwriting the changes of others."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def document_of(content: bytes, pipeline: str | None = None) -> Document:
     """
     from dali_lab.studio.document import programs
 
-    # What an editor does not know in a graph file must stay, so it does not go through a graph.
+    # A graph would drop keys that the editor does not know, so a graph file is not read through one.
     form = detected(content) if beginning(content) else FORMATS["json"]
     if form is FORMATS["json"]:
         return parsed(content)

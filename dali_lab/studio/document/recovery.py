@@ -30,7 +30,7 @@ class Recovery:
         self.path = self.folder / f"{os.getpid()}-{time.time_ns() % 10**9:09d}{SUFFIX}"
 
     def keep(self, document: Document, file: Path | None, title: str) -> None:
-        """Write what is not saved yet; failing to do so must not get in the way of the work itself."""
+        """Write unsaved work; a failure must not disturb editing."""
         kept = {
             **document,
             "recovered": {"file": None if file is None else str(file), "title": title, "process": os.getpid()},
@@ -42,12 +42,12 @@ class Recovery:
             pass
 
     def forget(self) -> None:
-        """Nothing is unsaved any more."""
+        """Remove the recovery file, as nothing is unsaved."""
         with contextlib.suppress(OSError):
             self.path.unlink()
 
     def take(self) -> tuple[Document, Path | None, str] | None:
-        """The newest unsaved work of a process that is gone, which is then ours; `None` if there is none."""
+        """Take over the newest unsaved work of a process that has ended; `None` if there is none."""
         try:
             found = sorted(self.folder.glob(f"*{SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
         except OSError:

@@ -51,7 +51,7 @@ class Store:
     document
         The document to begin with; by default an empty one.
     title, file
-        What it is called, and where it came from.
+        Its title, and the file that it came from.
     root
         The folder that relative paths start from.
     recovery
@@ -103,7 +103,7 @@ class Store:
         return Opened(self.document, self.revision, self.title, self.file_info(), self.dirty, self.seed)
 
     def checked(self) -> Checked:
-        """What is wrong with the document, and what can run; remembered until the meaning changes."""
+        """The document's problems and runnable nodes; remembered until the meaning changes."""
         document = self.document
         switched = switches(document["view"])
         if self._checked is not None:
@@ -115,7 +115,7 @@ class Store:
         return found
 
     def forget_checks(self) -> None:
-        """The operators have changed: look again."""
+        """Discard the remembered check, as the operators have changed."""
         self._checked = None
 
     def edit(self, changes: Changes) -> bool:

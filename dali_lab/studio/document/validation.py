@@ -1,4 +1,4 @@
-"""What is wrong with a document, in the protocol's form, and which of its nodes can be computed all the same."""
+"""Problems of a document, as protocol messages, and the nodes that can be computed in spite of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dali_lab.studio.protocol.documents import Document
 
 @dataclass
 class Checked:
-    """A document looked at.
+    """The result of checking a document.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class Checked:
     runnable
         The nodes that can be computed, as a graph; its outputs are those that can.
     blocked
-        Nodes that cannot, with what is wrong with them.
+        Nodes that cannot be computed because of their own problems, with these.
     waiting
-        Nodes that cannot since another one cannot, with that one.
+        Nodes that cannot be computed because another one cannot, with that one.
     problems
         Everything that is wrong.
     missing
@@ -48,7 +48,7 @@ class Checked:
 
 
 def check(document: Document, objects: Mapping[str, object] | None = None) -> Checked:
-    """Look at a document; never fails on what a person can draw. `objects` are Python objects that it names."""
+    """Check a document; never fails on what a person can draw. `objects` are Python objects that it names."""
     found = draft(document, objects)
     graph = found.graph
     blocked: dict[str, Problem] = {}

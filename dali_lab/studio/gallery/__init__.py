@@ -1,4 +1,4 @@
-"""The gallery's page: what it asks of a session, the pictures of its wall, what an entry costs."""
+"""The gallery's server side: its requests, the thumbnails of the wall, and the cost of an entry."""
 
 from dali_lab.studio.gallery.service import Gallery
 

@@ -1,4 +1,4 @@
-"""What an entry costs on this machine: its images a second, beside reading and decoding alone."""
+"""The cost of an entry on this machine: its images a second, beside reading and decoding alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def cost(graph: Graph, token: Token) -> Cost:
     DaliLabError
         If it cannot run.
     Cancelled
-        If the token was used.
+        If the token was cancelled.
     """
     decoding = decoding_alone(graph)
     pipelines = [_pipeline(graph), *([_pipeline(decoding)] if decoding is not None else [])]

@@ -23,7 +23,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
-# Arguments that are two numbers between which something is drawn.
+# Arguments that are the two ends of a random range.
 _RANGES = ("range", "random_area", "random_aspect_ratio", "scaling", "aspect_ratio")
 
 
@@ -60,13 +60,13 @@ def families_of(entries: list[Entry]) -> list[GalleryFamily]:
 
 
 def operators_of(entry: Entry) -> list[str]:
-    """The operators of an entry that are not there to read and to prepare pictures, each once."""
+    """The operators of an entry besides those that read and prepare pictures, each once."""
     own = set(fragment(entry)) if entry.before is not None else set(entry.graph.nodes)
     return list(dict.fromkeys(node.op for name, node in entry.graph.nodes.items() if name in own))
 
 
 def entry_page(entry: Entry, photographs: Photographs) -> EntryPage:
-    """All that an entry's page shows besides pictures; the graph reads from `photographs`."""
+    """An entry's page without its pictures; the graph reads from `photographs`."""
     random, document, code = False, entry.graph, ""
     if entry.waiting is None:
         graph = entry.over(photographs.folder if photographs.own else None)
@@ -125,7 +125,7 @@ def control_of(entry: Entry, argument: Argument) -> Control | None:
 
 
 def label_of(entry: Entry, argument: Argument) -> str:
-    """What a control is called: for a random node, the argument that it feeds; else the argument's own name."""
+    """The label of a control: for a random node, the argument that it feeds; else the argument's own name."""
     graph = entry.graph
     node = graph.nodes[argument.node]
     if not find_operator(node.op).makes_numbers:

@@ -65,7 +65,7 @@ class Photographs:
         self.files = ordered[:MOST_PICTURES]
 
     def count(self, graph: Graph) -> int:
-        """How many pictures `graph` has to begin with."""
+        """The number of photographs that `graph` reads."""
         if self.own or ANNOTATED not in places_in(graph):
             return len(self.files)
         return max(len(node.arguments.get("files") or ()) for node in graph.nodes.values())
@@ -99,7 +99,7 @@ def _beginning_with(graph: Graph, first: int) -> Graph:
 
 @dataclass(frozen=True)
 class Subject:
-    """What is drawn.
+    """A graph whose pictures are drawn: before and after.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class Subject:
         return cls(entry.graph, entry.before, after or entry.graph.outputs[:1], entry.overlays)
 
     def graph_over(self, photographs: Photographs) -> Graph:
-        """The graph as people take it along, over a folder of pictures."""
+        """The graph for export, over a folder of pictures."""
         return with_pictures(self.graph, photographs.folder if photographs.own else None)
 
     @property
@@ -189,7 +189,7 @@ class View:
 
 @dataclass
 class Drawn:
-    """What a variant gave; `problem` says why not."""
+    """The pictures of a variant; `problem` says why there are none."""
 
     before: View | None = None
     after: list[View] = field(default_factory=list)
@@ -260,7 +260,7 @@ class Drawer:
             return Drawn(problem=SessionError(sentence(str(error))))
         count = len(subject.after)
         before_view = views[count] if len(views) > count else None
-        # Labels and numbers that come along are no views.
+        # Labels and numbers among the outputs are no views.
         seen = [view for view in views[:count] if any(view.pictures)]
         return Drawn(before_view, seen) if seen else Drawn(problem=SessionError("This graph gives no picture."))
 
@@ -311,7 +311,7 @@ def _extent(batch: Batch, index: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _upright(spectrum: Picture, size: int) -> Picture:
-    """A spectrogram as people draw it: low tones below, twice as wide as high."""
+    """A spectrogram the usual way up: low tones below, twice as wide as high."""
     import cv2
 
     stretched = cv2.resize(decoded(spectrum), (size, size // 2), interpolation=cv2.INTER_NEAREST)
@@ -327,7 +327,7 @@ def decoded(picture: Picture) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 
 def mask_picture(labels: npt.ArrayLike, size: int) -> Picture:
-    """Class numbers as a picture to lay over another one: colours half seen through, nothing where the class is 0."""
+    """Class numbers as a picture to lay over another one: half-transparent colours, nothing where the class is 0."""
     flat = np.asarray(labels)
     flat = flat[..., 0] if flat.ndim == 3 else flat
     seen = np.where(flat > 0, _MASK_OPACITY, 0).astype(np.uint8)

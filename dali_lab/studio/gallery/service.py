@@ -1,7 +1,7 @@
-"""Answers what the gallery's page asks of a session: the methods ``gallery.*`` of ``extension/PROTOCOL.md``.
+"""Answers the requests of the gallery's page: the methods ``gallery.*`` of ``extension/PROTOCOL.md``.
 
-One thread of its own takes them in their order, so that the wall does not wait for an editor's previews; what is
-measured runs on another one, so that a control does not wait for a measurement.
+A thread of its own answers them in order, so that the wall does not wait for an editor's previews; measurements run on
+another one, so that a control does not wait for them.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Gallery:
         self._thread.start()
 
     def load(self) -> None:
-        """Read the entries before they are asked for, in the gallery's own thread."""
+        """Read the entries ahead of the first request, on the gallery's own thread."""
         self._requests.put(self._gallery)
 
     def ask(self, method: str, params: Wire, respond: Respond, fail: Callable[[BaseException], None]) -> None:

@@ -1,7 +1,7 @@
-"""The pictures of the wall: before and after, small, made once.
+"""Thumbnails of the wall: before and after, made once.
 
-Those of the built-in entries stand beside their graphs; the others, and those whose graph has changed since, are made
-when they are asked for and kept in the user's cache folder.
+Those of built-in entries are shipped beside their graphs; the others, and those whose graph has changed since, are made
+on request and kept in the user's cache folder.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ class Tiles:
     Parameters
     ----------
     folder
-        Where those are kept that are not shipped; by default in the user's cache folder.
+        Where thumbnails that are not shipped are kept; by default in the user's cache folder.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder or cache_folder() / "gallery"
 
     def ready(self, entry: Entry) -> tuple[Picture | None, Picture] | None:
-        """The pictures of an entry if they were made before: as it was (where there is such a one), and after."""
+        """The pictures of an entry if they were made already: before (if it has such a picture), and after."""
         name = digest(entry)
         for place in (entry.folder, self.folder):
             after = _read(place / f"after-{name}.jpg")
@@ -117,7 +117,7 @@ def draw_tile(entry: Entry, drawer: Drawer, photographs: Photographs) -> tuple[P
 
 
 def _same_scale(*shown: tuple[Frame, View]) -> list[Frame]:
-    """Pictures on sheets of one size, so that it is seen which is larger."""
+    """Pictures padded to one size, so that the larger one is seen to be larger."""
     import cv2
 
     sizes = []
@@ -141,7 +141,7 @@ def _same_scale(*shown: tuple[Frame, View]) -> list[Frame]:
 
 
 def refresh(gallery: Gallery) -> tuple[int, list[BrokenEntry]]:
-    """Draw the pictures that lack beside the entries, and remove old ones; how many were drawn, and what failed."""
+    """Draw missing thumbnails beside the entries, and remove old ones; the number drawn, and the failures."""
     drawer, photographs = Drawer(), Photographs()
     drawn, failed = 0, []
     try:
@@ -163,7 +163,7 @@ def refresh(gallery: Gallery) -> tuple[int, list[BrokenEntry]]:
 
 
 def flat_picture(views: list[View], index: int) -> Picture | None:
-    """Sample `index` of an output or of several views as one picture, with what is drawn over it."""
+    """Sample `index` of an output or of several views as one picture, with its overlays."""
     frames = [_frame(view, index) for view in views if index < len(view.pictures) and view.pictures[index] is not None]
     return _jpeg(_together(frames[:_MOST_VIEWS])) if frames else None
 
@@ -186,7 +186,7 @@ def _read(path: Path) -> Picture | None:
 
 
 def _frame(view: View, index: int = 0) -> Frame:
-    """A sample of a view as an RGB frame, with what is drawn over it."""
+    """A sample of a view as an RGB frame, with its overlays."""
     import cv2
 
     picture = view.pictures[index] if index < len(view.pictures) else None

@@ -1,4 +1,4 @@
-"""What the app opens with: a graph file, a folder of pictures, unsaved work, or the sample photographs."""
+"""The app's first document: a graph file, a folder of pictures, unsaved work, or the sample photographs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def start_session(graph: str | None = None, data: str | None = None, recovery: R
     Raises
     ------
     DaliLabError
-        If the file or the folder is not there, or is not what it should be.
+        If the file or the folder does not exist or is of another kind.
     """
     kept = recovery or Recovery()
     folder = data_folder(data) if data is not None else None
@@ -43,7 +43,7 @@ def start_session(graph: str | None = None, data: str | None = None, recovery: R
 
 
 def sample_starts(folder: Path | None) -> list[Sample]:
-    """Graphs to begin with: over the person's folder, if there is one, and over the sample photographs."""
+    """Graphs to begin with: over the user's folder, if there is one, and over the sample photographs."""
     samples = [
         Sample(
             "photographs",
@@ -76,12 +76,12 @@ def _open_first(session: Session, recovery: Recovery, graph: str | None, folder:
 
 
 def data_folder(text: str) -> Path:
-    """A folder that a person named.
+    """The folder at a path that a person gave.
 
     Raises
     ------
     DaliLabError
-        If it is not there or no folder.
+        If it does not exist or is no folder.
     """
     path = Path(text).expanduser().absolute()
     if not path.exists():

@@ -1,6 +1,6 @@
 """The kernel's side of the JupyterLab document: each comm that an editor opens is a connection to a session of its own.
 
-Importing this module in a kernel is what makes the target known; the extension does that before it opens a comm.
+Importing this module in a kernel registers the comm target; the extension does that before it opens a comm.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Connection:
     Parameters
     ----------
     comm
-        What carries the messages; `send`, `on_msg` and `on_close` are asked of it.
+        Carries the messages; must have `send`, `on_msg` and `on_close`.
     data
-        What the editor opened it with: ``document``, and perhaps ``title`` and ``read_only``.
+        Data of the opening message: ``document``, and perhaps ``title`` and ``read_only``.
     """
 
     def __init__(self, comm: Any, data: JsonObject) -> None:
@@ -42,7 +42,7 @@ class Connection:
         try:
             document = checked(data["document"]) if data.get("document") is not None else None
         except DocumentError as error:
-            # The editor keeps its own document; it says what is wrong with it, and nothing is lost.
+            # The editor keeps its own document and reports the problem, so nothing is lost.
             document, notice = None, Notice("error", error.message)
         self.session = Session(
             document,
@@ -59,7 +59,7 @@ class Connection:
         _kept.add(self)
 
     def interrupt(self) -> None:
-        """Cancel what is at work for this editor."""
+        """Cancel the running work of this editor."""
         self._port.cancel()
 
     def close(self) -> None:
@@ -71,7 +71,7 @@ class Connection:
         self.session.receive(self._port, message["content"]["data"])
 
     def _closed(self, _: Any) -> None:
-        # Previews that are at work end on their own time: the kernel does not wait for them.
+        # The kernel does not wait for running previews to end.
         threading.Thread(target=self.close, name="dali-lab-closing", daemon=True).start()
 
 
@@ -87,7 +87,7 @@ def connect(comm: Any, message: JsonObject) -> None:
 
 
 def register() -> bool:
-    """Make the target known to this process's kernel; whether there is one."""
+    """Register the comm target with this process's kernel; whether there is one."""
     import comm
 
     try:
@@ -101,7 +101,7 @@ def register() -> bool:
 def _watch_interrupts() -> None:
     """Let an interrupt of an idle kernel cancel previews; a kernel that runs a cell is interrupted as ever.
 
-    A kernel ignores the signal while it is idle, and puts back what it found when a cell has ended.
+    A kernel ignores the signal while it is idle, and restores the former handler when a cell has ended.
     """
     module = sys.modules.get("ipykernel.kernelbase")
     if module is None or not module.Kernel.initialized():
@@ -113,7 +113,7 @@ def _watch_interrupts() -> None:
     handler = _handler(before if callable(before) else None)
     kernel.saved_sigint_handler = handler
     with contextlib.suppress(ValueError):
-        # Outside a cell nothing is put back, so it is set at once; only the main thread may.
+        # Outside a cell nothing is restored, so it is set at once; only the main thread may.
         if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
             signal.signal(signal.SIGINT, handler)
 

@@ -1,4 +1,4 @@
-"""The Panel app: serves the editor as a page, all of whose tabs are on one session."""
+"""The Panel app: serves the editor as a page; all browser tabs share one session."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class AppServer:
     Parameters
     ----------
     session
-        What the page shows.
+        The session behind the page.
     host, port
         Where to listen; port 0 takes a free one.
     title
@@ -61,7 +61,7 @@ class AppServer:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The page's URL."""
         host = "127.0.0.1" if self.host in ("0.0.0.0", "::", "") else self.host
         return f"http://{f'[{host}]' if ':' in host else host}:{self.port}/"
 
@@ -133,7 +133,7 @@ class AppServer:
 
 
 def page(session: Session, title: str, view: str = "editor") -> Callable[[], DaliLabEditor]:
-    """What Panel calls for each tab; `view` is what it shows first."""
+    """Function that Panel calls for each browser tab; `view` is shown first."""
 
     def make() -> DaliLabEditor:
         if view == "gallery":
@@ -150,7 +150,7 @@ def page(session: Session, title: str, view: str = "editor") -> Callable[[], Dal
 
 
 def icon() -> str:
-    """The icon as an address that holds it."""
+    """The icon as a data URL."""
     return "data:image/svg+xml;base64," + base64.b64encode(ICON.read_bytes()).decode("ascii")
 
 

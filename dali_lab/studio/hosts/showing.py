@@ -19,11 +19,11 @@ from dali_lab.studio.preview.summaries import summary
 
 Array = npt.NDArray[Any]
 KEPT = "application/vnd.dali-lab.editor+json"
-"""What JupyterLab's extension shows in place of a widget: the widget where its kernel runs, else what was seen last."""
+"""MIME type that JupyterLab's extension renders: the widget where its kernel runs, else its last picture."""
 SHOWN = "dali-lab-shown"
-"""The class of a batch's pictures in a page."""
+"""CSS class of a batch's pictures."""
 _SMALL = "font-size:12px;opacity:.75"
-# Rows that wrap fill what is there also where a layout asks how wide they would like to be.
+# Wrapping rows fill the available width also in layouts that ask for their preferred width.
 _GRID = "display:flex;flex-wrap:wrap;gap:8px"
 _CELL = "margin:0;max-width:100%;overflow-wrap:anywhere"
 _NARROWEST = 112
@@ -109,7 +109,7 @@ def show(
     Raises
     ------
     DaliLabError
-        If what is given is no batch, or belongs to another number of samples.
+        If this is no batch, or labels, boxes or masks are for another number of samples.
     """
     for name, number in (("size", size), ("limit", limit)):
         if number < 1:
@@ -139,7 +139,7 @@ def show(
 
 
 def as_batch(given: Any) -> Batch:
-    """A batch over what people hold.
+    """A batch from arrays or tensors.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def as_batch(given: Any) -> Batch:
 
 
 def kind_of(given: Any) -> str:
-    """What somebody gave in place of something else, in words."""
+    """A wrong argument, described for an error message."""
     name = getattr(given, "__name__", None)
     if callable(given) and name:
         return f"a function (what '{name}()' returns was meant, perhaps)"
@@ -257,7 +257,7 @@ def _marked(frame: Array, boxes: Array | None, mask: Array | None) -> Array:
         result[where] = (0.55 * result[where] + 0.45 * colours[where]).astype(np.uint8)
     if boxes is not None and boxes.size:
         scale = [width, height] * 2 if np.nanmax(boxes, initial=0.0) <= 1.0 else [1] * 4
-        # Just outside the picture is as good as far away.
+        # Coordinates far outside the picture are clipped to just outside it.
         for number, box in enumerate(np.clip(boxes * scale, -width - height, 2 * (width + height))):
             if np.isnan(box).any():
                 continue

@@ -70,7 +70,7 @@ class Preview(ipywidgets.VBox):  # type: ignore[misc]
         return panel.Column(slider, pictures, sizing_mode="stretch_width")
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The widget, and the pictures that it shows now, for where no kernel runs."""
+        """The widget, and its present pictures for pages without a kernel."""
         data = super()._repr_mimebundle_(**options)
         if data:
             data[KEPT] = {"model_id": self.model_id}

@@ -75,7 +75,7 @@ class Editor(anywidget.AnyWidget):
         session.on_select = _selector(weakref.ref(self))
         self._port = session.attach(lambda message, buffers: self.send(message, buffers=buffers))
         self.on_msg(self._take)
-        # The session's threads must not keep an editor alive that nobody can reach any more.
+        # The session's threads must not keep an unreachable editor alive.
         self._ending = weakref.finalize(self, session.close)
 
     def _take(self, _: Any, content: Any, buffers: Any) -> None:
@@ -88,7 +88,7 @@ class Editor(anywidget.AnyWidget):
             self.set_trait("picture", svg(self.graph))
 
     def _draw_soon(self) -> None:
-        """Draw after the edits of this moment."""
+        """Draw once the current burst of edits is over."""
         if self._drawing is None:
             self._drawing = threading.Timer(_PICTURE_DELAY, self._draw)
             self._drawing.daemon = True
@@ -156,7 +156,7 @@ class Editor(anywidget.AnyWidget):
         super().close()
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
-        """The widget, and a picture of the graph as it is now, for where no kernel runs."""
+        """The widget, and a picture of the present graph for pages without a kernel."""
         bundle = super()._repr_mimebundle_(**options)
         if not bundle:
             return bundle
@@ -170,7 +170,7 @@ class Editor(anywidget.AnyWidget):
 
 
 def _watcher(reference: weakref.ref[Editor], others: Callable[[Workspace], None] | None) -> Callable[[Workspace], None]:
-    """Tells an editor of each edit, after those who watch already."""
+    """Tells an editor of each edit, after the session's existing callback."""
 
     def changed(session: Workspace) -> None:
         if others is not None:
@@ -183,7 +183,7 @@ def _watcher(reference: weakref.ref[Editor], others: Callable[[Workspace], None]
 
 
 def _selector(reference: weakref.ref[Editor]) -> Callable[[list[str]], None]:
-    """Tells an editor what is selected on its canvas."""
+    """Tells an editor of the selection on its canvas."""
 
     def selected(names: list[str]) -> None:
         editor = reference()
@@ -211,7 +211,7 @@ def edit(
     Returns
     -------
     Editor
-        To be shown as the cell's result; `graph` and `pipeline` are what it holds at the moment.
+        To be shown as the cell's result; `graph` and `pipeline` follow its edits.
 
     Raises
     ------

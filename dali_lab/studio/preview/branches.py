@@ -1,4 +1,4 @@
-"""How many samples took each branch of a conditional: random numbers there go on where the batch before left off."""
+"""Counts of samples that took each branch: random numbers there continue where the batch before left off."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Results = Callable[[str, int], NodeResult | None]
 
 
 class Branches:
-    """Counts of past batches by condition, so that stepping through batches counts each of them once."""
+    """Counts of past batches by condition, so that each batch is counted only once."""
 
     def __init__(self) -> None:
         self._counts: OrderedDict[str, list[tuple[int, int]]] = OrderedDict()
@@ -32,12 +32,12 @@ class Branches:
         nodes: Iterable[str],
         results: Results,
     ) -> dict[str, int]:
-        """For those of `nodes` that are in a branch: the samples that took it before batch `iteration`.
+        """For each of `nodes` in a branch, the samples that took the branch before batch `iteration`.
 
         Parameters
         ----------
         results
-            Called as ``results(node, iteration)`` for what the node of a condition gives for a whole batch.
+            Called as ``results(node, iteration)`` for the outputs of a condition's node for a whole batch.
         """
         scopes = node_scopes(graph)
         branches = branch_of_scopes(graph)
@@ -77,7 +77,7 @@ class Branches:
 
 
 def _name_of(graph: Graph, seeds: Mapping[str, int], batch_size: int, predicate: Edge) -> str:
-    """Names all that decides about a condition: the nodes before it, their seeds, and the files that they read."""
+    """A key of all that decides a condition: the nodes before it, their seeds, and the files that they read."""
     parts = []
     for name in sorted(graph.ancestors([predicate.node])):
         node = graph.nodes[name]

@@ -1,4 +1,4 @@
-"""A store of results with a limit in bytes that forgets what was used least recently."""
+"""A least-recently-used cache with a limit in bytes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Cache(Generic[V]):
             return entry[0]
 
     def put(self, key: Hashable, value: V, size: int, place: Hashable = None) -> None:
-        """Keep `value`, which takes `size` bytes, instead of what was there."""
+        """Keep `value`, which takes `size` bytes, in place of an older one."""
         with self._lock:
             self._drop(key)
             if size > self.limit:

@@ -1,4 +1,4 @@
-"""How often the compiler was at work: what ran meanwhile was not as fast as it will be."""
+"""Counts kernel compilations: times measured during one are too long and are discarded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _listening = False
 
 
 def compilations() -> int:
-    """How many kernels were compiled so far, as far as this was asked before they were, or were done without."""
+    """Kernels compiled since the first call, or bypassed while they compile in the background; -1 without Numba."""
     global _listening
     if not _listening and "numba" in sys.modules:
         import numba  # noqa: F401  (waits if another thread is importing it, which importing a part of it would not)

@@ -1,4 +1,4 @@
-"""Runs nodes of a graph on one batch with the engine of pipelines: on a GPU or without one, and so that times count."""
+"""Runs nodes of a graph on one batch with the pipelines' engine, with or without a GPU, and measures them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class PreviewResources:
 
 
 class BatchComputation:
-    """Computes nodes of one batch, what they need having been computed before.
+    """Computes nodes of one batch whose inputs have been computed.
 
     Parameters
     ----------
     graph, seeds, iteration
-        What is computed, and which batch of it.
+        The graph, the seeds of its nodes, and the number of the batch.
     evaluation
         Results so far; failures are recorded here.
     token
@@ -57,7 +57,7 @@ class BatchComputation:
     borrowed
         Nodes whose operators the caller does not own and this does not close.
     steps
-        How many samples of nodes there are to compute, as far as is known.
+        Number of samples to compute, summed over nodes, as far as known.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class BatchComputation:
         self.borrowed: set[str] = set()
 
     def close(self) -> None:
-        """Close the operators, or have them closed when nothing runs them any more."""
+        """Close the operators, or have them closed when the last run of them ends."""
         if self._abandoned is None or self._abandoned.finished.is_set():
             self._close_operators()
 
@@ -101,7 +101,7 @@ class BatchComputation:
     def compute(
         self, keys: Mapping[str, str], size: int, drawn: Mapping[str, int], draws: Mapping[str, Draw]
     ) -> dict[str, NodeResult]:
-        """What nodes give for the first samples of the batch.
+        """Compute the results of nodes for the first samples of the batch.
 
         Parameters
         ----------
@@ -112,12 +112,12 @@ class BatchComputation:
         drawn
             For each node of the graph, the samples that it has drawn numbers for before.
         draws
-            What sources decided.
+            The sources' decisions for this batch.
 
         Raises
         ------
         Cancelled
-            If the token was used.
+            If the token was cancelled.
         """
         names, plan, device_plan = self._plans(keys)
         if plan is None:
@@ -146,7 +146,7 @@ class BatchComputation:
             self._token.watch(run)
             while not run.wait(_POLL):
                 if self._token.reason is not None:
-                    # A kernel that is being compiled cannot be stopped; whoever asks next does not wait for it.
+                    # Compilation of a kernel cannot be stopped; the next preview does not wait for it.
                     self._abandoned = run
                     self._token.check()
             self._token.check()
@@ -165,17 +165,17 @@ class BatchComputation:
             device_plan = None
             engine, run = attempt(plan, chunk)
         if chunk > 1 and run.failures:
-            # One sample in a chunk: what fails takes no other sample along.
+            # One sample in a chunk, so that a failing sample fails alone.
             engine, run = attempt(plan, 1)
         short = not times.knows(ops) and time.monotonic() - began < _SHORT
         if (short or compilations() != compiled) and not once:
-            # The first use of a kernel loads or compiles it; the time that people see is that of every other use.
+            # The first use of a kernel loads or compiles it; the time shown is that of later uses.
             engine, run = attempt(device_plan or plan, 1, told=False)
         run.values = {edge: download(batch) for edge, batch in run.values.items()}
         # On a GPU the time between events counts.
         run.seconds.update(engine.device.seconds() if engine.device is not None else {})
         for name in names:
-            # What failed is likely to fail again, and then it is told apart by sample at once.
+            # A failed operator is likely to fail again, so its next run has one sample in a chunk from the start.
             times.note(self._graph.nodes[name].op, None if run.failures else run.seconds.get(name, 0.0) / size)
         return {name: self._result(name, keys[name], size, run) for name in names}
 
@@ -204,7 +204,7 @@ class BatchComputation:
         return operator.output_count(operator.values)
 
     def _device_plan(self, wanted: list[Edge], known: Mapping[Edge, Batch]) -> Plan | None:
-        """The plan with a GPU, if there is one and something runs on it; samples that failed before are for the CPU."""
+        """The plan with a GPU, if there is one and something runs on it; samples that failed before go to the CPU."""
         if self._device is None or any(self._evaluation.missing().values()):
             return None
         plan = make_plan(self._graph, wanted, known, self.operators, device=self._device)

@@ -41,19 +41,19 @@ _MOST_IN_FOCUS = 16
 
 @dataclass
 class Delivered:
-    """The results that one client has: signatures by node, and by output for those in focus."""
+    """The results that one client has: signatures by node, and by output for outputs in focus."""
 
     nodes: dict[str, tuple[object, ...]] = field(default_factory=dict)
     focus: dict[tuple[str, int], tuple[object, ...]] = field(default_factory=dict)
 
     def clear(self) -> None:
-        """The client has nothing any more."""
+        """Note that the client has no results any more."""
         self.nodes.clear()
         self.focus.clear()
 
 
 class _Progress:
-    """Tells of progress once it has taken half a second, even while a single step takes long."""
+    """Sends progress events after half a second, even during one long step."""
 
     def __init__(self, tell: Callable[[int, int, str], None]) -> None:
         self._report = tell
@@ -87,12 +87,12 @@ class _Progress:
 
 
 class Delivery:
-    """Tells a client of the nodes of one preview, each once.
+    """Sends the results of one preview to a client, each node once.
 
     Parameters
     ----------
     request, checked
-        What was asked for, and the document.
+        The request, and the checked document.
     renderer
         Makes the pictures.
     delivered
@@ -130,7 +130,7 @@ class Delivery:
         self._unchanged: dict[str, float | None] = {}
 
     def run(self, evaluator: Evaluator, seed: int) -> None:
-        """Evaluate and tell: the whole of a preview, from ``preview.started`` to ``preview.done``."""
+        """Run the whole preview, from ``preview.started`` to ``preview.done``."""
         began = time.monotonic()
         draft = self._checked.draft
         self._tell(PreviewStarted(self._run, len(draft.graph.nodes) + len(draft.unfinished)))
@@ -157,7 +157,7 @@ class Delivery:
             self._tell_focus(evaluation)
         except Cancelled:
             status = self._token.reason or "cancelled"
-        except Exception as error:  # told to the client, which would wait for the end otherwise
+        except Exception as error:  # reported to the client, which would wait for the end otherwise
             status, failure = "failed", SessionError.of(error)
         finally:
             progress.end()
@@ -165,7 +165,7 @@ class Delivery:
         self._tell(DoneEvent(self._run, status, round(seconds * 1000, 1), seed, self._iteration, failure))
 
     def _tell_computed(self, evaluation: Evaluation) -> None:
-        """Tell of the nodes that have results by now and were not told of."""
+        """Send the nodes that have results by now and were not sent yet."""
         fresh: list[tuple[str, tuple[object, ...], list[Future[Rendered | None]]]] = []
         for name in self._order:
             result = evaluation.results.get(name)
@@ -233,7 +233,7 @@ class Delivery:
         for node, output in self._focus:
             result = evaluation.results.get(node)
             if result is None or output >= len(result.outputs):
-                # The client has let go of the pictures of a node that is off.
+                # The client has discarded the pictures of a node that is off.
                 delivered.pop((node, output), None)
                 continue
             over = self._overlays(evaluation, Edge(node, output))
@@ -252,7 +252,7 @@ class Delivery:
             delivered[node, output] = signature
 
     def _overlays(self, evaluation: Evaluation, tap: Edge) -> list[Overlay]:
-        """What is drawn over a picture, as far as it was computed."""
+        """The overlays of a picture that were computed."""
         found = overlays_of(self._checked.runnable, self._kinds, tap)
         return [item for item in found if self._batch(evaluation, item.edge) is not None]
 

@@ -1,4 +1,4 @@
-"""Computes what every node of a graph gives for one batch, with the real executor, and only what has changed."""
+"""Incremental evaluation: computes every node of a graph for one batch with the real executor, if it has changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dali_lab.studio.preview.results import Evaluation, Failure, NodeResult, Tok
 from dali_lab.studio.preview.sources import Sources, digest, file_state, paths_state, sample_files_state, values
 
 _KEPT_OF_A_NODE = 16
-"""Results of one node: whoever drags a slider soon gets the memory of older ones back, which is faster than new."""
+"""Results kept of one node: while a slider is dragged, older ones are dropped soon and their memory is reused."""
 
 
 class Evaluator:
@@ -80,19 +80,19 @@ class Evaluator:
         progress
             Called as ``progress(done, total, node)`` from worker threads.
         finished
-            Called with what is there so far, whenever more has come.
+            Called with the results so far, whenever there are more.
 
         Raises
         ------
         Cancelled
-            If the token was used.
+            If the token was cancelled.
         """
         with self._lock:
             return _Run(self, graph, seed, iteration, samples, nodes, token or Token(), progress, finished).work()
 
 
 class _Run:
-    """One evaluation under way: which nodes are known, wait for others, or have to be computed."""
+    """One running evaluation: which nodes are cached, wait for others, or have to be computed."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _Run:
         return self.in_branches.get(name, self.before)
 
     def _sources(self) -> None:
-        """Sources first: which files they read decides whether what follows is known."""
+        """Draw from sources first: the files that they read decide which results are cached."""
         results = self.evaluation.results
         draws: dict[str, Draw] = {}
         unknown: dict[str, str] = {}
@@ -174,7 +174,7 @@ class _Run:
                 operator, draws[name] = self.owner._sources.draw(
                     base, node, self.seeds, self.iteration, self.batch_size
                 )
-            except Exception as error:  # whatever a reader meets belongs to its node
+            except Exception as error:  # any error of a reader is reported at its node
                 results[name] = NodeResult(key, failures=[Failure(_ended(error, self.iteration))])
                 continue
             self.computation.operators[name] = operator
@@ -231,7 +231,7 @@ class _Run:
                 continue
             try:
                 self.computation.operators[name] = make_operator(node)
-            except Exception as error:  # a contradiction between arguments belongs to its node
+            except Exception as error:  # contradicting arguments are reported at their node
                 results[name] = NodeResult(key, failures=[Failure(error)])
                 continue
             unknown[name] = key
@@ -251,7 +251,7 @@ class _Run:
     def _waves(self, names: Iterable[str]) -> list[list[str]]:
         """Nodes to be computed together: all at once, but for those whose kernels may have to be compiled first.
 
-        So the pictures of what comes before them need not wait for the compiler.
+        So the pictures of earlier nodes need not wait for the compiler.
         """
         waves: list[list[str]] = []
         open_wave = False
@@ -265,7 +265,7 @@ class _Run:
         return waves
 
     def _lacking(self, name: str, together: list[str]) -> str | None:
-        """A node that gave nothing and that this one needs."""
+        """A node that this one needs and that has no results."""
         for edge in map(bare, self.graph.nodes[name].edges()):
             waits = edge.node in self.evaluation.waiting
             if waits or (edge.node not in together and not self.evaluation.gave(edge)):
@@ -273,7 +273,7 @@ class _Run:
         return None
 
     def _find_waiting(self, names: Iterable[str]) -> None:
-        """Nodes that gave nothing since a node they need gave nothing: they wait for it."""
+        """Nodes without results because a node they need has none: they wait for it."""
         results, waiting = self.evaluation.results, self.evaluation.waiting
         for name in names:
             result = results.get(name)
@@ -293,7 +293,7 @@ class _Run:
         return found
 
     def _compute(self, keys: Mapping[str, str], draws: Mapping[str, Draw]) -> None:
-        """Run these nodes on the batch, everything else being known, and remember what they give."""
+        """Run these nodes on the batch, whose inputs are all known, and cache their results."""
         drawn = {name: self._drawn_before(name) for name in self.order}
         for name, result in self.computation.compute(keys, self.size, drawn, draws).items():
             if self.kinds[name].source:

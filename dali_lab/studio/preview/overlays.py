@@ -1,4 +1,4 @@
-"""What belongs over a picture: boxes, points and masks that other nodes give for the same samples."""
+"""Overlays of a picture: boxes, points and masks that other nodes give for the same samples."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Overlay:
 def overlays_of(graph: Graph, kinds: dict[str, list[str]], tap: Edge) -> list[Overlay]:
     """For each kind the output that fits the picture at `tap` best.
 
-    Boxes go the way of their picture: what crops one crops the other, or gives the other its window. So the best are
-    those that have most nodes in common with the picture, and fewest of their own.
+    Boxes follow their picture: the same node crops both, or crops one and gives the other its window. So the best ones
+    have most nodes in common with the picture, and fewest of their own.
     """
     if _kind(kinds, tap) not in ("image", "any"):
         return []
@@ -57,7 +57,7 @@ def _candidates(graph: Graph, kinds: dict[str, list[str]]) -> list[Overlay]:
         if not has_operator(node.op):
             continue
         operator = find_operator(node.op)
-        # What is given to an input for boxes is boxes, wherever it comes from.
+        # An edge to an input for boxes carries boxes, whatever its source declares.
         for edge, entry in zip(node.inputs, operator.inputs, strict=False):
             if entry.kind in ("boxes", "mask"):
                 found[Overlay(entry.kind, bare(edge))] = None

@@ -32,7 +32,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Scale:
-    """How values become brightness: `low` is black and `high` is white."""
+    """Range of displayed values: `low` is black and `high` is white."""
 
     low: float
     high: float
@@ -96,7 +96,7 @@ def fitted(frame: Array, size: int, *, exact: bool = False) -> Array:
 
 
 def _resized(source: Array, target: tuple[int, int], exact: bool) -> Array:
-    """The picture at a smaller (width, height): the mean of what lies under each pixel, closely, or the nearest one."""
+    """The picture at a smaller (width, height): about the mean of the area under each pixel, or the nearest one."""
     import cv2
 
     if source.dtype == np.bool_:
@@ -123,13 +123,13 @@ def _shrunk(source: Array, width: int, height: int, times: int) -> Array:
 
 
 def eight_bits(frame: Array, scale: Scale) -> Array:
-    """The frame as ``uint8``, `scale` telling what is black and what is white."""
+    """The frame as ``uint8``; `scale` gives the values of black and white."""
     if frame.dtype == np.uint8 and (scale.low, scale.high) == (0, 255):
         return frame
     factor = 255.0 / (scale.high - scale.low)
     with np.errstate(invalid="ignore", over="ignore"):
         values = (frame.astype(np.float32) - np.float32(scale.low)) * np.float32(factor) + np.float32(0.5)
-    # Of nan and a number these two give the number.
+    # These two return the number when the other value is nan.
     return np.asarray(np.fmin(np.fmax(values, 0), 255).astype(np.uint8))
 
 

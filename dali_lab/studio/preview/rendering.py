@@ -1,4 +1,4 @@
-"""Pictures of what nodes gave: encoded on threads of their own, and remembered."""
+"""Renders outputs of nodes as pictures: encoded on threads of their own, and cached."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Renderer:
     Parameters
     ----------
     threads
-        How many; the evaluator's may be held up by a compiler.
+        Number of threads; the evaluator's are not used, as a compiler may hold them up.
     memory
         Bytes of pictures to remember.
     """

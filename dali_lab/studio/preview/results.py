@@ -1,4 +1,4 @@
-"""What an evaluation of a graph gives, node by node, and how it is stopped."""
+"""Results of an evaluation, node by node, and the token that stops it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dali_lab.model.batch import Batch
 
 @dataclass(frozen=True)
 class Failure:
-    """What went wrong at a node; `sample` is `None` when it concerns all of them."""
+    """An error at a node; `sample` is `None` when it concerns all of them."""
 
     error: BaseException
     sample: int | None = None
@@ -21,7 +21,7 @@ class Failure:
 
 @dataclass
 class NodeResult:
-    """What a node gave.
+    """Outputs and failures of a node.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class NodeResult:
     missing
         For each output, the samples that failed.
     failures
-        What went wrong here, by sample.
+        Errors of this node, by sample.
     seconds
         Time spent, summed over threads.
     count
@@ -56,14 +56,14 @@ class NodeResult:
 
 @dataclass
 class Evaluation:
-    """What all nodes gave.
+    """Results of all nodes.
 
     Attributes
     ----------
     results
-        By node, for those that were tried.
+        By node, for the nodes that were tried.
     computed
-        Nodes that were computed now; the others were known.
+        Nodes that were computed now; the others were cached.
     waiting
         Nodes that could not be tried, with the node they wait for.
     samples
@@ -84,7 +84,7 @@ class Evaluation:
         return result is not None and edge.output < len(result.outputs) and result.outputs[edge.output] is not None
 
     def known(self) -> dict[Edge, Batch]:
-        """All batches that there are."""
+        """All batches, by edge."""
         return {
             Edge(name, index): batch
             for name, result in self.results.items()
@@ -102,7 +102,7 @@ class Evaluation:
 
 
 class Token:
-    """Lets others stop an evaluation; `reason` is the protocol's word for the end."""
+    """Cancels an evaluation; `reason` is the protocol's word for the end."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -117,13 +117,13 @@ class Token:
                 self._run.cancel()
 
     def watch(self, run: BatchRun) -> None:
-        """The batch to stop."""
+        """Set the batch that :meth:`cancel` stops."""
         with self._lock:
             self._run = run
             if self.reason is not None:
                 run.cancel()
 
     def check(self) -> None:
-        """Raise :class:`Cancelled` if somebody asked for it."""
+        """Raise :class:`Cancelled` if :meth:`cancel` was called."""
         if self.reason is not None:
             raise Cancelled

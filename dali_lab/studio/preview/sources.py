@@ -1,4 +1,4 @@
-"""Sources between previews: readers that stay open, what they drew, and what tells that their files have changed."""
+"""Sources between previews: readers that stay open, their draws, and the state of their files, to notice changes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Source:
 
 
 class Sources:
-    """Readers that stay open between previews, and what they drew for each batch."""
+    """Readers that stay open between previews, and their draws for each batch."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[str, _Source] = OrderedDict()
@@ -40,7 +40,7 @@ class Sources:
     def draw(
         self, key: str, node: Node, seeds: Mapping[str, int], iteration: int, batch_size: int
     ) -> tuple[Operator, Draw]:
-        """The operator of a source and its decision for a batch; the same each time it is asked.
+        """The operator of a source and its decision for a batch; the same for each call.
 
         Raises
         ------
@@ -89,17 +89,17 @@ class Sources:
 
 
 def digest(*parts: Any) -> str:
-    """A name for values that print with all of their content."""
+    """A digest of values whose text shows all of their content."""
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).hexdigest()
 
 
 def values(node: Node) -> list[tuple[str, Any]]:
-    """A node's arguments in a form to be named by."""
+    """A node's arguments in a form that can be digested."""
     return sorted((name, _plain(value)) for name, value in node.arguments.items() if name not in ("name", "preserve"))
 
 
 def _plain(value: Any) -> Any:
-    """A value that prints with all of its content."""
+    """The value as one whose text shows all of its content."""
     if hasattr(value, "tobytes") and hasattr(value, "shape"):
         return str(value.dtype), value.shape, hashlib.blake2b(value.tobytes(), digest_size=16).hexdigest()
     if isinstance(value, (list, tuple)):
@@ -110,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 
 def file_state(path: str) -> tuple[str, int, int]:
-    """A path with when its file was changed and how large it is; −1 where there is none."""
+    """A path with its file's modification time and size; −1 where there is none."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""What is said of a batch besides its pictures: kind, shapes, range, histogram, labels and values in words."""
+"""Summary of a batch besides its pictures: kind, shapes, range, histogram, labels and values as text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SAMPLED = 1 << 15
 
 @dataclass
 class Summary:
-    """An output without its pictures, and which of its values are black and white in them."""
+    """An output without its pictures, and the values that are black and white in them."""
 
     output: OutputPreview
     scale: Scale
@@ -45,13 +45,13 @@ def summary(
     Parameters
     ----------
     batch
-        The samples that are there.
+        The samples that did not fail.
     count
-        Samples shown, those that are missing included.
+        Samples shown, missing ones included.
     missing
         Indices of samples that failed.
     kind
-        What the operator declares.
+        The kind that the operator declares.
     roots
         Folders whose names are no labels.
     total
@@ -104,7 +104,7 @@ def positions(present: int, count: int, missing: Collection[int]) -> list[int | 
 
 
 def shown_kind(batch: Batch, declared: str) -> str:
-    """How to show a batch: what is declared, where its shape does not say otherwise."""
+    """The kind as which a batch is shown: the declared one, unless its shape contradicts it."""
     if declared in ("encoded", "text", "boxes", "audio"):
         return declared
     if declared == "mask" and batch.ndim >= 2:
@@ -191,7 +191,7 @@ def display_scale(dtype: DALIDataType, low_high: tuple[float, float] | None) -> 
 
 
 def encoded_text(data: Array) -> str:
-    """What a file's bytes are, in a few words: format and size."""
+    """A short description of a file's bytes: format and size."""
     flat = data.reshape(-1)
     head = flat[:16].tobytes()
     name = next((name for signature, name in _SIGNATURES if head.startswith(signature)), "")

@@ -1,4 +1,4 @@
-"""Messages themselves, and an editor that comes, comes back and asks what there is."""
+"""The envelopes of messages, and the messages by which an editor connects, reconnects and learns of capabilities."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Response(Wire):
 
 
 class SessionEvent(Wire):
-    """Session to client, without being asked."""
+    """Session to client, unsolicited."""
 
     kind: Literal["event"]
     event: str
@@ -52,7 +52,7 @@ class Named(Wire):
 
 
 class ExportFormat(Wire):
-    """A form that documents can be taken away in; those that are files have no language."""
+    """A form of export; file forms have no language."""
 
     to: str
     title: str
@@ -61,7 +61,7 @@ class ExportFormat(Wire):
 
 
 class Capabilities(Wire):
-    """What a session can do."""
+    """Capabilities of a session."""
 
     preview: bool = False
     run: bool = False
@@ -109,19 +109,19 @@ class RestoreRequest(Wire):
 
 
 class SelectRequest(Wire):
-    """What is selected, for hosts that tell others."""
+    """The selected nodes, for hosts that pass them on."""
 
     nodes: tuple[str, ...] = ()
 
 
 class Waiting(Wire):
-    """Requests of this client that have come and are not answered yet."""
+    """Requests of this client that were received and are not answered yet."""
 
     waiting: list[str]
 
 
 class State(Wire):
-    """What has changed of the session's state."""
+    """The parts of the session's state that have changed."""
 
     dirty: bool | None = None
     title: str | None = None
@@ -143,7 +143,7 @@ class CatalogueChanged(Wire):
 
 
 class Notice(Wire):
-    """Something that people should know."""
+    """A notice for the user."""
 
     level: Literal["info", "warning", "error"]
     message: str

@@ -62,7 +62,7 @@ class Group(_Group, total=False):
 
 
 class View(TypedDict):
-    """What takes no part in meaning but for the switches of nodes."""
+    """Layout and annotations; they do not affect results, except for the switches of nodes."""
 
     nodes: dict[str, NodeView]
     notes: list[Note]
@@ -80,13 +80,13 @@ class GraphDocument(TypedDict):
     view: View
 
 
-# Decoding would drop the keys that nobody here knows, so what an editor sends is checked where it is taken.
+# Decoding into structs would drop unknown keys, so an editor's documents stay dictionaries and are checked on receipt.
 Document: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphDocument"})]
 NodeEntry: TypeAlias = Annotated[dict[str, Any], Meta(extra={"typescript": "GraphNode"})]
 
 
 class Entries(Wire):
-    """What becomes of the entries of an object; those not named stay.
+    """Entries of an object to set and unset; others stay.
 
     `order` lists all of them, where it is not "as before, new ones at the end".
     """
@@ -97,14 +97,14 @@ class Entries(Wire):
 
 
 class NodePatch(Entries):
-    """What becomes of a node that stays: two editors may each change an argument of their own."""
+    """Changes of an existing node, entry by entry: two editors may each change another argument."""
 
     arguments: Annotated[Entries, Meta(extra={"typescript": "Entries<Value>"})] | None = None
     connections: Annotated[Entries, Meta(extra={"typescript": "Entries<EdgeRef>"})] | None = None
 
 
 class ViewChanges(Wire):
-    """Views of nodes by name, null for those that go; notes and groups as a whole."""
+    """Views of nodes by name, null for removed ones; notes and groups as a whole."""
 
     nodes: dict[str, Annotated[dict[str, Any], Meta(extra={"typescript": "NodeView"})] | None] | None = None
     notes: Annotated[list[Any], Meta(extra={"typescript": "Note[]"})] | None = None
@@ -112,7 +112,7 @@ class ViewChanges(Wire):
 
 
 class Changes(Wire):
-    """The unit of editing: whole nodes that are new or go (null), patches of those that stay, and whole other parts."""
+    """The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole."""
 
     nodes: dict[str, NodeEntry | None] | None = None
     patches: dict[str, NodePatch] | None = None
@@ -142,7 +142,7 @@ class Problem(Wire):
 
 
 class Problems(Wire):
-    """Everything that is wrong; pushed after each edit that changes meaning."""
+    """All problems; pushed after each edit that changes meaning."""
 
     revision: int
     problems: list[Problem]
@@ -156,7 +156,7 @@ class FileInfo(Wire):
 
 
 class Opened(Wire):
-    """A document and what belongs to it; `seed` is the one in use."""
+    """A document with its file, seed and revision; `seed` is the one in use."""
 
     document: Document
     revision: int
@@ -224,7 +224,7 @@ class ExportRequest(Wire):
 
 
 class Exported(Wire):
-    """A text to be taken away, and what had to be left out."""
+    """An exported text, and the parts that had to be left out."""
 
     text: str
     filename: str
@@ -244,7 +244,7 @@ class ExportedFile(Wire):
 
 
 class ListFilesRequest(Wire):
-    """What is in a folder, by default in the session's."""
+    """The entries of a folder, by default of the session's."""
 
     path: str | None = None
     kinds: tuple[str, ...] = ("any",)
@@ -293,7 +293,7 @@ class TraceRequest(Wire):
     text: str | None = None
     name: str | None = None
     pipeline: str | None = None
-    # Anything but true is answered as no consent, and not as a request that cannot be understood.
+    # Any other type than a boolean is answered as missing consent, not as an invalid request.
     consent: Annotated[object, Meta(extra={"typescript": "boolean"})] = False
     arguments: dict[str, Any] | None = None
     timeout: float | None = None

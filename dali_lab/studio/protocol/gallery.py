@@ -59,7 +59,7 @@ class GalleryList(Wire):
 
 
 class TilesRequest(Wire):
-    """Pictures of the wall; with `cached` only those that were made before."""
+    """Pictures of the wall; with `cached` only existing ones."""
 
     names: tuple[str, ...] = ()
     cached: bool = False
@@ -74,7 +74,7 @@ class Tile(Wire):
 
 
 class TileAnswer(Wire):
-    """Pictures by entry, and those that have to be made."""
+    """Pictures by entry, and the entries whose pictures have to be made."""
 
     tiles: dict[str, Tile]
     missing: list[str]
@@ -106,7 +106,7 @@ class Control(Wire):
 
 
 class EntryPage(EntryLine, kw_only=True):
-    """All that an entry's page shows besides pictures; `fragment` names the nodes that make up the augmentation."""
+    """An entry's page without its pictures; `fragment` names the nodes that make up the augmentation."""
 
     random: bool
     document: Document
@@ -142,7 +142,7 @@ class DrawRequest(Wire):
 
 
 class OverlayData(Wire):
-    """What is drawn over a picture, in shares of its size."""
+    """Boxes, points and masks over a picture, in shares of its size."""
 
     boxes: list[list[float]] | None = None
     points: list[list[float]] | None = None
@@ -158,7 +158,7 @@ class ViewAnswer(Wire):
 
 
 class VariantAnswer(Wire):
-    """What a variant gave; `before` comes with the first one alone."""
+    """Pictures of a variant; only the first one has `before`."""
 
     before: ViewAnswer | None = None
     after: list[ViewAnswer] | None = None

@@ -18,7 +18,7 @@ class Tap(Wire):
 
 
 class PreviewRequest(Wire):
-    """Show what every node gives; takes the place of the client's preview before it.
+    """Show the outputs of every node; replaces the client's preview before it.
 
     Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`.
     """
@@ -46,7 +46,7 @@ class PreviewStarted(Wire):
 
 
 class PreviewProgress(Wire):
-    """A preview takes over half a second."""
+    """Progress of a preview that takes over half a second."""
 
     run: int
     done: int
@@ -86,7 +86,7 @@ class Skipped(Wire):
 
 
 class NodeEvent(Wire):
-    """What a node gave."""
+    """Outputs or failure of a node."""
 
     run: int
     node: str
@@ -123,7 +123,7 @@ class MaskOverlay(Wire):
 
 
 class FocusEvent(Wire):
-    """An output in a size to judge by."""
+    """An output in focus, in a larger size."""
 
     run: int
     node: str
@@ -195,14 +195,14 @@ class Transfer(Wire, rename={"source": "from"}):
 
 
 class GpuUse(Wire):
-    """What a run needed of the GPU."""
+    """Memory and transfers of a run on the GPU."""
 
     memory: GpuMemory
     transfers: list[Transfer]
 
 
 class Measured(Wire):
-    """How fast a pipeline ran, as a whole and each node."""
+    """Speed of a pipeline, as a whole and of each node."""
 
     batches: int
     samples: int

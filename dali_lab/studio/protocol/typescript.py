@@ -18,7 +18,7 @@ TARGET = Path(__file__).parents[3] / "extension" / "src" / "core" / "protocol.ge
 _NAMES: dict[object, str] = {
     str: "string", int: "number", float: "number", bool: "boolean", type(None): "null", Any: "unknown",
 }  # fmt: skip
-# Sets of words that are written once, and types that hold themselves.
+# Enumerations that get a name of their own, and recursive types.
 _HEAD = """\
 // Made by `python -m dali_lab.studio.protocol.typescript` from dali_lab/studio/protocol/; edits here are lost.
 
@@ -33,7 +33,7 @@ export type ArgumentType = 'float' | 'int' | 'bool' | 'string' | 'enum' | 'dtype
 export type Widget =
   'number' | 'slider' | 'choice' | 'switch' | 'vector' | 'colour' | 'text' | 'path' | 'folder' | 'multiline';
 """
-# What a client sends may have nulls, and so has the catalogue, which is sent as it is.
+# Clients may send nulls, and the catalogue, which is sent as it is, has some.
 _WITH_NULLS = {previews.Tap, gallery.Variant, *(method.params for method in METHODS.values())}
 _WITH_NULLS |= {kind for kind in vars(catalogue).values() if inspect.isclass(kind)}
 
@@ -60,7 +60,7 @@ def _key(name: str) -> str:
 
 
 def _interface(kind: type[Any]) -> str:
-    """A structure; those of documents are open to keys that nobody here knows."""
+    """A structure; structures of documents allow unknown keys."""
     lines = [f"/** {_comment(kind)} */"]
     hints = get_type_hints(kind, include_extras=True)
     parameter = "<T>" if kind is documents.Entries else ""
@@ -127,7 +127,7 @@ def _type(hint: Any) -> str:
 
 
 def main() -> int:
-    """Write the file; with ``--check`` only say whether it is as it should be."""
+    """Write the file; with ``--check`` only say whether it is current."""
     if "--check" in sys.argv:
         return 0 if TARGET.read_text("utf-8") == text() else 1
     TARGET.write_text(text(), "utf-8")

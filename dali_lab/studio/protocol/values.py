@@ -1,4 +1,4 @@
-"""What messages are made of: structures, JSON values, pictures and errors."""
+"""Building blocks of messages: the base class, JSON values, pictures and errors."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ JsonObject: TypeAlias = dict[str, Any]
 Value: TypeAlias = Annotated[
     bool | int | float | str | list[Any] | dict[str, Any] | None, Meta(extra={"typescript": "Value"})
 ]
-"""A value of an argument: JSON, with an object of one key that begins with ``$`` for what JSON has no word for."""
+"""A value of an argument: JSON, with an object of one key that begins with ``$`` for values that JSON lacks."""
 EdgeRef: TypeAlias = Annotated[str, Meta(extra={"typescript": "EdgeRef"})]
 """``"node"`` for output 0, ``"node:k"`` for output k."""
 
 
 class Wire(Struct, omit_defaults=True):
-    """Base of what is sent."""
+    """Base of all messages and their parts."""
 
 
 class PictureRef(Wire):
@@ -45,7 +45,7 @@ class ProgramArgument(Wire):
 class ProgramPipeline(Wire):
     """A pipeline that a program defines, as far as can be told without running it.
 
-    Its graph is known only when the program is run where `runs` is true; `reason` says why.
+    Where `runs` is true, its graph is known only by running the program; `reason` says why.
     """
 
     name: str
@@ -71,19 +71,19 @@ class SessionError(Wire):
 
     @classmethod
     def of(cls, error: BaseException, code: str | None = None) -> SessionError:
-        """An error as it is told."""
+        """The message for an exception."""
         if not isinstance(error, DaliLabError):
             return cls(sentence(str(error) or type(error).__name__), code=code)
         return cls(sentence(error.message), error.node, error.argument, error.source, error.origin, code)
 
 
 def within(value: int, low: int, high: int) -> int:
-    """A number that a client asked for, kept within what makes sense."""
+    """A number that a client asked for, clamped to a sensible range."""
     return max(low, min(high, value))
 
 
 class NodeFailure(Wire):
-    """The first thing that went wrong at a node."""
+    """The first error at a node."""
 
     message: str
     argument: str | None = None

@@ -1,4 +1,4 @@
-"""An editor comes, comes back, and asks what there is."""
+"""Requests by which an editor connects, reconnects, and learns of capabilities."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dali_lab.studio.workspace import Workspace
 
 @handles("hello", HelloRequest)
 def hello(workspace: Workspace, request: Request, params: HelloRequest) -> Hello:
-    """Greet an editor, which has no pictures yet."""
+    """Answer an editor that connects and has no pictures yet."""
     editor = request.editor
     editor.delivered.clear()
     if not editor.name:
@@ -39,7 +39,7 @@ def hello(workspace: Workspace, request: Request, params: HelloRequest) -> Hello
 
 @handles("restore", RestoreRequest)
 def restore(workspace: Workspace, request: Request, params: RestoreRequest) -> Hello:
-    """Take the document of an editor whose session is gone."""
+    """Take over the document of an editor whose session is gone."""
     document, store = checked(params.document), workspace.store
     path = store.resolve(str(params.file["path"])) if params.file and params.file.get("path") else None
     with workspace.lock:
@@ -57,7 +57,7 @@ def catalogue(workspace: Workspace, request: Request, params: Empty) -> JsonObje
 
 @handles("select", SelectRequest)
 def select(workspace: Workspace, request: Request, params: SelectRequest) -> Empty:
-    """What is selected, for hosts that want to know."""
+    """Pass the selection on to the host."""
     if workspace.on_select is not None:
         workspace.on_select(list(params.nodes))
     return Empty()
@@ -65,7 +65,7 @@ def select(workspace: Workspace, request: Request, params: SelectRequest) -> Emp
 
 @handles("ping", Empty)
 def ping(workspace: Workspace, request: Request, params: Empty) -> Waiting:
-    """The session is there, and has these requests of the editor still to answer."""
+    """Confirm that the session is alive, and list the editor's pending requests."""
     return Waiting(sorted(request.editor.waiting - {str(request.id)}))
 
 
@@ -100,6 +100,6 @@ def _greeting(workspace: Workspace) -> Hello:
 
 
 def device_text() -> str:
-    """Where previews are computed, for people."""
+    """The device of previews, in words."""
     cores = os.cpu_count() or 1
     return f"CPU, {cores} core{'' if cores == 1 else 's'}"

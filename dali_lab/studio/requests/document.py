@@ -1,4 +1,4 @@
-"""The document: edited, opened, saved, checked and exported."""
+"""Requests that edit, open, save, check and export the document."""
 
 from __future__ import annotations
 
@@ -85,14 +85,14 @@ def save(workspace: Workspace, request: Request, params: SaveRequest) -> Saved:
 
 @handles("list_files", ListFilesRequest)
 def list_files(workspace: Workspace, request: Request, params: ListFilesRequest) -> Listing:
-    """What is in a folder."""
+    """List a folder."""
     store = workspace.store
     return listing(store.root if params.path is None else store.resolve(params.path), params.kinds or ("any",))
 
 
 @handles("validate", Empty)
 def validate(workspace: Workspace, request: Request, params: Empty) -> Problems:
-    """What is wrong with the document."""
+    """List the document's problems."""
     return workspace.problems()
 
 

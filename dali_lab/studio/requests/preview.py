@@ -1,4 +1,4 @@
-"""Previews, real runs, sweeps of an argument, comparisons and the gallery's pictures, and how they are stopped."""
+"""Requests for previews, real runs, sweeps, comparisons and the gallery's pictures, and to cancel them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dali_lab.studio.workspace import Workspace
 
 @handles("preview", PreviewRequest)
 def preview(workspace: Workspace, request: Request, params: PreviewRequest) -> None:
-    """Show what every node gives; takes the place of the preview that this editor waits for."""
+    """Show the outputs of every node; replaces the editor's running preview."""
     editor = request.editor
     token = editor.begin_preview(params.run)
     workspace.stop_warming()
@@ -49,7 +49,7 @@ def preview(workspace: Workspace, request: Request, params: PreviewRequest) -> N
 
 @handles("cancel", CancelRequest)
 def cancel(workspace: Workspace, request: Request, params: CancelRequest) -> Empty:
-    """Stop something that this editor asked for."""
+    """Cancel a piece of this editor's work."""
     request.editor.cancel(params.run)
     return Empty()
 
@@ -100,7 +100,7 @@ def compare(workspace: Workspace, request: Request, params: CompareRequest) -> N
 def _answer_later(
     workspace: Workspace, request: Request, run: int | None, function: Callable[[Token], tuple[Wire, list[bytes]]]
 ) -> None:
-    """Answer from the thread of previews: it takes long, and can be cancelled."""
+    """Answer from the thread of previews, since the work takes long and can be cancelled."""
     token = Token()
     number = -id(token) if run is None else run
     request.editor.begin(number, token)

@@ -1,4 +1,4 @@
-"""Programs: their pipelines listed, and one traced in a process of its own."""
+"""Requests that list a program's pipelines, and trace one in a process of its own."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Answer: TypeAlias = Wire | JsonObject | None
 HANDLERS: dict[str, tuple[type[Wire], Callable[[Workspace, Request, Any], Answer]]] = {}
 """By method the type of its parameters and the function, which runs on the session's thread.
 
-It gives the result, or `None` where it answers the request itself, with buffers or later.
+The function returns the result, or `None` where it answers the request itself, with buffers or later.
 """
 
 

@@ -26,7 +26,7 @@ export interface ProgramArgument {
   default?: string;
 }
 
-/** A pipeline that a program defines, as far as can be told without running it. Its graph is known only when the program is run where `runs` is true; `reason` says why. */
+/** A pipeline that a program defines, as far as can be told without running it. Where `runs` is true, its graph is known only by running the program; `reason` says why. */
 export interface ProgramPipeline {
   name: string;
   style: 'function' | 'class' | 'context';
@@ -49,7 +49,7 @@ export interface SessionError {
   pipelines?: ProgramPipeline[];
 }
 
-/** The first thing that went wrong at a node. */
+/** The first error at a node. */
 export interface NodeFailure {
   message: string;
   argument?: string;
@@ -98,7 +98,7 @@ export interface Group {
   collapsed?: boolean;
 }
 
-/** What takes no part in meaning but for the switches of nodes. */
+/** Layout and annotations; they do not affect results, except for the switches of nodes. */
 export interface View {
   nodes: Record<string, NodeView>;
   notes: Note[];
@@ -117,27 +117,27 @@ export interface GraphDocument {
   [unknown: string]: unknown;
 }
 
-/** What becomes of the entries of an object; those not named stay. `order` lists all of them, where it is not "as before, new ones at the end". */
+/** Entries of an object to set and unset; others stay. `order` lists all of them, where it is not "as before, new ones at the end". */
 export interface Entries<T> {
   set?: Record<string, T>;
   unset?: string[];
   order?: string[];
 }
 
-/** What becomes of a node that stays: two editors may each change an argument of their own. */
+/** Changes of an existing node, entry by entry: two editors may each change another argument. */
 export interface NodePatch extends Entries<unknown> {
   arguments?: Entries<Value>;
   connections?: Entries<EdgeRef>;
 }
 
-/** Views of nodes by name, null for those that go; notes and groups as a whole. */
+/** Views of nodes by name, null for removed ones; notes and groups as a whole. */
 export interface ViewChanges {
   nodes?: Record<string, NodeView | null>;
   notes?: Note[];
   groups?: Group[];
 }
 
-/** The unit of editing: whole nodes that are new or go (null), patches of those that stay, and whole other parts. */
+/** The unit of editing: new nodes (null for removed ones), patches of existing nodes, and other parts as a whole. */
 export interface Changes {
   nodes?: Record<string, GraphNode | null>;
   patches?: Record<string, NodePatch>;
@@ -164,7 +164,7 @@ export interface Problem {
   fix?: Fix;
 }
 
-/** Everything that is wrong; pushed after each edit that changes meaning. */
+/** All problems; pushed after each edit that changes meaning. */
 export interface Problems {
   revision: number;
   problems: Problem[];
@@ -176,7 +176,7 @@ export interface FileInfo {
   name: string;
 }
 
-/** A document and what belongs to it; `seed` is the one in use. */
+/** A document with its file, seed and revision; `seed` is the one in use. */
 export interface Opened {
   document: GraphDocument;
   revision: number;
@@ -233,7 +233,7 @@ export interface ExportRequest {
   to: string;
 }
 
-/** A text to be taken away, and what had to be left out. */
+/** An exported text, and the parts that had to be left out. */
 export interface Exported {
   text: string;
   filename: string;
@@ -251,7 +251,7 @@ export interface ExportedFile {
   warnings?: string[];
 }
 
-/** What is in a folder, by default in the session's. */
+/** The entries of a folder, by default of the session's. */
 export interface ListFilesRequest {
   path?: string | null;
   kinds?: string[];
@@ -317,7 +317,7 @@ export interface Response {
   number?: number;
 }
 
-/** Session to client, without being asked. */
+/** Session to client, unsolicited. */
 export interface SessionEvent {
   kind: 'event';
   event: string;
@@ -335,7 +335,7 @@ export interface Named {
   summary: string;
 }
 
-/** A form that documents can be taken away in; those that are files have no language. */
+/** A form of export; file forms have no language. */
 export interface ExportFormat {
   to: string;
   title: string;
@@ -343,7 +343,7 @@ export interface ExportFormat {
   language?: string;
 }
 
-/** What a session can do. */
+/** Capabilities of a session. */
 export interface Capabilities {
   preview?: boolean;
   run?: boolean;
@@ -387,17 +387,17 @@ export interface RestoreRequest {
   dirty?: boolean;
 }
 
-/** What is selected, for hosts that tell others. */
+/** The selected nodes, for hosts that pass them on. */
 export interface SelectRequest {
   nodes?: string[];
 }
 
-/** Requests of this client that have come and are not answered yet. */
+/** Requests of this client that were received and are not answered yet. */
 export interface Waiting {
   waiting: string[];
 }
 
-/** What has changed of the session's state. */
+/** The parts of the session's state that have changed. */
 export interface State {
   dirty?: boolean;
   title?: string;
@@ -416,7 +416,7 @@ export interface Selected {
 /** The catalogue changed: ask again. */
 export type CatalogueChanged = Record<string, never>;
 
-/** Something that people should know. */
+/** A notice for the user. */
 export interface Notice {
   level: 'info' | 'warning' | 'error';
   message: string;
@@ -429,7 +429,7 @@ export interface Tap {
   output?: number;
 }
 
-/** Show what every node gives; takes the place of the client's preview before it. Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. */
+/** Show the outputs of every node; replaces the client's preview before it. Sizes are the longer side in device pixels; the outputs in `focus` also come in `focus_size`. */
 export interface PreviewRequest {
   run: number;
   revision?: number;
@@ -451,7 +451,7 @@ export interface PreviewStarted {
   nodes: number;
 }
 
-/** A preview takes over half a second. */
+/** Progress of a preview that takes over half a second. */
 export interface PreviewProgress {
   run: number;
   done: number;
@@ -483,7 +483,7 @@ export interface Skipped {
   off?: boolean;
 }
 
-/** What a node gave. */
+/** Outputs or failure of a node. */
 export interface NodeEvent {
   run: number;
   node: string;
@@ -516,7 +516,7 @@ export interface MaskOverlay {
   images: (PictureRef | null)[];
 }
 
-/** An output in a size to judge by. */
+/** An output in focus, in a larger size. */
 export interface FocusEvent {
   run: number;
   node: string;
@@ -580,13 +580,13 @@ export interface Transfer {
   bytes: number;
 }
 
-/** What a run needed of the GPU. */
+/** Memory and transfers of a run on the GPU. */
 export interface GpuUse {
   memory: GpuMemory;
   transfers: Transfer[];
 }
 
-/** How fast a pipeline ran, as a whole and each node. */
+/** Speed of a pipeline, as a whole and of each node. */
 export interface Measured {
   batches: number;
   samples: number;
@@ -761,7 +761,7 @@ export interface GalleryList {
   broken: BrokenLine[];
 }
 
-/** Pictures of the wall; with `cached` only those that were made before. */
+/** Pictures of the wall; with `cached` only existing ones. */
 export interface TilesRequest {
   names?: string[];
   cached?: boolean;
@@ -774,7 +774,7 @@ export interface Tile {
   problem?: string;
 }
 
-/** Pictures by entry, and those that have to be made. */
+/** Pictures by entry, and the entries whose pictures have to be made. */
 export interface TileAnswer {
   tiles: Record<string, Tile>;
   missing: string[];
@@ -803,7 +803,7 @@ export interface Control {
   choices?: string[];
 }
 
-/** All that an entry's page shows besides pictures; `fragment` names the nodes that make up the augmentation. */
+/** An entry's page without its pictures; `fragment` names the nodes that make up the augmentation. */
 export interface EntryPage extends EntryLine {
   random: boolean;
   document: GraphDocument;
@@ -833,7 +833,7 @@ export interface DrawRequest {
   pictures?: string | null;
 }
 
-/** What is drawn over a picture, in shares of its size. */
+/** Boxes, points and masks over a picture, in shares of its size. */
 export interface OverlayData {
   boxes?: number[][];
   points?: number[][];
@@ -847,7 +847,7 @@ export interface ViewAnswer {
   shapes: string[];
 }
 
-/** What a variant gave; `before` comes with the first one alone. */
+/** Pictures of a variant; only the first one has `before`. */
 export interface VariantAnswer {
   before?: ViewAnswer;
   after?: ViewAnswer[];

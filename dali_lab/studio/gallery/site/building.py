@@ -66,7 +66,7 @@ def build_site(
     Raises
     ------
     DaliLabError
-        If `folder` is a file, or holds what is no site of ours.
+        If `folder` is a file, or holds something else than such a site.
     """
     _prepare(folder)
     photographs = Photographs()
@@ -128,7 +128,7 @@ class _Drawing:
         self.pictures = folder / "pictures" / entry.name
 
     def page(self) -> EntryPage:
-        """Draw, write, and say what is where.
+        """Draw and write the entry's files, and describe them.
 
         Raises
         ------

@@ -25,7 +25,7 @@ class Range:
 
 @dataclass
 class EntryPage:
-    """What the page of an entry shows; pictures and files by their path from the site's folder."""
+    """Contents of an entry's page; pictures and files by their path from the site's folder."""
 
     entry: Entry
     graph_file: str
@@ -131,7 +131,7 @@ def entry_page(page: EntryPage, neighbours: tuple[EntryPage | None, EntryPage | 
 
 
 def operator_page(operator: JsonObject, users: Sequence[EntryPage]) -> str:
-    """What an operator is, and the entries that use it."""
+    """An operator's page: its description, and the entries that use it."""
     rows = "".join(
         f"<tr><td><code>{escape(one['name'])}</code></td><td>{escape(_default(one))}</td><td>{_text(one['doc'])}</td></tr>"
         for one in operator["arguments"]
