@@ -1,4 +1,4 @@
-/** A stub of the session for tests: answers at once, and loses, delays or drops what it is told to. */
+/** A stub of the session for tests: answers at once, and loses, delays or drops messages on request. */
 import { inject } from 'vitest';
 import { apply, type Changes } from '../src/core/changes';
 import type { GraphDocument } from '../src/core/document';
@@ -22,7 +22,7 @@ export class StubSession implements Transport {
   held = new Set<string>();
   /** Requests of these methods never arrive. */
   lost = new Set<string>();
-  /** What the session says gets lost. */
+  /** Drops all messages of the session. */
   deaf = false;
   private number = 0;
   private waiting: string[] = [];

@@ -1,15 +1,15 @@
 /**
- * Questions that are asked again.
+ * Requests that are repeated until they are answered.
  *
- * What is said while a connection to a kernel is being made may be lost on either side: a kernel that is busy just then
- * publishes before anybody listens, and nobody is told.
+ * A message sent while a connection to a kernel is being made may be lost in either direction: a kernel that is busy
+ * just then publishes before anybody listens, and no error is reported.
  */
 
-/** After this time a question is asked again, then after twice as long, and so on. */
+/** After this time a request is repeated, then after twice as long, and so on. */
 const FIRST_MS = 2000;
 const LONGEST_MS = 60_000;
 
-/** The first answer to a question that may be asked several times; rejects when asking fails. */
+/** The first answer to a request that may be sent several times; rejects when sending fails. */
 export function answered<T>(ask: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout>;

@@ -1,4 +1,4 @@
-/** The bars above the canvas that say what is wrong with the text or the kernel, and what can be done. */
+/** The bars above the canvas that report problems of the text or the kernel, with actions to solve them. */
 
 export interface Action {
   title: string;

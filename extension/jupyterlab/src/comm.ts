@@ -30,7 +30,7 @@ export class KernelComm {
     private listener: Listener,
   ) {}
 
-  /** Opens the kernel's side, with what `data` gives then; false when the comm was closed meanwhile. */
+  /** Opens the kernel's side with the result of `data`; false when the comm was closed meanwhile. */
   async open(data: () => JSONObject): Promise<boolean> {
     const { kernel } = this;
     // All messages go the same way: those over two shells overtake each other.
@@ -46,13 +46,13 @@ export class KernelComm {
     return true;
   }
 
-  /** Throws when nobody is there to take it. */
+  /** Throws when the kernel is gone. */
   send(data: JSONObject): void {
     if (this.state !== 'open') throw new Error('The comm is not open.');
     this.post('comm_msg', { data });
   }
 
-  /** Hears nothing more; with `tell`, the kernel's side ends too. */
+  /** Stops listening; with `tell`, the kernel's side ends too. */
   close(tell: boolean): void {
     const opened = this.state === 'open';
     this.state = 'closed';

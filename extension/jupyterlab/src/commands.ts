@@ -1,4 +1,4 @@
-/** JupyterLab's commands for pipelines: those of the editor, and those about files and notebooks. */
+/** JupyterLab's commands for pipelines: the editor's, and commands about files and notebooks. */
 import type { JupyterFrontEnd } from '@jupyterlab/application';
 import { Clipboard, Notification, type ICommandPalette, type WidgetTracker } from '@jupyterlab/apputils';
 import { PathExt } from '@jupyterlab/coreutils';
@@ -40,7 +40,7 @@ const ICONS: Record<string, LabIcon> = {
   export: exportIcon,
 };
 
-/** What is needed of a notebook. */
+/** The members of a notebook panel that are used here. */
 interface NotebookLike extends Widget {
   context: DocumentRegistry.Context;
   content: { activeCell: { model: { sharedModel: { setSource(source: string): void } } } | null };

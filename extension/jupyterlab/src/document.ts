@@ -1,4 +1,4 @@
-/** The document widget of a graph, and what makes it. */
+/** The document widget of a graph, and its factory. */
 import { ABCWidgetFactory, DocumentWidget, type DocumentRegistry } from '@jupyterlab/docregistry';
 import { graphIcon } from './icons';
 import { GraphPanel, type Surroundings } from './panel';

@@ -18,7 +18,7 @@ export interface DropTarget {
   trans: TranslationBundle;
 }
 
-/** Takes part in a drag; answers whether what is dragged would be dropped here. */
+/** Takes part in a drag; returns whether the dragged item may be dropped here. */
 export function onDrag(event: Drag.Event, target: DropTarget): boolean {
   const inside = event.type === 'lm-dragenter' || event.type === 'lm-dragover';
   const paths = event.mimeData.hasData(CONTENTS) ? (event.mimeData.getData(CONTENTS) as string[]) : [];

@@ -1,4 +1,4 @@
-/** The bar that says what became of a document's kernel, and what can be done about it. */
+/** The bar that shows the state of a document's kernel, with actions to restart or replace it. */
 import type { ISessionContext, ISessionContextDialogs } from '@jupyterlab/apputils';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { makeBar, showBar, type Action } from './bars';

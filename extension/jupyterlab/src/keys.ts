@@ -5,7 +5,7 @@ import type { Keymap } from '../../src/core/state';
 import { isWriting } from '../../src/core/writing';
 import { editorCommands } from './words';
 
-/** Where the keys of the editor's commands are bound: JupyterLab leaves all that is pressed there to the editor. */
+/** Where the keys of the editor's commands are bound: JupyterLab leaves all key presses there to the editor. */
 export const SELECTOR = '.dali-document .dali-lab-editor';
 
 /** JupyterLab's commands that stand for commands of the editor. */
@@ -31,7 +31,7 @@ function written(keystroke: string): string {
 export function keysAt(place: Element, bindings: CommandRegistry['keyBindings']): Keymap {
   const ids = [...editorCommands({ __: (text) => text }).map(([id]) => id), ...Object.values(INSTEAD)];
   const keymap = new Map<string, string[]>(ids.map((id) => [id, []]));
-  // JupyterLab's menus show what was bound last.
+  // JupyterLab's menus show the last binding.
   for (const { command, keys, selector } of bindings) {
     const id = INSTEAD[command] ?? command.replace(/^dali-lab:/, '');
     if (id !== command && place.closest(selector)) keymap.get(id)?.unshift(keys.map(written).join(' '));
@@ -39,14 +39,14 @@ export function keysAt(place: Element, bindings: CommandRegistry['keyBindings'])
   return [...keymap.values()].some((keys) => keys.length > 0) ? keymap : new Map();
 }
 
-/** Keeps an editor's keys those of the settings; the function that it answers with ends that. */
+/** Keeps an editor's keys in step with the settings; the returned function ends that. */
 export function followKeys(commands: CommandRegistry, place: Element, editor: Editor): () => void {
   let timer: ReturnType<typeof setTimeout> | null = null;
   const take = (): void => {
     timer = null;
     editor.view.patch({ keymap: keysAt(place, commands.keyBindings) });
   };
-  // The settings take all bindings back and make them anew, one by one.
+  // The settings remove all bindings and add them again, one by one.
   const changed = (): void => {
     timer ??= setTimeout(take);
   };
@@ -59,8 +59,8 @@ export function followKeys(commands: CommandRegistry, place: Element, editor: Ed
 }
 
 /**
- * Gives JupyterLab a press that the editor has no use for, as one at `place`, around the editor. Fields keep presses for
- * themselves: there JupyterLab is asked before, on the event's way in, else after, on its way out.
+ * Passes a key press that the editor does not use on to JupyterLab, as one at `place`, around the editor. Fields keep
+ * presses for themselves: there JupyterLab is asked in the capture phase, else in the bubbling phase.
  */
 export function passOn(event: KeyboardEvent, place: Element): void {
   const { ctrlKey, metaKey, altKey, key } = event;

@@ -1,4 +1,4 @@
-/** Has a kernel load its side of a session. */
+/** Loads the kernel's side of a session. */
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
 import { answered } from './answered';
@@ -6,9 +6,9 @@ import { deleteShell, hasShells, kernelInfo, makeShell } from './shells';
 
 type Reply = KernelMessage.IExecuteReplyMsg;
 
-/** Imports without a trace in the person's names or history. */
+/** Import code that leaves no trace in the user's namespace or history. */
 const IMPORT = `__import__("dali_lab.studio.hosts.jupyter")`;
-/** What the second import says where the first one is at work. */
+/** Printed by the second import while the first one is running. */
 const LOADING = 'dali_lab is being imported';
 /**
  * The same beside a cell that runs, unless something is being imported: two threads in the middle of imports may wait

@@ -35,7 +35,7 @@ export interface Surroundings {
   contents: Contents.IManager;
   /** The person's defaults, once they are known. */
   defaults: () => Promise<Defaults>;
-  /** Whether the session of this path is of use to somebody; that of a document that is closed is not. */
+  /** Whether the session of this path is in use; the session of a closed document is not. */
   uses: (path: string) => boolean;
   /** A new pipeline beside this one, in the same folder. */
   createNew: (folder: string) => Promise<GraphPanel | null>;
@@ -94,7 +94,7 @@ export class GraphPanel extends Widget {
     return this.transport?.state ?? null;
   }
 
-  /** The document is about to be closed: what was drawn last is written, and a shared kernel is left alone. */
+  /** The document is about to be closed: writes the last edits, and leaves a shared kernel alone. */
   leave(): void {
     this.text.write();
     this.transport?.leave();
@@ -118,7 +118,7 @@ export class GraphPanel extends Widget {
     super.dispose();
   }
 
-  /** The settings have changed: what they say differently now is done here, too. */
+  /** Applies changed settings. */
   takeDefaults(before: Defaults, now: Defaults): void {
     const { editor } = this.handle ?? {};
     if (!editor) return;
@@ -127,12 +127,12 @@ export class GraphPanel extends Widget {
       if (now[panel] !== before[panel]) editor.panels.patch({ [panel]: now[panel] });
   }
 
-  /** Does an editor's command; false when it is not there or does not apply. */
+  /** Runs an editor's command; false when it does not exist or does not apply. */
   execute(id: string): boolean {
     return this.handle?.execCommand(id) ?? false;
   }
 
-  /** Asks the session; what the canvas has not sent yet goes first. */
+  /** Sends the session a request, after the canvas's pending edits. */
   async ask<T>(method: string, params: unknown): Promise<T> {
     const { handle } = this;
     if (!handle) throw new Error(this.surroundings.trans.__('The graph is not open yet.'));
@@ -140,7 +140,7 @@ export class GraphPanel extends Widget {
     return handle.editor.connection.call<T>(method, params);
   }
 
-  /** Cancels what is at work, in the kernel too. */
+  /** Cancels running work, in the kernel too. */
   stop(): void {
     this.execute('stop');
   }
@@ -240,7 +240,7 @@ export class GraphPanel extends Widget {
     }
   }
 
-  /** A graph file opens as a document of its own, and what has no file as a new one, unless there is nothing here yet. */
+  /** Opens a graph file as its own document, and a graph without a file as a new one, unless this one is empty. */
   private async openElsewhere(request: OpenRequest): Promise<boolean> {
     const { handle, context } = this;
     if (!handle) return false;
@@ -257,7 +257,7 @@ export class GraphPanel extends Widget {
     return other !== null;
   }
 
-  /** How the contents manager names a file that the kernel names by its path; null when it is out of its reach. */
+  /** The contents manager's path of a file that the kernel can see; null when it is out of its reach. */
   private async contentsPath(path: string): Promise<string | null> {
     const listing = await this.ask<Listing>('list_files', { kinds: ['graph'] }).catch(() => null);
     const folder = PathExt.dirname(this.context.localPath);

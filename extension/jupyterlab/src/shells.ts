@@ -1,6 +1,6 @@
 /**
- * What can be asked of a kernel while a cell runs in it: questions go over its control channel, and work to a shell beside
- * the main one. JupyterLab's own requests ask the main shell first whether there are others.
+ * Requests to a kernel while a cell runs in it: questions go over its control channel, and work to a subshell.
+ * JupyterLab's own requests ask the main shell first whether there are others.
  */
 import { KernelMessage, type Kernel } from '@jupyterlab/services';
 
@@ -8,10 +8,10 @@ type Connection = Kernel.IKernelConnection;
 type Info = KernelMessage.IInfoReplyMsg['content'];
 type Control = KernelMessage.ICreateSubshellRequestMsg;
 
-/** How long the kernel may take to make a shell; without one, messages wait for the cell that runs. */
+/** Longest time that the kernel may take to make a shell; without one, messages wait for the running cell. */
 const SHELL_MS = 15_000;
 
-/** What the kernel says of itself, by whichever channel it answers first; rejects when it goes before that. */
+/** The kernel's info reply, over the channel that answers first; rejects when the kernel is gone before that. */
 export async function kernelInfo(kernel: Connection): Promise<Info> {
   if (kernel.isDisposed) throw new Error('The kernel is gone.');
   return Promise.any([control<Info>(kernel, 'kernel_info_request', {}), kernel.info]);

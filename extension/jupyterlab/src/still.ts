@@ -13,10 +13,10 @@ const WIDGET = 'application/vnd.jupyter.widget-view+json';
 const SVG = 'image/svg+xml';
 const HTML = 'text/html';
 
-/** What is needed of a notebook. */
+/** The members of a notebook panel that are used here. */
 type NotebookLike = DocumentRegistry.IModel & { content: { rendermime: IRenderMimeRegistry } } & Widget;
 
-/** Has every notebook show editors in this way. */
+/** Registers this renderer with every notebook. */
 export function showEditorsIn(registry: DocumentRegistry, trans: TranslationBundle): void {
   registry.addWidgetExtension('Notebook', {
     createNew: (panel: Widget, context: DocumentRegistry.Context): IDisposable => {
@@ -43,7 +43,7 @@ async function lives(kernel: Kernel.IKernelConnection | null | undefined, id: st
   return content.status === 'ok' && Object.hasOwn(content.comms, id);
 }
 
-/** What a preview shows; `dali_lab.show` gives it this class. */
+/** Selector of a preview's pictures; `dali_lab.show` gives them this class. */
 const SHOWN = '.dali-lab-shown';
 
 /** A text in UTF-8 as base64. */
@@ -55,7 +55,7 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
   private model: IRenderMime.IMimeModel | null = null;
   private shown: 'nothing' | 'widget' | 'picture' = 'nothing';
   private widgetId = '';
-  /** A preview is made of widgets that tell nothing of their pictures: what they show is looked at when it changes. */
+  /** A preview's widgets send no event about their pictures, so their DOM is watched. */
   private readonly watcher = new MutationObserver(() => {
     this.keepPreview();
     this.keepKeys();
@@ -124,7 +124,7 @@ class EditorOutput extends Panel implements IRenderMime.IRenderer {
     this.replace(new Widget({ node: stillPicture(text, words) }));
   }
 
-  /** The batch that a preview showed, cleaned as any HTML of a notebook is that is not trusted. */
+  /** The batch that a preview showed, sanitized like any HTML of an untrusted notebook. */
   private showBatch(): void {
     const renderer = this.rendermime.getFactory(HTML)?.createRenderer({ ...this.options, mimeType: HTML });
     if (!renderer || !this.model) return;

@@ -7,7 +7,7 @@ import { changedPart, readGraph, writeGraph } from '../../src/core/text';
 import { makeBar, showBar, type Action } from './bars';
 import type { Handle } from './editor';
 
-/** How long the canvas may be ahead of the text. */
+/** Longest time that the canvas may be ahead of the text. */
 const WRITE_MS = 200;
 
 /** A text that several people may write in at once. */
@@ -94,7 +94,7 @@ export class GraphText {
       const base = this.graph;
       this.graph = found;
       const handle = this.hooks.handle();
-      // What was drawn since the last time that text and canvas were the same stays.
+      // Edits on the canvas since text and canvas were last the same stay.
       if (handle) handle.setDocument(found, this.timer !== null && base ? base : undefined);
       else this.hooks.show();
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Carries the session protocol over a comm to the document's kernel, and says what became of the kernel. */
+/** Carries the session protocol over a comm to the document's kernel, and reports the kernel's state. */
 import type { ISessionContext } from '@jupyterlab/apputils';
 import type { Kernel, Session } from '@jupyterlab/services';
 import type { TranslationBundle } from '@jupyterlab/translation';
@@ -7,7 +7,7 @@ import { KernelComm } from './comm';
 import type { Bytes, ConnectionStatus, GraphDocument, Message, Transport } from './editor';
 import { load } from './loading';
 
-/** How long a connection may be broken before the canvas says so. */
+/** Time that a connection may be broken before the canvas says so. */
 const AWAY_MS = 1500;
 const RETRY_MS = 2000;
 const TARGET = 'dali_lab.session';
@@ -21,17 +21,17 @@ export interface Start extends JSONObject {
 export interface State {
   status: ConnectionStatus;
   detail?: string | undefined;
-  /** What a person can do about it. */
+  /** Action that is offered to the user. */
   remedy?: 'choose' | 'restart' | 'interrupt' | undefined;
   died?: boolean;
 }
 
 export interface Hooks {
-  /** What a new session begins with. */
+  /** First document of a new session. */
   start(): GraphDocument;
   title(): string;
   readOnly(): boolean;
-  /** Rewrites what comes from the session. */
+  /** Rewrites messages of the session. */
   incoming(message: Message): Message;
   onState(state: State): void;
 }
@@ -45,16 +45,16 @@ export class KernelTransport implements Transport {
   private listeners = new Set<Listener>();
   private statusListeners = new Set<StatusListener>();
   private attempt = 0;
-  /** What was lost since the session was there. */
+  /** The part that was lost since the session last worked. */
   private lost: 'kernel' | 'server' | null = null;
-  /** The one that the session is, or was to be, in. */
+  /** The session's kernel, or the one that it was to run in. */
   private kernel: Kernel.IModel | null = null;
-  /** There has been a session, or another kernel was started in place of one that went before that. */
+  /** There has been a session, or another kernel replaced one that ended before that. */
   private begun = false;
   private away: ReturnType<typeof setTimeout> | null = null;
-  /** Another kernel is looked for in place of one that went. */
+  /** A replacement for an ended kernel is being looked for. */
   private beginning = false;
-  /** A new one is being started for that. */
+  /** A new kernel is being started as the replacement. */
   private starting = false;
   private leaving = false;
   private disposed = false;
@@ -70,7 +70,7 @@ export class KernelTransport implements Transport {
     void context.ready.then(() => {
       if (!this.disposed && !context.session?.kernel) this.noKernel();
     });
-    // Where there is nothing to choose from, it is said before anybody is asked to choose.
+    // Where there is no kernel to choose, this is reported before the user is asked to choose.
     void context.specsManager.ready.then(() => {
       if (!this.disposed && !context.session?.kernel && !this.hasPython) this.noKernel();
     });
@@ -116,7 +116,7 @@ export class KernelTransport implements Transport {
     this.statusListeners.clear();
   }
 
-  /** Makes a session in the kernel that is there. */
+  /** Makes a session in the present kernel. */
   async connect(): Promise<void> {
     const kernel = this.context.session?.kernel;
     this.drop(true);
@@ -159,8 +159,8 @@ export class KernelTransport implements Transport {
   }
 
   /**
-   * Another kernel in place of one that went.
-   * Changing the kernel tells of kernels that go and come, so this must not begin a second time meanwhile.
+   * Replaces a kernel that ended.
+   * Changing the kernel signals kernels that end and start, so this must not begin a second time meanwhile.
    */
   private async beginAgain(gone: Kernel.IModel): Promise<void> {
     if (this.beginning) return;
@@ -177,16 +177,16 @@ export class KernelTransport implements Transport {
     if (waits()) this.noKernel();
   }
 
-  /** The kernels to try in place of one that went, one after the other; none where nobody has asked for one. */
+  /** The kernels to try in place of one that ended, in order; none where the user has not asked for a kernel. */
   private async *candidates({ id, name }: Kernel.IModel): AsyncGenerator<Partial<Kernel.IModel>> {
-    // The server took it along: one like it goes on as soon as the server is back.
+    // The server ended with its kernels: a kernel of the same kind is started once the server is back.
     while (this.lost === 'server') {
       yield { name };
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
-    // JupyterLab lets go of a kernel that its last list did not have yet: that one is taken again.
+    // JupyterLab drops a kernel that its last list did not have yet: it is connected again.
     if (!this.begun && (await this.isRunning(id))) yield { id };
-    // One that ended before its session was there was that of a document just closed: this one gets its own.
+    // A kernel that ended before its session began belonged to a document just closed: this one gets its own.
     if (this.begun) return;
     this.begun = true;
     yield { name };
@@ -205,7 +205,7 @@ export class KernelTransport implements Transport {
     }
     this.drop(false);
     if (!this.kernel) this.noKernel();
-    // After a server is back, news without a kernel that went tell of one that is being started already.
+    // After a server is back, a change without an ended kernel means that one is being started already.
     else if (oldValue !== null || this.lost !== 'server') void this.beginAgain(this.kernel);
   }
 
@@ -239,14 +239,14 @@ export class KernelTransport implements Transport {
     if (status === 'connected') {
       if (this.lost) void this.connect();
     } else if (!this.lost) {
-      // A short break is no news; during a longer one the canvas says so and keeps what is drawn.
+      // A short break is not reported; during a longer one the canvas says so and keeps the user's edits.
       this.away = setTimeout(() => this.loseServer(), status === 'disconnected' ? 0 : AWAY_MS);
     } else if (status === 'disconnected') {
       this.away = setTimeout(() => this.reach(), RETRY_MS);
     }
   }
 
-  /** Stops waiting for what follows from a broken connection. */
+  /** Cancels the timers of a broken connection. */
   private hold(): void {
     if (this.away !== null) clearTimeout(this.away);
     this.away = null;
@@ -293,7 +293,7 @@ export class KernelTransport implements Transport {
     this.set(state);
   }
 
-  /** Lets go of the comm; with `tell`, the kernel hears of it. */
+  /** Drops the comm; with `tell`, the kernel's side is closed too. */
   private drop(tell: boolean): void {
     this.comm?.close(tell);
     this.comm = null;

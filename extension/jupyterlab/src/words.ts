@@ -1,10 +1,10 @@
 /** The editor's commands that JupyterLab's palette and menus offer, in its own words: id, label and caption. */
 import type { TranslationBundle } from '@jupyterlab/translation';
 
-/** What JupyterLab has commands of its own for: files, the gallery's tab, its theme. */
+/** Commands that JupyterLab has itself: files, the gallery's tab, its theme. */
 export const JUPYTERLABS_OWN = ['new', 'open', 'save', 'save-as', 'gallery', 'theme'];
 
-/** Those that switch something on and off. */
+/** Commands that switch something on and off. */
 export const SWITCHES = [
   'bypass',
   'disable',

@@ -116,7 +116,7 @@ function Shell({ chrome }: { chrome: Chrome }) {
       if (event.defaultPrevented) return;
       const writing = isWriting(event.nativeEvent);
       const mod = event.ctrlKey || event.metaKey;
-      // What writes something, or moves in what is written, is the field's.
+      // Keys that write text or move in it belong to the field.
       if (writing && !(mod || /^F\d+$/.test(event.key))) return;
       // Copies are left to the clipboard events, which need no permission.
       if (mod && ['c', 'x', 'v'].includes(event.key.toLowerCase())) return;

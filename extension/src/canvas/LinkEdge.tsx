@@ -46,7 +46,7 @@ export const LinkEdge = memo(function LinkEdge(properties: EdgeProps<LinkEdgeTyp
   );
 });
 
-/** How much goes to the other memory with each batch: a chip over all nodes, at a place where none is. */
+/** A chip with the bytes copied to the other memory in each batch; above all nodes, at a place without any. */
 function Transfer({ source, to, path }: { source: string; to: Memory; path: string }) {
   const { node, output } = parseEdge(source);
   const known = useResult(node)?.outputs[output];

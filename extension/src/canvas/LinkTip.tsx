@@ -1,4 +1,4 @@
-/** What flows through the link under the pointer: shape, dtype, layout, range and histogram. */
+/** Tooltip of the data on the link under the pointer: shape, dtype, layout, range and histogram. */
 import { useEffect, useState } from 'react';
 import { linkByKey } from '../core/actions';
 import { formatEdge, isArgument } from '../core/document';
@@ -20,7 +20,7 @@ export function LinkTip({ frame }: { frame: () => DOMRect | undefined }) {
   const document = useValue(editor.document);
   const link = shown && linkByKey(document, shown.key);
   useEffect(() => {
-    // A link that goes from under the pointer is not left by it.
+    // A link that is removed under the pointer fires no leave event.
     if (hovered && !linkByKey(document, hovered.key)) editor.view.patch({ hoveredLink: null });
   }, [editor, document, hovered]);
   const box = frame();

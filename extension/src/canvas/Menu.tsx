@@ -49,7 +49,7 @@ export function Menu({ anchor, label, items, onClose }: Properties) {
     before.current = root?.activeElement ?? null;
     menu.current?.querySelector<HTMLElement>('[role^=menuitem]:not(:disabled)')?.focus();
     return () => {
-      // What was chosen may have removed the node that had the focus.
+      // The command may have removed the node that had the focus.
       const element = before.current as HTMLElement | null;
       const node = element?.closest<HTMLElement>('.react-flow__node-operator')?.dataset['id'];
       if (node !== undefined && !editor.history.document.nodes[node]) editor.canvas?.focus();

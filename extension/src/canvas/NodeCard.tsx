@@ -18,10 +18,10 @@ import { CardBody, CardMessage, DeviceMark, Foot, Glance, Title } from './NodePa
 import { t } from '../core/language';
 import './NodeCard.css';
 
-/** How high cards were when they were near, so that far ones keep their size. */
+/** Heights of cards when they were near, so that far ones keep their size. */
 const heights = new WeakMap<object, Map<string, number>>();
 
-/** The arguments a card shows: those that are set, then the important ones while there is room, and those connected. */
+/** The arguments that a card shows: set ones, then important ones while there is room, and connected ones. */
 export function cardArguments(operator: Operator | undefined, node: GraphNode): ArgumentDeclaration[] {
   const all = operator?.arguments ?? [];
   const given = node.arguments ?? {};

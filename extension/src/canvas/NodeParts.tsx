@@ -185,7 +185,7 @@ export function Glance({ id }: { id: string }) {
   );
 }
 
-/** What went wrong, in place, with the way to the argument; or what the node waits for. */
+/** A node's error with a link to the argument, or the node that it waits for. */
 export function CardMessage({ id }: { id: string }) {
   const editor = useEditor();
   const result = useResult(id);

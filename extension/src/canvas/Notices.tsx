@@ -13,7 +13,7 @@ export function Notices({ frame }: { frame: () => DOMRect | undefined }) {
   const notices = useValue(editor.notices);
   const near = notices.filter(({ at }) => at);
   const layer = useRef<HTMLDivElement>(null);
-  // What stands at the pointer goes with the next press elsewhere.
+  // A notice at the pointer closes with the next press elsewhere.
   usePressOutside(
     layer,
     useCallback(() => {

@@ -1,4 +1,4 @@
-/** What an operator is, from its declaration: meaning, ports, where it runs. */
+/** Help for an operator, from its declaration: meaning, ports, where it runs. */
 import type { Operator } from '../core/catalogue';
 import { DEVICES } from '../core/placement';
 import { describeRange, formatValue } from '../core/values';

@@ -2,11 +2,11 @@
 import { useEditor } from './context';
 
 interface Properties {
-  /** What is being renamed, as `prompts.renaming` has it. */
+  /** Key of the node or group being renamed, as in `prompts.renaming`. */
   of: string;
   label: string;
   value: string;
-  /** Takes the name; false where it cannot be taken. */
+  /** Accepts the name; false where it is refused. */
   commit: (text: string) => boolean;
 }
 

@@ -1,4 +1,4 @@
-/** What the tray can show of a node: its batch, one sample through all nodes before it. */
+/** The tray's views of a node: its batch, or one sample through all nodes before it. */
 import { useMemo } from 'react';
 import { lineage, type OutputRef } from '../core/document';
 import type { Picture } from '../core/pictures';

@@ -1,4 +1,4 @@
-/** How components reach the editor: one context, and hooks that follow its observables. */
+/** The components' access to the editor: one context, and hooks that follow its observables. */
 import { createContext, useCallback, useContext, useMemo, useSyncExternalStore } from 'react';
 import type { Editor, Panels } from '../core/editor';
 import { shownPanels } from '../core/folding';
@@ -16,7 +16,7 @@ export function useEditor(): Editor {
   return editor;
 }
 
-/** The value of an observable, or what a selector makes of it; it must give the same for the same. */
+/** The value of an observable, or a selector's result; a selector must return the same object for the same value. */
 export function useValue<T>(observable: Observable<T>): T;
 export function useValue<T, S>(observable: Observable<T>, select: (value: T) => S): S;
 export function useValue<T, S>(observable: Observable<T>, select?: (value: T) => S): T | S {
@@ -25,7 +25,7 @@ export function useValue<T, S>(observable: Observable<T>, select?: (value: T) =>
   );
 }
 
-/** The panels that are shown: those chosen that there is room for. */
+/** The panels that are shown: chosen ones that there is room for. */
 export function usePanels(): Panels {
   const editor = useEditor();
   const chosen = useValue(editor.panels);
@@ -50,7 +50,7 @@ export function useResult(node: string): NodeResult | undefined {
 
 export type NodeState = 'ok' | 'error' | 'stale' | 'skipped' | 'off' | 'empty';
 
-/** How a node is doing, in one word: it changes far less often than the result. */
+/** The state of a node in one word: it changes far less often than the result. */
 export function useNodeState(node: string): NodeState {
   const editor = useEditor();
   const subscribe = useCallback(

@@ -12,7 +12,7 @@ import { t } from '../core/language';
 
 export type FlowNode = Node<Record<string, never>, 'operator' | 'note' | 'frame' | 'subgraph'>;
 
-/** How far React Flow lifts what is selected; a frame stays behind its nodes. */
+/** The z-index that React Flow adds to selected nodes; a frame stays behind its nodes. */
 const ELEVATED = 1000;
 
 const NO_DATA: Record<string, never> = {};

@@ -1,4 +1,4 @@
-/** What lies under a point or under a node: for gestures that end there. */
+/** Hit tests: the elements under a point or under a node, for gestures that end there. */
 import type { DragEvent, MouseEvent as ReactMouseEvent } from 'react';
 import type { Point } from '../core/edits';
 import { linkByKey } from '../core/actions';

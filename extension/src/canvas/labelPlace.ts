@@ -1,4 +1,4 @@
-/** Where a label on a link is not in the way of nodes. */
+/** Places labels on links where they cover no node. */
 import type { Point } from '../core/edits';
 import type { Box, Size } from '../core/layout';
 
@@ -16,7 +16,7 @@ function pointAt([a, b, c, d]: readonly [Point, Point, Point, Point], share: num
   return { x: at('x'), y: at('y') };
 }
 
-/** How far from the link a label may stand: where nodes stand close together, it is put above their upper edge. */
+/** Offsets of a label from its link: between nodes that are close together, it is put above their upper edge. */
 const ASIDE = [0, -30, 30];
 
 /** The middle of a label on a link: on it, or else beside it, where no node lies; its middle where there is no such place. */

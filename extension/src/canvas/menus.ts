@@ -87,7 +87,7 @@ export function groupMenu(editor: Editor, id: string): MenuItem[] {
   ];
 }
 
-/** What can be done with several things at once. */
+/** Commands on several selected items. */
 export function selectionMenu(editor: Editor): MenuItem[] {
   return [
     item(editor, 'bypass'),

@@ -15,7 +15,7 @@ interface DistributionProperties {
 const list = (value: Value | undefined): number[] =>
   (Array.isArray(value) ? value : []).map((item) => asNumber(item)).filter((item) => item !== null);
 
-/** What a random node draws from, as a line, and ticks for the samples shown. */
+/** The distribution of a random node as a line, with ticks for the samples shown. */
 export const DistributionPlot = memo(function DistributionPlot({
   op,
   values,

@@ -1,4 +1,4 @@
-/** What the editor remembers in this browser: panels, favourites, recent operators. Never the graph. */
+/** Settings kept in this browser: panels, favourites, recent operators. Never the graph. */
 import { Observable, type Value } from '../core/observable';
 
 const PREFIX = 'dali-lab:';

@@ -1,4 +1,4 @@
-/** What the canvas does for the editor: fits, zooms, says where the pointer is, brings nodes into view. */
+/** The canvas's services for the editor: fits, zooms, locates the pointer, brings nodes into view. */
 import { getNodesBounds, getViewportForBounds, useReactFlow } from '@xyflow/react';
 import { useCallback, useEffect, useRef, type MutableRefObject, type RefObject } from 'react';
 import type { GraphDocument } from '../core/document';
@@ -55,7 +55,7 @@ export function useCanvasPort(
       }, duration);
     const watch = new ResizeObserver(() => {
       motion.resized();
-      // What was shown whole stays so, as panels beside it come and go.
+      // A graph that was shown whole stays so, as panels beside it open and close.
       if (whole.current && whole.current === editor.history.document.view) show(undefined, 0);
     });
     watch.observe(element);

@@ -1,4 +1,4 @@
-/** What React Flow changes in its nodes and links: the selection is the editor's, places are taken up when a drag ends. */
+/** React Flow's changes of nodes and links: the editor owns the selection, and takes positions when a drag ends. */
 import { applyNodeChanges, type EdgeChange, type NodeChange } from '@xyflow/react';
 import { useCallback, type Dispatch, type SetStateAction } from 'react';
 import type { Size } from '../core/layout';

@@ -13,7 +13,7 @@ import { cornerOf, type FlowNode } from './flow';
 import type { LinkEdgeType } from './LinkEdge';
 import { useLinkUnder } from './useConnecting';
 
-/** What React Flow is to do with drags. `putBack` shows nodes where they are in the document. */
+/** React Flow's handlers for drags. `putBack` shows nodes where they are in the document. */
 export function useDragging(
   frame: RefObject<HTMLDivElement>,
   setDropLink: (key: string | null) => void,

@@ -1,8 +1,8 @@
-/** Keeps the keys on the canvas when the element that had the focus goes. */
+/** Moves the focus to the canvas when the focused element is removed. */
 import { useEffect, useLayoutEffect, useRef, type RefObject } from 'react';
 import { useEditor, useValue } from './context';
 
-/** `nodes` are those that are drawn: when they change, an element with the focus may have gone. */
+/** `nodes` are the drawn nodes: when they change, the focused element may be gone. */
 export function useKeptFocus(frame: RefObject<HTMLDivElement | null>, nodes: readonly unknown[]): void {
   const document = useValue(useEditor().document);
   // A node that had the focus may be gone; the keys then go on working on the canvas.

@@ -1,4 +1,4 @@
-/** Calls back when something else than an element and what is in it is pressed. */
+/** Calls back on a press outside an element. */
 import { useEffect, type RefObject } from 'react';
 
 export function usePressOutside(element: RefObject<HTMLElement>, onPress: () => void): void {

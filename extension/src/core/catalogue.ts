@@ -162,10 +162,10 @@ export function widgetOf(argument: ArgumentDeclaration): Widget {
 }
 
 export interface Bounds {
-  /** What is allowed. */
+  /** The allowed range. */
   minimum: number;
   maximum: number;
-  /** What a slider spans, when it has both ends. */
+  /** The slider's range, when it has both ends. */
   soft: [number, number] | null;
 }
 
@@ -178,7 +178,7 @@ export function bounds(argument: ArgumentDeclaration): Bounds {
   return { minimum, maximum, soft };
 }
 
-/** How far one arrow key goes. */
+/** The step of one press of an arrow key. */
 export function stepOf(argument: ArgumentDeclaration): number {
   if (argument.step) return argument.step;
   if (argument.type === 'int') return 1;

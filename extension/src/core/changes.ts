@@ -1,4 +1,4 @@
-/** Changes: the difference of two documents, argument by argument. The unit of undo and of what goes to the session. */
+/** Changes: the difference of two documents, argument by argument. The unit of undo and of edit requests. */
 import { switchOf } from './document';
 import type { Changes, Entries, GraphDocument, GraphNode, NodePatch, Value } from './protocol.generated';
 
@@ -46,7 +46,7 @@ function patchOf(before: GraphNode, after: GraphNode): NodePatch | undefined {
     if (!from || !to) continue;
     const entries = diffEntries<Value>(from, to);
     if (entries) Object.assign(patch, { [part]: entries });
-    // What is told entry by entry is not told again as a whole.
+    // A part that is sent entry by entry is not sent again as a whole.
     right[part] = left[part];
   }
   return { ...diffEntries(left, right), ...patch };
@@ -108,7 +108,7 @@ function diffNodes(before: GraphDocument, after: GraphDocument): Changes {
     const patches: Record<string, NodePatch> = {};
     for (const [id, node] of Object.entries(whole)) {
       const old = before.nodes[id];
-      // Another operator has other arguments: then the node is told as a whole.
+      // Another operator has other arguments: then the node is sent as a whole.
       if (node === null || !old || old.op !== node.op) continue;
       const patch = patchOf(old, node);
       if (!patch) continue;

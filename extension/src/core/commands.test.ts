@@ -6,7 +6,7 @@ import { Editor } from './editor';
 import { editorCommands, JUPYTERLABS_OWN, SWITCHES } from '../../jupyterlab/src/words';
 import type { GraphDocument } from './document';
 
-/** What changes the graph; all others must leave it as it is. */
+/** Commands that change the graph; all others must leave it as it is. */
 const EDITS = new Set([
   'cut',
   'paste',

@@ -1,4 +1,4 @@
-/** What may be connected to what. Pure functions; a refusal carries its reason and what would fit. */
+/** Connection rules as pure functions; a refusal carries its reason and alternatives that fit. */
 import {
   outputsOf,
   type ArgumentDeclaration,
@@ -20,7 +20,7 @@ import {
 import { formatDtype } from './values';
 import { msg, t, tn } from './language';
 
-/** What a preview has told about an output. */
+/** Properties of an output that a preview has found. */
 export interface KnownOutput {
   kind?: Kind | 'text';
   layout?: string;
@@ -73,7 +73,7 @@ export function inputAt(operator: Operator | undefined, index: number): InputDec
   return last?.variadic ? last : undefined;
 }
 
-/** How many input ports a node shows: those declared, those in use, and a free one where there may be more. */
+/** Number of input ports that a node shows: declared ones, used ones, and a free one where more are allowed. */
 export function inputCount(operator: Operator | undefined, used: number): number {
   const declared = operator?.inputs.length ?? 0;
   const more = operator?.inputs[declared - 1]?.variadic ? 1 : 0;
@@ -90,7 +90,7 @@ export function kindOf(facts: Facts, source: OutputRef, depth = 0): Kind {
   return first == null ? 'any' : kindOf(facts, parseEdge(first), depth + 1);
 }
 
-/** The layout of an output: what a preview saw, else what the declaration and the arguments say. */
+/** The layout of an output: from a preview, else from the declaration and the arguments. */
 export function layoutOf(facts: Facts, source: OutputRef, depth = 0): string | undefined {
   const seen = facts.known?.(source)?.layout;
   if (seen) return seen;
@@ -322,7 +322,7 @@ function checkDevice(facts: Facts, source: OutputRef, target: string, operator: 
   );
 }
 
-/** Sentences one after the other, without those that do not apply. */
+/** Sentences joined, without the ones that do not apply. */
 function sentences(...parts: (string | false | undefined)[]): string {
   return parts.filter(Boolean).join(' ');
 }

@@ -47,12 +47,12 @@ export interface ConnectionState {
 }
 
 const QUIET_MS = 6000;
-/** How long a message may be overtaken by others before it counts as lost. */
+/** Time after which a message that others have overtaken counts as lost. */
 const LATE_MS = 1500;
 
-/** What a session says of this editor when it is asked whether it is there. */
+/** The session's response to a ping from this editor. */
 interface Pong {
-  /** Requests that have come and are not answered yet. */
+  /** Requests that the session has received and not answered yet. */
   waiting?: string[];
 }
 
@@ -132,7 +132,7 @@ export class Connection {
     }
   }
 
-  /** Notes the number of a message; those that it has overtaken may still come. */
+  /** Notes the number of a message; messages that it has overtaken may still come. */
   private note(number: number): void {
     if (this.missing.delete(number)) return;
     if (this.next !== null)
@@ -152,7 +152,7 @@ export class Connection {
     this.missing.clear();
   }
 
-  /** Messages were lost: as after a break, the session is greeted, told what it lacks, and asked for all it has. */
+  /** Recovers from lost messages as from a break: greets the session, sends missing edits, and asks for everything. */
   private beginAnew(): void {
     if (this.state.get().status !== 'connected') return;
     this.setStatus('disconnected');
@@ -186,12 +186,12 @@ export class Connection {
     if (now - Math.max(since, this.lastAsked) > QUIET_MS) void this.ask();
   }
 
-  /** Asks whether the session is there, and has what it was sent. */
+  /** Asks whether the session is alive and has received all requests. */
   private async ask(): Promise<void> {
     this.lastAsked = Date.now();
     const before = [...this.pending.keys()];
     const pong = await this.call<Pong | undefined>('ping').catch(() => undefined);
-    // Answers come in the order of requests, but for those that the session says it has not given yet.
+    // Answers come in the order of requests, except for requests that the session lists as pending.
     if (pong?.waiting === undefined) return;
     const waiting = new Set(pong.waiting);
     if (before.some((id) => this.pending.has(id) && !waiting.has(id))) this.beginAnew();

@@ -15,7 +15,7 @@ export type {
 } from './protocol.generated';
 
 export type Device = 'cpu' | 'gpu' | 'mixed';
-/** How a node is switched off, if it is; disabled counts more than bypassed. */
+/** The switch of a node that is off; disabled counts more than bypassed. */
 export function switchOf(view: NodeView | null | undefined): 'bypass' | 'disabled' | null {
   return view?.disabled ? 'disabled' : view?.bypass ? 'bypass' : null;
 }
@@ -129,7 +129,7 @@ export function lineage(document: GraphDocument, id: string): string[] {
   return order;
 }
 
-/** Fills in what may be left out and refuses what is not a graph of this version; unknown keys stay as they are. */
+/** Fills in defaults and refuses anything but a graph of this version; unknown keys stay as they are. */
 export function checkDocument(data: unknown): GraphDocument {
   if (!isObject(data)) throw new DocumentError(t('This file holds no graph: it should be a JSON object.'));
   const { format, version, nodes, view, pipeline, outputs } = data;

@@ -1,4 +1,4 @@
-/** The editor without a face: document, session, previews, selection and notices in one place. */
+/** The editor without a user interface: document, session, previews, selection and notices in one place. */
 import { Catalogue } from './catalogue';
 import { Connection, RequestError } from './connection';
 import type { Facts, KnownOutput } from './connect';
@@ -162,7 +162,7 @@ export class Editor {
 
   /** An edit as one step of undo; with a gesture, edits of the same gesture are one step. */
   edit(label: string, change: (document: GraphDocument) => GraphDocument, gesture?: string): boolean {
-    // Until the session has told what it holds, there is nothing to edit, and nothing that may be written anywhere.
+    // Until the session's document has arrived, there is nothing to edit, and nothing may be written anywhere.
     if (this.session.get().id === null) return false;
     if (this.readOnly) {
       this.notify('warning', t('This graph is read-only. Save it under another name to change it.'));
@@ -175,7 +175,7 @@ export class Editor {
     this.selection.set({ nodes: new Set(nodes), links: new Set(links), item });
   }
 
-  /** The node whose batch the tray shows: what is selected, else what the pipeline gives. */
+  /** The node whose batch the tray shows: the selected one, else the pipeline's output. */
   get trayNode(): string | null {
     const { outputs, nodes } = this.history.document;
     const output = outputs.map(parseEdge).find(({ node }) => nodes[node]);

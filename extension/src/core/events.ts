@@ -1,4 +1,4 @@
-/** What a session tells on its own: changes by others, problems, notices, the course of a run. */
+/** Handles the session's events: changes by others, problems, notices, the progress of a run. */
 import type { Changes } from './changes';
 import type { Editor } from './editor';
 import { t } from './language';
@@ -27,7 +27,7 @@ export function takeEvent(editor: Editor, { event, params }: SessionEvent): void
       break;
     case 'catalogue':
       editor.loadCatalogue().then(
-        // What was no operator may be one now, or another one.
+        // An unknown operator may be known now, and a known one may have changed.
         () => {
           editor.previews.ask();
         },

@@ -1,4 +1,4 @@
-/** Opening, saving, exporting and running: what the editor asks of its session. */
+/** Requests to the session that open, save, export and run. */
 import { RequestError } from './connection';
 import type { Editor } from './editor';
 import type { OpenRequest, Program } from './state';
@@ -49,7 +49,7 @@ export function trace(
   return { done, stop: () => void editor.connection.call('cancel', { run }).catch(() => undefined) };
 }
 
-/** What people type for the arguments of a program: JSON where it is JSON, else text. Empty fields are left out. */
+/** Parses the arguments typed for a program: JSON where it is JSON, else text. Empty fields are left out. */
 function readValues(values: Record<string, string>): Record<string, unknown> {
   const given = Object.entries(values).filter(([, text]) => text.trim() !== '');
   return Object.fromEntries(
@@ -136,7 +136,7 @@ export function download(content: BlobPart, filename: string, mime = 'text/plain
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-/** Runs batches for their speed, apart from previews. */
+/** Runs batches to measure speed, apart from previews. */
 export async function runBatches(editor: Editor, batches: number): Promise<void> {
   if (editor.jobs.get().run) return;
   const run = editor.previews.newRun();

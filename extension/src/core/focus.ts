@@ -1,4 +1,4 @@
-/** What a preview is asked for: how many samples, how large, and which outputs are looked at closely. */
+/** The preview request: how many samples, how large, and which outputs are in focus. */
 import { lineage, parseEdge, type GraphDocument, type OutputRef } from './document';
 import type { Editor } from './editor';
 import type { PreviewRequest } from './protocol';
@@ -8,7 +8,7 @@ const THUMBNAIL = 112;
 /** Most nodes that a sample is followed through. */
 const FOLLOWED = 10;
 
-/** What a node is compared with: its first input. */
+/** The edge that a node is compared with: its first input. */
 export function beforeFocus(document: GraphDocument, node: string): OutputRef | null {
   const reference = document.nodes[node]?.inputs?.[0];
   return reference == null ? null : parseEdge(reference);
@@ -34,7 +34,7 @@ export function focusTaps(editor: Editor): OutputRef[] {
 export function previewRequest(editor: Editor): Omit<PreviewRequest, 'run'> | null {
   const { id, capabilities } = editor.session.get();
   if (capabilities.preview === false || id === null) return null;
-  // Nobody sees the canvas under the gallery; what changed meanwhile is asked for when it is left.
+  // Nobody sees the canvas under the gallery; changes made meanwhile are previewed when it is left.
   if (editor.view.get().gallery) return null;
   if (editor.connection.state.get().status !== 'connected') return null;
   const ratio = Math.min(2, globalThis.devicePixelRatio || 1);

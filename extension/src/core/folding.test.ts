@@ -23,7 +23,7 @@ test('side panels give way where there is little room, and come back', () => {
   expect(shown()).toEqual(['inspector', 'tray', 'minimap']);
   fold(editor, 400);
   expect(shown()).toEqual(['tray']);
-  // What is opened in spite of that stays, and is no choice for where there is room.
+  // A panel opened in spite of that stays open, and does not count as chosen for wide editors.
   togglePanel(editor, 'inspector');
   fold(editor, 420);
   expect(shown()).toEqual(['inspector', 'tray']);

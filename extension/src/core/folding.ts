@@ -14,14 +14,14 @@ export function foldedAt(width: number): (keyof Panels)[] {
   return NEEDS.filter(([, needed]) => width < needed).map(([panel]) => panel);
 }
 
-/** What is chosen to be shown, without what is folded. */
+/** The chosen panels without the folded ones. */
 export function shownPanels(chosen: Panels, folded: ReadonlySet<keyof Panels>): Panels {
   const shown = { ...chosen };
   for (const panel of folded) shown[panel] = false;
   return shown;
 }
 
-/** Folds what has no room. What was opened in spite of that stays open until the width passes a limit again. */
+/** Folds panels without room. One opened in spite of that stays open until the width passes a limit again. */
 export function fold(editor: Editor, width: number): void {
   const wanted = foldedAt(width);
   if (wanted.join() === editor.foldedFor) return;

@@ -11,7 +11,7 @@ export interface Step {
 
 export interface HistoryState {
   steps: readonly Step[];
-  /** How many of the steps are done; the rest can be redone. */
+  /** Number of steps that are done; the rest can be redone. */
   done: number;
 }
 

@@ -5,7 +5,7 @@ import { t } from './language';
 
 export interface KeyLike {
   key: string;
-  /** Which key of the keyboard it is, whatever it writes. */
+  /** The physical key, independent of the character that it writes. */
   code: string;
   ctrlKey: boolean;
   metaKey: boolean;
@@ -14,7 +14,7 @@ export interface KeyLike {
   timeStamp: number;
 }
 
-/** How long the next of several strokes may take. */
+/** Longest time between two strokes of a key sequence. */
 const SEQUENCE_MS = 1000;
 const MODIFIERS = new Set(['Control', 'Shift', 'Alt', 'AltGraph', 'Meta', 'CapsLock']);
 /** The keys of a US keyboard by what they write with Shift: there keys have their names from. */
@@ -87,7 +87,7 @@ export function hintOf(editor: Editor, id: string): string | undefined {
   return first === undefined ? undefined : describeKeys(first);
 }
 
-/** What the browser tells about the machine. */
+/** Whether the browser reports a Mac. */
 const isMac = typeof navigator !== 'undefined' && /mac|iphone|ipad/i.test(navigator.userAgent);
 
 /** Keys as people read them. */

@@ -1,6 +1,6 @@
 /** The editor's words in the person's language: every text that is shown goes through here, with places for values. */
 
-/** What a host translates with; JupyterLab's bundle of translations is one. `%1` is the first value, and so on. */
+/** A host's translator, such as JupyterLab's translation bundle. `%1` is the first value, and so on. */
 export interface Translator {
   __(text: string, ...values: unknown[]): string;
   /** `%1` is the number, values come after it. */
@@ -36,7 +36,7 @@ export function translatorOf(messages: Messages, language: string): Translator {
   };
 }
 
-/** What a page that is not in English sets before the editor is loaded, where the host has no translations. */
+/** Global that a page in another language sets before the editor is loaded, where the host has no translations. */
 function messagesOfPage(): Messages {
   return (globalThis as { daliLabMessages?: Messages }).daliLabMessages ?? {};
 }

@@ -8,7 +8,7 @@ export interface View {
   zoom: number;
 }
 
-/** What moves, and the clock that it moves by. */
+/** The canvas whose view is moved, and its animation clock. */
 export interface Pane {
   size(): Size;
   view(): View;
@@ -43,7 +43,7 @@ const empty = ({ width, height }: Size): boolean => !(width > 0 && height > 0);
 export class Motion {
   private step: number | null = null;
   private goal: View | null = null;
-  /** What was asked for while there was no size. */
+  /** The target that was requested while the pane had no size. */
   private waiting: Target | null = null;
 
   constructor(private pane: Pane) {}
@@ -85,7 +85,7 @@ export class Motion {
     this.step = pane.frame(step);
   }
 
-  /** The pane has another size: what waited for one is done. */
+  /** The pane's size has changed: makes a move that waited for a size. */
   resized(): void {
     if (this.waiting) this.to(this.waiting, 0);
   }

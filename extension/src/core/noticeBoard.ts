@@ -1,4 +1,4 @@
-/** Notices to the person: the newest few, each once; what is no error goes by itself. */
+/** Notices to the user: the newest few, each once; all but errors close by themselves. */
 import type { Point } from './edits';
 import { Observable } from './observable';
 import type { Notice, NoticeAction } from './state';

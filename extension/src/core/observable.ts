@@ -32,7 +32,7 @@ export class Observable<T> implements Value<T> {
   };
 }
 
-/** The values of one subject, told together; selectors pick what somebody listens to. */
+/** The values of one subject, with one change event; selectors pick the values that a listener follows. */
 export class Slice<S extends object> extends Observable<S> {
   patch(change: Partial<S>): void {
     const before = this.get();

@@ -1,4 +1,4 @@
-/** The task as one that is never at work twice: asked for meanwhile, it is done once more, however often that was. */
+/** Wraps a task so that it never runs twice at once: any number of calls meanwhile cause one more run. */
 export function oneAtATime(task: () => Promise<void>): () => Promise<void> {
   let current: Promise<void> | null = null;
   let next: Promise<void> | null = null;

@@ -1,4 +1,4 @@
-/** How a document that was opened comes onto the canvas: placed at once, and anew when its nodes have their size. */
+/** Lays out an opened document on the canvas: at once, and again when the sizes of its nodes are known. */
 import type { GraphDocument } from './document';
 import { moveNodes } from './edits';
 import type { History } from './history';
@@ -6,7 +6,7 @@ import { autoLayout, missingPositions, NODE_SIZE } from './layout';
 import { Observable } from './observable';
 import type { CanvasPort } from './state';
 
-/** How often sizes are looked at, and how many times at the most. */
+/** Interval in which sizes are checked, and the largest number of checks. */
 const LOOK_MS = 60;
 const LOOKS = 20;
 

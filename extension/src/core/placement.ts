@@ -1,4 +1,4 @@
-/** What follows from where nodes run: which links carry data between CPU and GPU, and how much of it. */
+/** Copies between CPU and GPU that placements cause: which links carry them, and how many bytes. */
 import {
   isArgument,
   links,
@@ -14,7 +14,7 @@ import type { OutputPreview } from './protocol';
 
 export const DEVICES: Record<Device, string> = { cpu: 'CPU', gpu: 'GPU', mixed: msg('Mixed') };
 
-/** What of an output decides about its size. */
+/** The properties of an output that decide its size in bytes. */
 type Sized = Pick<OutputPreview, 'dtype' | 'shapes' | 'batch'>;
 
 export type Memory = 'cpu' | 'gpu';

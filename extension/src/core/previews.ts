@@ -204,7 +204,7 @@ export class Previews {
       ...output,
       images: output.images.map((image) => pictureOf(image, buffers, this.pictures)),
     }));
-    // A failing node keeps its last pictures, greyed: what was there helps to see what went wrong. One that is off has none.
+    // A failing node keeps its last pictures, greyed, as they help to find the error. One that is off has none.
     const left = event.error ?? (event.skipped?.off ? null : event.skipped);
     const kept = outputs.length === 0 && left ? (old?.outputs ?? []) : outputs;
     if (old && kept !== old.outputs) this.releaseOutputs(old.outputs);

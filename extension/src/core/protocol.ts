@@ -8,7 +8,7 @@ export type Bytes = DataView | ArrayBuffer;
 export type ConnectionStatus = 'connecting' | 'connected' | 'disconnected';
 export type Message = Request | Response | SessionEvent;
 
-/** What carries messages to a session and back; every host makes one. */
+/** Carries messages to a session and back; every host makes one. */
 export interface Transport {
   send(message: Message, buffers?: ArrayBuffer[]): void;
   onMessage(listener: (message: Message, buffers: Bytes[]) => void): () => void;

@@ -15,7 +15,7 @@ const RANDOM_OPS: Record<Distribution, string> = {
   coin: 'random.coin_flip',
 };
 
-/** What a random node starts with, so that it varies around the value that stands there now. */
+/** First arguments of a random node, so that it varies around the present value. */
 export function randomArguments(
   argument: ArgumentDeclaration,
   value: Value,
@@ -44,7 +44,7 @@ export function randomArguments(
   }
 }
 
-/** Which distributions make sense for an argument, those first that people mean most often. */
+/** Distributions that make sense for an argument, the most used ones first. */
 export function distributionsFor(editor: Editor, argument: ArgumentDeclaration): Distribution[] {
   const catalogue = editor.catalogue.get();
   const all: Distribution[] =

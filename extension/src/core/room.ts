@@ -1,10 +1,10 @@
-/** Room for a node that was put into a link: what stands right of it moves on. */
+/** Makes room for a node that was put into a link: nodes right of it move on. */
 import { moveNodes } from './edits';
 import type { GraphDocument, Link } from './document';
 import { NODE_SIZE, placeOf, type Size } from './layout';
 
 const GAP = 44;
-/** So far from the line of its source a node is taken to be meant to stand in it. */
+/** A node at most this far from the line of its source is aligned with it. */
 const NEAR = 40;
 
 /**

@@ -1,4 +1,4 @@
-/** What a run says of nodes and of the GPU, in words. */
+/** The results of a run, for nodes and for the GPU, as text. */
 import { formatBytes } from './placement';
 import type { NodeRun, RunDone } from './protocol';
 import { formatTime } from './values';

@@ -42,11 +42,11 @@ export interface SessionInfo {
   capabilities: Capabilities;
 }
 
-/** What a host does in its own way; what it leaves out, the editor does with its session. */
+/** Actions that a host overrides; the editor does the others with its session. */
 export interface Host {
   /** Shows a new graph, elsewhere than in this editor. */
   createNew?: () => void;
-  /** Saves under the name that there is. */
+  /** Saves under the present name. */
   save?: () => void;
   /** Asks for another name and saves under it. */
   saveAs?: () => void;
@@ -58,7 +58,7 @@ export type OpenRequest = { pipeline?: string } & (
   { path: string } | { text: string; name?: string } | { sample: string } | { gallery: string }
 );
 
-/** A program that was to be opened, and what it holds. */
+/** A program that was to be opened, and its pipelines. */
 export interface Program {
   request: Extract<OpenRequest, { path: string } | { text: string }>;
   pipelines: ProgramPipeline[];
@@ -99,7 +99,7 @@ export interface Panels {
   minimap: boolean;
 }
 
-/** What the canvas does for the editor. */
+/** The canvas's services for the editor. */
 export interface CanvasPort {
   fit(ids?: readonly string[]): void;
   zoom(factor: number): void;
@@ -148,12 +148,12 @@ export const NO_PROMPTS: Prompts = {
   renaming: null,
 };
 
-/** How the editor looks now. */
+/** The present appearance of the editor. */
 export interface ViewState {
   theme: 'light' | 'dark';
   /** The canvas shows nodes from afar: as a thumbnail and a name. */
   far: boolean;
-  /** Panels for which there is no room now, whatever is chosen. */
+  /** Panels without room now, chosen or not. */
   folded: ReadonlySet<keyof Panels>;
   /** The gallery stands over the canvas. */
   gallery: boolean;

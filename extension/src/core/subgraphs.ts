@@ -1,4 +1,4 @@
-/** Sub-graphs: groups that are shown as one node. They change what is seen, never what the graph means. */
+/** Sub-graphs: groups that are shown as one node. They change the view, never the graph's results. */
 import { outputsOf, type Catalogue, type Kind } from './catalogue';
 import { inputAt, inputCount, kindOf } from './connect';
 import {
@@ -12,7 +12,7 @@ import {
   type Target,
 } from './document';
 
-/** What a group is called where names of nodes stand, too: no node has a colon in its name. */
+/** A group's key among the names of nodes: no node has a colon in its name. */
 export const groupKey = (id: string): string => `group:${id}`;
 
 /** The nodes that stand inside a collapsed group, each with its group's id. */
@@ -41,7 +41,7 @@ export interface Boundary {
   outputs: InnerOutput[];
 }
 
-/** The ports of a collapsed group: what comes in from outside or is not connected yet, and what goes out or ends in it. */
+/** The ports of a collapsed group: inputs from outside or still open, and outputs that leave it or end in it. */
 export function boundary(document: GraphDocument, catalogue: Catalogue, group: Group): Boundary {
   const members = new Set(group.nodes);
   const facts = { document, catalogue };
@@ -117,8 +117,8 @@ export function targetOfPort(element: string, port: string): Target {
 }
 
 /**
- * The document as a small drawing shows it: a node named after each collapsed group in place of its members, wired to
- * what they are wired to outside. Answers too how many nodes each stands for.
+ * The document for a small drawing: a node named after each collapsed group in place of its members, with their links
+ * to the outside. Also returns how many nodes each one stands for.
  */
 export function foldGroups(document: GraphDocument): { document: GraphDocument; sizes: Map<string, number> } {
   const sizes = new Map<string, number>();

@@ -1,4 +1,4 @@
-/** Keeps the session's document and ours the same: sends what is new, takes what others changed, loses nothing. */
+/** Keeps the session's document and ours the same: sends our edits, takes those of other editors, loses nothing. */
 import { apply, changesMeaning, diff, isEmpty, type Changes } from './changes';
 import { RequestError, type Connection } from './connection';
 import type { GraphDocument } from './document';
@@ -44,7 +44,7 @@ export class Sync {
     this.pending.set(false);
   }
 
-  /** What the session has not got. */
+  /** Edits that the session does not have. */
   unsent(): Changes {
     return diff(this.confirmed, this.history.document);
   }
@@ -54,7 +54,7 @@ export class Sync {
     this.sent = this.confirmed;
   }
 
-  /** The same session is back, with its document: what it lacks is sent again. */
+  /** The same session is back, with its document: missing edits are sent again. */
   resume(document: GraphDocument, revision: number): void {
     const ours = this.unsent();
     this.adopt(document, revision);
@@ -64,7 +64,7 @@ export class Sync {
     this.flush();
   }
 
-  /** What another editor changed comes under what we have not told yet. */
+  /** Applies another editor's changes below our unsent edits. */
   remote(changes: Changes, revision: number): void {
     const ours = this.unsent();
     const underway = diff(this.confirmed, this.sent);
@@ -82,13 +82,13 @@ export class Sync {
     const wait = this.lastSent + INTERVAL_MS - Date.now();
     if (wait > 0) this.timer = setTimeout(() => this.flush(), wait);
     else {
-      // Before the page draws what was changed: the session works meanwhile.
+      // Before the page draws the change: the session works meanwhile.
       this.due = true;
       queueMicrotask(() => this.due && this.flush());
     }
   }
 
-  /** Sends what is not sent yet, at once. */
+  /** Sends unsent edits at once. */
   flush(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;

@@ -1,4 +1,4 @@
-/** A graph as the text of a file: what was not touched keeps its text, to the last space and the way a number is written. */
+/** A graph as the text of a file: untouched parts keep their text, including spaces and the form of numbers. */
 import { checkDocument, DocumentError, emptyDocument, type GraphDocument } from './document';
 import { t } from './language';
 
@@ -31,8 +31,8 @@ export function readGraph(text: string): GraphDocument {
 }
 
 /**
- * The text of a file: what fits on a line stands on one, so that a change of an argument changes one line.
- * With the text that was there before, what is the same in it keeps its text.
+ * The text of a file: values that fit on a line are written on one, so that a change of an argument changes one line.
+ * Given the former text, unchanged values keep their text.
  */
 export function writeGraph(document: GraphDocument, before = ''): string {
   const source = spansOf(before);
@@ -146,7 +146,7 @@ function spansOf(text: string): Span | null {
   }
 }
 
-/** The one piece in which two texts differ, so that what others write elsewhere meanwhile stays. */
+/** The one piece in which two texts differ, so that edits of others elsewhere stay. */
 export function changedPart(before: string, after: string): { start: number; end: number; text: string } {
   const most = Math.min(before.length, after.length);
   let start = 0;

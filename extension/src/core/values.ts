@@ -39,7 +39,7 @@ function plain(value: Value | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** What JSON has no word for, as text; null for any other value. Such values are shown and kept, never taken apart. */
+/** A value that JSON lacks, as text; null for any other value. Such values are shown and kept, never taken apart. */
 export function specialText(value: Value | undefined): string | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null;
   const [entry, ...more] = Object.entries(value).filter(([key]) => key !== 'text');

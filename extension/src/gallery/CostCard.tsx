@@ -1,4 +1,4 @@
-/** What an entry costs on this machine: images a second, beside reading and decoding alone. */
+/** The cost of an entry on this machine: images a second, beside reading and decoding alone. */
 import { useState } from 'react';
 import { useGallery } from './hooks';
 import type { Cost, Overrides } from './types';

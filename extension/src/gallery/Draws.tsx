@@ -1,4 +1,4 @@
-/** An entry's graph as chance has it: the same picture under several seeds, or other pictures under one. */
+/** Random draws of an entry's graph: the same picture under several seeds, or other pictures under one. */
 import { Button } from '../canvas/controls/buttons';
 import { Icon } from '../canvas/icons';
 import { t } from '../core/language';

@@ -61,7 +61,7 @@ function Page({ page }: { page: EntryPage }) {
   });
   const [slider, setSlider] = useState(() => SAME_PLACE.includes(page.family));
   const waits = page.waiting !== undefined;
-  // Photographs come in the order that is asked for; what has annotations of its own comes as it is.
+  // Photographs come in the requested order; entries with annotations keep their own pictures.
   const first = page.pictures ? chosen : 0;
   const sample = page.pictures ? 0 : chosen;
   const run = !waits;

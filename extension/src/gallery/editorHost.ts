@@ -1,4 +1,4 @@
-/** What the gallery can do where it stands over an editor: open a graph in it, put nodes into its graph. */
+/** The gallery's host where it lies over an editor: opens a graph in it, puts nodes into its graph. */
 import { emptyDocument, formatEdge, parseEdge, type EdgeRef, type GraphDocument } from '../core/document';
 import type { Editor } from '../core/editor';
 import { open } from '../core/files';
@@ -25,7 +25,7 @@ export function editorHost(editor: Editor): GalleryHost {
   };
 }
 
-/** Puts an entry's augmentation into the graph, behind the selected node or what the pipeline gives. */
+/** Puts an entry's augmentation into the graph, behind the selected node or the pipeline's output. */
 export function insertInto(editor: Editor, page: EntryPage, source: GraphDocument): boolean {
   const feed = feedOf(editor);
   let ids: string[] = [];
@@ -51,13 +51,13 @@ export function insertInto(editor: Editor, page: EntryPage, source: GraphDocumen
 const single = ({ views, document }: EntryPage): EdgeRef | null =>
   views === 1 ? (document.outputs[0] ?? null) : null;
 
-/** Where the augmentation takes its picture: the selected node, or what the pipeline gives, or what that is made of. */
+/** Where the augmentation takes its picture: the selected node, the pipeline's output, or a node that feeds these. */
 function feedOf(editor: Editor): EdgeRef | null {
   const { nodes, outputs } = editor.history.document;
   const starts = [editor.focusNode, ...outputs.map((edge) => parseEdge(edge).node)];
   for (const start of starts) {
     const seen = new Set<string>();
-    // Augmentations take 8-bit pictures with channels last: what is normalised already is followed back to one.
+    // Augmentations take 8-bit pictures with channels last: from a normalised one the links are followed back.
     for (let id = start; id !== null && nodes[id] && !seen.has(id);) {
       seen.add(id);
       if (isPhotograph(editor, id)) return formatEdge({ node: id, output: 0 });
@@ -68,7 +68,7 @@ function feedOf(editor: Editor): EdgeRef | null {
   return null;
 }
 
-/** Whether a node gives 8-bit pictures, channels last: by what it gave, and before that by what it is. */
+/** Whether a node gives 8-bit pictures, channels last: by its preview, and before that by its operator. */
 function isPhotograph(editor: Editor, id: string): boolean {
   const known = editor.previews.result(id)?.outputs[0];
   if (known) return known.kind === 'image' && known.dtype === 'UINT8' && known.layout === 'HWC';

@@ -6,8 +6,8 @@ import { autoLayout, NODE_SIZE } from '../core/layout';
 const GAP = 48;
 
 /**
- * Puts nodes of `source` into `document`, at `at`. What they take from `before` they take from `feed`, where it is
- * given, and are not connected otherwise. What took the picture from `feed` takes it from `output` then.
+ * Puts nodes of `source` into `document`, at `at`. Their inputs from `before` are connected to `feed`, or left open
+ * without one. Nodes that took the picture from `feed` then take it from `output`.
  */
 export function insertFragment(
   document: GraphDocument,
@@ -60,7 +60,7 @@ export function insertFragment(
   };
 }
 
-/** Moves what stands at `from` or right of it further to the right. */
+/** Moves nodes at `from` or right of it further to the right. */
 function makeRoom(document: GraphDocument, from: number, by: number): GraphDocument {
   const moved = Object.entries(document.view.nodes).map(([id, view]) =>
     view.x !== undefined && view.x >= from ? [id, { ...view, x: view.x + by }] : [id, view],
@@ -71,7 +71,7 @@ function makeRoom(document: GraphDocument, from: number, by: number): GraphDocum
   };
 }
 
-/** What took `from` takes `to`, but for the nodes that make it. */
+/** The document with links from `from` redirected to `to`, except those of the nodes that make `to`. */
 function redirected(
   document: GraphDocument,
   from: EdgeRef,

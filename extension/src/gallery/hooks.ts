@@ -1,4 +1,4 @@
-/** How the gallery's components reach its model, and pictures that follow their request. */
+/** Hooks of the gallery: access to its model, and pictures that follow their request. */
 import { createContext, useContext, useEffect, useRef, useState } from 'react';
 import type { Drawn, GalleryModel } from './model';
 import type { DrawRequest } from './types';

@@ -1,4 +1,4 @@
-/** The gallery without a face: what it shows, its pictures, and what it asks of the session. */
+/** The gallery's model, without a user interface: its state, its pictures, and its requests to the session. */
 import type { Connection } from '../core/connection';
 import type { GraphDocument } from '../core/document';
 import { Observable } from '../core/observable';
@@ -17,7 +17,7 @@ import type {
   VariantAnswer,
 } from './types';
 
-/** What the place in which the gallery stands can do with a graph. */
+/** Actions of the gallery's host on a graph. */
 export interface GalleryHost {
   connection: Connection;
   open: (document: GraphDocument, title: string, entry: string | null) => void;
@@ -81,13 +81,13 @@ export class GalleryModel {
   readonly compared = new Observable<readonly string[]>([]);
   /** A folder of the person's own pictures in place of the sample photographs. */
   readonly pictures = new Observable<{ folder: string; count: number } | null>(null);
-  /** How far down the wall was, to come back to. */
+  /** Scroll position of the wall, to come back to. */
   scroll = 0;
   private disposed = false;
 
   constructor(readonly host: GalleryHost) {}
 
-  /** Asks for the entries, then for the pictures that are there, then for those that have to be made. */
+  /** Requests the entries, then existing pictures, then pictures that have to be made. */
   async load(): Promise<void> {
     const { connection } = this.host;
     try {

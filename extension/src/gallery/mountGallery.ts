@@ -8,7 +8,7 @@ import { hostTheme, watchHostTheme } from '../hosts/theme';
 import { Gallery } from './Gallery';
 import { GalleryModel, type GalleryHost } from './model';
 
-/** What the host does with what is found. */
+/** Actions of the host on an entry that was chosen. */
 export type GalleryActions = Pick<GalleryHost, 'open' | 'insert' | 'folder'>;
 
 export interface GalleryHandle {

@@ -1,2 +1,2 @@
-/** What the session says of the gallery. */
+/** Types of the gallery's messages. */
 export type * from '../core/protocol.generated';

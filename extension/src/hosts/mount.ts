@@ -20,13 +20,13 @@ export interface MountOptions {
   status?: boolean;
   /** Panels that are open at first, where the person has not chosen. */
   panels?: Partial<{ palette: boolean; inspector: boolean; tray: boolean; minimap: boolean }>;
-  /** Under which name this browser remembers which panels are open; false where the host has settings for that. */
+  /** Storage key of the open panels in this browser; false where the host has settings for that. */
   storage?: string | false;
-  /** Shown until the session tells what it holds, or where there is no session. */
+  /** Shown until the session's document arrives, or where there is no session. */
   document?: GraphDocument;
-  /** What the host does in its own way. */
+  /** Actions that the host overrides. */
   host?: Host;
-  /** What is shown first. */
+  /** The view that is shown first. */
   view?: 'editor' | 'gallery';
   /** CSS height; without it the editor fills its element. */
   height?: string;
@@ -39,12 +39,12 @@ export interface Handle {
   readonly editor: Editor;
   getDocument(): GraphDocument;
   /**
-   * Replaces the document as one step that can be undone. With the document that both come from, what was changed here
-   * since stays, argument by argument.
+   * Replaces the document as one step that can be undone. With the common ancestor of both documents, changes made here
+   * since then stay, argument by argument.
    */
   setDocument(document: GraphDocument, base?: GraphDocument): void;
   execCommand(id: string): boolean;
-  /** Whether a command applies now, and whether what it switches is on. */
+  /** Whether a command applies now, and whether the option that it switches is on. */
   commandState(id: string): { enabled: boolean; checked: boolean };
   /** Opens a file, a text, a sample or a gallery entry; false when it could not be. */
   open(request: OpenRequest): Promise<boolean>;

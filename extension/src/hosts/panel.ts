@@ -4,7 +4,7 @@ import { t } from '../core/language';
 import { COMPACT, mount, type Handle } from './mount';
 import { coverUntilAnswered } from './still';
 
-/** What Bokeh tells of its socket; `timeout` is null where it does not connect again by itself. */
+/** Bokeh's event about its socket; `timeout` is null where it does not reconnect by itself. */
 interface BokehEvent {
   timeout?: number | null;
   reconnect?(): void;
@@ -57,10 +57,10 @@ export function panelTransport(first: PanelModel): PanelTransport {
     const buffers = (data.buffers ?? []).map(bytesOf);
     for (const listener of [...listeners]) listener(message, buffers);
   };
-  // Bokeh tells of its socket by events of its document.
+  // Bokeh reports the state of its socket by events of its document.
   const lost: BokehListener = (_, event) => {
     tell('disconnected', t('The server cannot be reached.'));
-    // Each attempt that fails is told as another loss.
+    // Each failed attempt is reported as another loss.
     if (event?.timeout == null) setTimeout(() => event?.reconnect?.(), RETRY_MS);
   };
   const back = (): void => tell('connected');
@@ -93,7 +93,7 @@ export function panelTransport(first: PanelModel): PanelTransport {
       stop();
       model = next;
       stop = listen();
-      // What was said over the old model since the connection is back had no answer.
+      // Requests over the old model since the connection is back were not answered.
       tell('disconnected');
       tell('connected');
     },
@@ -109,7 +109,7 @@ interface Shown {
 }
 
 const shownIn = new WeakMap<object, Shown>();
-/** Editors whose models went with the connection: they wait for others, with all that was made and not sent. */
+/** Editors whose models were lost with the connection; they keep unsent edits and wait for new models. */
 const waiting: Shown[] = [];
 
 export function renderPanel(model: PanelModel, element: HTMLElement): void {

@@ -19,8 +19,8 @@ export function stillPicture(svg: string, words: string): HTMLElement {
 }
 
 /**
- * Covers what is shown in `element` with a picture until the session first says something, which it never does where no
- * kernel runs; the transport that notices it, and what takes the cover away.
+ * Covers the content of `element` with a picture until the session's first message, which never comes where no kernel
+ * runs. Returns the transport that notices it, and a function that removes the cover.
  */
 export function coverUntilAnswered(
   element: HTMLElement,
@@ -40,5 +40,5 @@ export function coverUntilAnswered(
   return { transport: { ...transport, onMessage }, uncover: () => cover.remove() };
 }
 
-/** What an editor in a notebook tells its surroundings when its picture has changed; the detail is the SVG. */
+/** DOM event that an editor in a notebook fires when its picture has changed; the detail is the SVG. */
 export const PICTURE_EVENT = 'dali-lab-picture';

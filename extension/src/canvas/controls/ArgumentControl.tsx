@@ -20,7 +20,7 @@ interface Properties {
 
 let gestures = 0;
 
-/** What a control tells on hover: meaning, range, unit, default. */
+/** A control's tooltip: meaning, range, unit, default. */
 export function argumentTitle(argument: ArgumentDeclaration): string {
   const range = describeRange(argument);
   const lines = [

@@ -9,7 +9,7 @@ import { t } from '../../core/language';
 import { Button, Tabs } from '../controls/buttons';
 import './FileDialogs.css';
 
-/** What can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
+/** File types that can hold a graph: graph files, programs, serialized pipelines, and pictures that carry one. */
 const OPENABLE = /\.(json|py|ipynb|dali|pb|bin|serialized|png)$/i;
 
 type Tab = 'start' | 'file' | 'paste';

@@ -24,7 +24,7 @@ export interface AddOptions {
   keepSelection?: boolean;
 }
 
-/** Where a new node goes when nobody says: right of what it continues, else in the middle of what is seen. */
+/** Default place of a new node: right of the node that it continues, else in the middle of the view. */
 function defaultPlace(editor: Editor, options: AddOptions): Point {
   const document = editor.history.document;
   const beside = options.from?.node ?? editor.focusNode;

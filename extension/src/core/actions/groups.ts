@@ -10,7 +10,7 @@ export function groupSelection(editor: Editor): void {
   if (!editor.edit(t('Group'), (document) => edits.addGroup(document, ids, t('Group')))) return;
   const group = editor.history.document.view.groups.at(-1);
   if (!group) return;
-  // What comes next is about the group. Its title is asked for at once; who goes on with something else keeps the first one.
+  // Later commands act on the group. Its title field opens at once; without an entry it keeps the default title.
   editor.select([], [], group.id);
   editor.prompts.patch({ renaming: groupKey(group.id) });
 }

@@ -1,4 +1,4 @@
-/** What a person does to a graph: each function is one gesture, one step of undo. */
+/** The user's actions on a graph: each function is one gesture, one step of undo. */
 export * from './adding';
 export * from './groups';
 export * from './linking';

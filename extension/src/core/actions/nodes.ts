@@ -1,4 +1,4 @@
-/** What is said about a node: its name, its arguments, its device, what it gives the pipeline. */
+/** Actions on a node's properties: its name, its arguments, its device, the pipeline's outputs. */
 import type { ArgumentDeclaration } from '../catalogue';
 import { orList } from '../connect';
 import { formatEdge, nameProblem, type Device, type OutputRef, type Value } from '../document';

@@ -1,4 +1,4 @@
-/** What is done to all that is selected. */
+/** Actions on the selection. */
 import { canConnect } from '../connect';
 import { links, targetKey } from '../document';
 import type { Editor } from '../editor';
@@ -8,12 +8,12 @@ import { align, autoLayout, type Alignment } from '../layout';
 import { toggleGroup } from './groups';
 import { boxOf, sizesOf } from './sizes';
 
-/** Removes what is selected; wires through removed nodes stay where they can. */
+/** Removes the selection; links through removed nodes stay where possible. */
 export function removeSelection(editor: Editor): void {
   const { nodes, links: chosen, item } = editor.selection.get();
   const facts = editor.facts;
   if (nodes.size === 0 && chosen.size === 0 && item === null) return;
-  // A group that is shown as one node goes with all that is in it; a frame goes alone.
+  // A collapsed group is removed with its members; a frame is removed alone.
   const inside = editor.history.document.view.groups.find(({ id, collapsed }) => id === item && collapsed);
   const ids = [...nodes, ...(inside?.nodes ?? [])];
   const label =

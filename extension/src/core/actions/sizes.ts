@@ -1,4 +1,4 @@
-/** How large nodes are on the canvas, and where there are some. */
+/** Sizes of nodes on the canvas, and the boxes that they occupy. */
 import type { Editor } from '../editor';
 import { NODE_SIZE, placeOf, type Box, type Size } from '../layout';
 

@@ -1,4 +1,4 @@
-/** What a command is: its words, its keys, when it applies and what it does. */
+/** The type of a command: its label, its keys, when it applies and its action. */
 import type { Editor } from '../editor';
 import { msg } from '../language';
 import type { DialogName } from '../state';
@@ -20,7 +20,7 @@ export interface Command {
   /** Done in a field that is being written in, too, if its keys write nothing. */
   whileWriting?: boolean;
   enabled?: (editor: Editor) => boolean;
-  /** Whether what it switches is on. */
+  /** Whether the option that it switches is on. */
   checked?: (editor: Editor) => boolean;
   run: (editor: Editor) => void;
 }

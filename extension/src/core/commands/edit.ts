@@ -1,4 +1,4 @@
-/** Commands that step back and forth, and those about what is selected as a whole. */
+/** Commands that undo and redo, and commands on the whole selection. */
 import * as actions from '../actions';
 import { copySelection, duplicateSelection, paste } from '../clipboard';
 import type { Editor } from '../editor';

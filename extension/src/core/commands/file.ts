@@ -1,4 +1,4 @@
-/** Commands about the file and what becomes of it. */
+/** Commands that open, save and export the document. */
 import * as files from '../files';
 import { msg } from '../language';
 import { inSection, opens } from './command';

@@ -9,7 +9,7 @@ import { nudge } from '../navigation';
 import { groupKey } from '../subgraphs';
 import { any, filled, selected, several, writable, inSection, type Command } from './command';
 
-/** The group that is selected as a whole, as what is to be given a name. */
+/** The key of the selected group, for renaming it. */
 function chosenGroup(editor: Editor): string | null {
   const { item } = editor.selection.get();
   const group = editor.history.document.view.groups.find(({ id }) => id === item);

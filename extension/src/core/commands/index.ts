@@ -23,7 +23,7 @@ export function isEnabled(editor: Editor, id: string): boolean {
   return found !== undefined && found.enabled?.(editor) !== false;
 }
 
-/** Whether what a command switches is on; undefined for one that switches nothing. */
+/** Whether the option that a command switches is on; undefined for one that switches nothing. */
 export function isChecked(editor: Editor, id: string): boolean | undefined {
   return command(id)?.checked?.(editor);
 }

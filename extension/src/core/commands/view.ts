@@ -1,4 +1,4 @@
-/** Commands that change what is seen, and nothing in the graph. */
+/** Commands that change the view, and nothing in the graph. */
 import { shownPanels, togglePanel } from '../folding';
 import { msg } from '../language';
 import { nextProblem, walk } from '../navigation';

@@ -10,7 +10,7 @@ import {
 } from '../document';
 import { type Point, withViews, trimmed } from './rewriting';
 
-/** Nodes on the clipboard, with references to each other and to what they came from. */
+/** Nodes on the clipboard, with references to each other and to their sources. */
 export interface Clip {
   format: 'dali-lab/nodes';
   nodes: Record<string, GraphNode>;

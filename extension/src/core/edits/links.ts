@@ -1,4 +1,4 @@
-/** Edits of links, and of what the pipeline gives. */
+/** Edits of links, and of the pipeline's outputs. */
 import {
   bareEdge,
   formatEdge,
@@ -27,8 +27,8 @@ export function connect(document: GraphDocument, source: OutputRef, target: Targ
 }
 
 /**
- * Connects, and moves the mark of the pipeline's output along: what was the end of the chain is not
- * any more when a fresh node continues it.
+ * Connects, and moves the mark of the pipeline's output along when a fresh node continues the end of
+ * the chain.
  */
 export function connectAndExtend(document: GraphDocument, source: OutputRef, target: Target): GraphDocument {
   const reference = formatEdge(source);

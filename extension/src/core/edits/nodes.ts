@@ -56,8 +56,8 @@ export function addNode(
 }
 
 /**
- * Removes nodes. With `bridge`, a wire that went through a removed node stays: what it fed gets
- * what it got, where `bridge` allows that.
+ * Removes nodes. With `bridge`, a link through a removed node stays: its targets are connected to its
+ * source, where `bridge` allows that.
  */
 export function removeNodes(
   document: GraphDocument,

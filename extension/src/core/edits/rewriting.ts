@@ -1,4 +1,4 @@
-/** What all edits of a document are made of: one node, many views, every reference. */
+/** Building blocks of edits: change one node, many views, or every reference. */
 import {
   formatEdge,
   parseEdge,

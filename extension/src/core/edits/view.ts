@@ -1,4 +1,4 @@
-/** Edits of what takes no part in meaning: places, notes, groups. */
+/** Edits that do not affect results: places, notes, groups. */
 import { freeName, type GraphDocument, type Group, type NodeView, type Note } from '../document';
 import { type Point, withViews } from './rewriting';
 
