@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # nothing is imported before somebody asks: a command can be interrupted quietly that soon
+TYPE_CHECKING = False  # everything is imported lazily, so that a command can be interrupted quietly from the start
 if TYPE_CHECKING:
     from typing import Any
 
@@ -40,7 +40,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for."""
+    """Import an attribute on first use."""
     import importlib
     import importlib.util
 

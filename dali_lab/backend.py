@@ -1,4 +1,4 @@
-"""The names of NVIDIA DALI's compiled module that programs use: operators that there are, memory, versions."""
+"""The names of NVIDIA DALI's compiled module that programs use: lists of operators, memory, versions."""
 # ruff: noqa: N802  (the names are NVIDIA DALI's)
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _registered(device: str) -> list[str]:
 
 
 def GetSchema(name: str) -> OpSchema:
-    """What an operator declares, by its serialized name, as ``readers__File``.
+    """An operator's declaration, by its serialized name, such as ``readers__File``.
 
     Raises
     ------
@@ -78,19 +78,19 @@ __cuda_version__ = 0
 
 
 def check_cuda_runtime() -> None:
-    """Say nothing: a pipeline says itself where its nodes run."""
+    """Do nothing: a pipeline itself reports where its nodes run."""
 
 
 def PreallocateDeviceMemory(bytes: int, device_id: int) -> None:  # noqa: A002
-    """Take memory of a GPU beforehand: not needed, as what batches need is reserved before the first one."""
+    """Reserve GPU memory beforehand: not needed, as a pipeline reserves it before its first batch."""
 
 
 def PreallocatePinnedMemory(bytes: int) -> None:  # noqa: A002
-    """Take pinned memory beforehand: not needed, as pipelines keep what they use."""
+    """Reserve pinned memory beforehand: not needed, as pipelines keep theirs."""
 
 
 def ReleaseUnusedMemory() -> None:
-    """Give up what no pipeline uses: pipelines do it when they are closed."""
+    """Release unused memory: not needed, as pipelines do so when they are closed."""
 
 
 def RestrictPinnedMemUsage(restrict: bool) -> None:
@@ -101,38 +101,38 @@ _policy = {"device growth": 1.1, "host growth": 1.1, "host shrink": 0.5}
 
 
 def GetDeviceBufferGrowthFactor() -> float:
-    """What was set, without effect here: buffers grow to what batches need."""
+    """The number that was set; without effect here, as buffers grow to what batches need."""
     return _policy["device growth"]
 
 
 def GetHostBufferGrowthFactor() -> float:
-    """What was set, without effect here."""
+    """The number that was set; without effect here."""
     return _policy["host growth"]
 
 
 def GetHostBufferShrinkThreshold() -> float:
-    """What was set, without effect here."""
+    """The number that was set; without effect here."""
     return _policy["host shrink"]
 
 
 def SetDeviceBufferGrowthFactor(factor: float) -> None:
-    """Keep the number; without effect here."""
+    """Store the number; without effect here."""
     _policy["device growth"] = factor
 
 
 def SetHostBufferGrowthFactor(factor: float) -> None:
-    """Keep the number; without effect here."""
+    """Store the number; without effect here."""
     _policy["host growth"] = factor
 
 
 def SetBufferGrowthFactor(factor: float) -> None:
-    """Keep the number for both devices; without effect here."""
+    """Store the number for both devices; without effect here."""
     SetDeviceBufferGrowthFactor(factor)
     SetHostBufferGrowthFactor(factor)
 
 
 def SetHostBufferShrinkThreshold(factor: float) -> None:
-    """Keep the number; without effect here."""
+    """Store the number; without effect here."""
     _policy["host shrink"] = factor
 
 

@@ -18,7 +18,7 @@ from dali_lab.schema.absent import module_reason
 ALIAS = "nvidia.dali"
 PACKAGE = "dali_lab"
 VERSION = "2.4.0"
-"""The release of NVIDIA DALI that scripts are told: the one whose names and results DALI Lab has."""
+"""The release of NVIDIA DALI that scripts see: the one whose names and results DALI Lab has."""
 _replaced: dict[str, ModuleType] = {}
 _made_namespace = False
 
@@ -37,7 +37,7 @@ def _is_alias(name: str) -> bool:
 
 
 class _Package(ModuleType):
-    """The package under its other name: all that it has, but the version that scripts ask for is NVIDIA DALI's."""
+    """The package under its other name: the same contents, but NVIDIA DALI's version number."""
 
     def __init__(self, own: ModuleType) -> None:
         super().__init__(own.__name__, own.__doc__)
@@ -86,7 +86,7 @@ class _InstallOnArrival:
 
 
 def _preparation_data(name: str) -> dict[str, Any]:
-    """What a process that starts afresh is told, and before it imports the main program: to answer to the alias."""
+    """Preparation data for spawned processes, which installs the alias before they import the main program."""
     return {**_original_preparation(name), "dali_lab": _InstallOnArrival()}
 
 
@@ -146,12 +146,12 @@ def uninstall() -> None:
 def run_script(path: str, arguments: Sequence[str] = ()) -> int:
     """Run a program written for NVIDIA DALI, as ``python path arguments…`` would.
 
-    What it raises is shown as there: with the lines that lead to it, from the program's own on.
+    An exception is shown as there: with its traceback from the program's own lines on.
 
     Returns
     -------
     int
-        What it exits with.
+        Its exit status.
 
     Raises
     ------

@@ -65,7 +65,7 @@ class OperatorObject:
 
     @property
     def device(self) -> str:
-        """Where it was placed."""
+        """The device that it is placed on."""
         return str(self._arguments.get("device", "cpu"))
 
     @property
@@ -75,7 +75,7 @@ class OperatorObject:
 
     @property
     def schema(self) -> OpSchema:
-        """What the operator declares."""
+        """The operator's declaration."""
         return OpSchema(find_operator(self.operator_name), self.schema_name)
 
     def __call__(self, *inputs: Any, **arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What Python functions in a pipeline ask NVIDIA DALI for."""
+"""The current stream for Python functions in a pipeline, under NVIDIA DALI's module name."""
 
 from __future__ import annotations
 

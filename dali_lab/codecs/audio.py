@@ -1,4 +1,4 @@
-"""Sound from bytes: WAV, FLAC, OGG, MP3, AIFF and what else libsndfile reads, with resampling and down-mixing."""
+"""Audio decoder: WAV, FLAC, OGG, MP3, AIFF and whatever libsndfile reads, with resampling and down-mixing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 
 
 class AudioInfo(NamedTuple):
-    """What the header of a sound file says.
+    """The header of a sound file.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ def _decode_one(
             if start and file.seekable():
                 file.seek(start)
                 start = 0
-            # Said how many, it reads those files as well in which it can't seek (GSM).
+            # With the number of samples given, libsndfile also reads files in which it cannot seek (GSM).
             sound = file.read(start + count, "float32" if resamples or mixes else wanted.name, always_2d=True)[start:]
         except RuntimeError as error:
             raise CodecError(f"damaged {file.format} file: {error}") from None

@@ -1,4 +1,4 @@
-"""From a picture as stored to what was asked for: orientation, colours and dtype, with NVIDIA DALI's arithmetic."""
+"""Conversion of decoded pictures to the wanted orientation, colours and dtype, with NVIDIA DALI's arithmetic."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _is_curved(gamma: int) -> bool:
 def _gray_of_light(rgb: Array, gamma: int, significant: int) -> Array:
     """Luma of a PNG with a gamma: libpng weighs light, by tables of as many bits as the picture has.
 
-    Those of 16 bits have no more steps than `significant` bits, of which 0 stands for all, but 256.
+    Tables of 16 bits resolve only the upper `significant` bits (0 stands for all), but at least 8.
     """
     limit = int(np.iinfo(rgb.dtype).max)
     skipped = min(16 - significant, 8) if limit > 255 and 0 < significant < 16 else 0
@@ -155,7 +155,7 @@ def _saturated(values: Array, wanted: np.dtype[Any]) -> Array:
     """Round halves away from zero and clamp, in place; real types take the values as they are."""
     if wanted.kind == "f":
         return values.astype(wanted, copy=False)
-    # The number below one half, so that what is just below a half is not carried over it by the addition.
+    # The largest float below one half: adding 0.5 would carry values just below a half over it.
     half = np.nextafter(values.dtype.type(0.5), values.dtype.type(0))
     values += np.copysign(half, values)
     limits = np.iinfo(wanted)

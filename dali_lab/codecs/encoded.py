@@ -10,7 +10,7 @@ Buffer = Any
 IMAGE_SUFFIXES = frozenset(
     (".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".webp", ".jp2", ".j2k", ".pnm", ".ppm", ".pgm", ".pbm", ".gif")
 )
-"""How the names of files with pictures end."""
+"""File extensions of pictures."""
 
 
 class CodecError(ValueError):

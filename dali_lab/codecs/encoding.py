@@ -1,4 +1,4 @@
-"""Pictures to bytes: JPEG and PNG for thumbnails, and what JPEG compression does to a picture."""
+"""Encoders: JPEG and PNG for thumbnails, and a JPEG round trip for its artefacts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Pictures from bytes and back: headers, decoding a chunk at a time with regions, and encoding JPEG and PNG.
+"""Picture codecs: headers, decoding a chunk at a time with regions of interest, and encoding JPEG and PNG.
 
-What comes out equals what NVIDIA DALI 2.4 decodes on the CPU. The decoders behind it are chosen so that no damaged
+The pixels equal those that NVIDIA DALI 2.4 decodes on the CPU. The decoders behind it are chosen so that no damaged
 file ends the process: a picture that cannot be decoded is a failure with a reason, and the others are unaffected.
 """
 
@@ -25,7 +25,7 @@ Region = tuple[int, int, int, int]
 Failures = list[tuple[int, str]]
 Allocate = Callable[[tuple[int, int, int], np.dtype[Any]], Array]
 
-#: Pictures with more pixels than this are refused, whatever their header says it would take to decode them.
+#: Pictures whose header gives more pixels than this are refused.
 MAX_PIXELS = int(os.environ.get("DALI_LAB_MAX_IMAGE_PIXELS", 1 << 28))
 
 _BATCHED = frozenset(("jpeg", "tiff", "bmp"))
@@ -33,7 +33,7 @@ _MAX_CHANNELS = 64
 #: Pictures of at most so many pixels go to simplejpeg in any case. Larger ones do where there is memory for them:
 #: new pages cost more than it saves, and nvImageCodec keeps its own.
 _SMALL = 1 << 15
-#: How many bytes before the end to look for the marker that closes a JPEG: some cameras append padding.
+#: Bytes before the end in which the end marker of a JPEG is looked for: some cameras append padding.
 _END_OF_JPEG = 1024
 
 
@@ -74,7 +74,7 @@ def decode(
         decoded into it, where no conversion follows; other results are in new memory all the same. Pooled memory
         pays: fresh pages for a picture can cost half of what decoding it does.
     headers
-        What :func:`~dali_lab.codecs.headers.peek` says of each, or why it says nothing, if it was asked before.
+        The header of each picture from :func:`~dali_lab.codecs.headers.peek`, or its error, if already read.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def decode(
     whole_jpeg = turbojpeg.available()
     if isinstance(regions, np.ndarray):
         regions = regions.tolist()
-    # Only what is not converted afterwards is worth decoding into the caller's memory.
+    # Only pictures without a later conversion are worth decoding into the caller's memory.
     pool = allocate if wanted != "YCbCr" and np.dtype(dtype) == np.uint8 else None
 
     for index, data in enumerate(buffers):
@@ -116,7 +116,7 @@ def decode(
                     and plain.is_plain(info)
                     and (info.orientation == 1 or not adjust_orientation)
                 ):
-                    # libjpeg-turbo refuses what it calls damaged here; then nvImageCodec decides.
+                    # libjpeg-turbo refuses files that it finds damaged; then nvImageCodec decides.
                     name = plain.color_of(color, info)
                     shape = (info.height, info.width, 1 if name == "GRAY" else 3)
                     out = None if pool is None or region is not None else pool(shape, np.dtype(np.uint8))
@@ -199,7 +199,7 @@ def _checked(region: Any, info: ImageInfo, adjust_orientation: bool) -> Region |
 
 
 def _is_stored_as(info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> bool:
-    """Whether what a backend of :func:`_decode_stored` decodes is the result."""
+    """Whether the result of a backend of :func:`_decode_stored` needs no conversion."""
     return (
         info.format in ("png", "webp")
         and info.bits == 8
@@ -213,7 +213,7 @@ def _is_stored_as(info: ImageInfo, color: str, region: Region | None, adjust_ori
 def _decode_stored(
     data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool, out: Array | None
 ) -> Array:
-    """Decode by a backend that gives the picture as stored, then turn it, cut it and pick its colours."""
+    """Decode by a backend that gives the picture as stored, then rotate, crop and convert its colours."""
     if info.format == "pnm":
         array = pnm.decode(data, info)
     elif info.format == "png" and b"IEND" in bytes(data[-7:]):
@@ -283,7 +283,7 @@ def _decode_batched(
 
 
 def _batched_color(info: ImageInfo, color: str) -> str | None:
-    """What to ask nvImageCodec for, or `None` where another backend gives what NVIDIA DALI does."""
+    """The colour format to ask nvImageCodec for; `None` where another backend has the pixels of NVIDIA DALI."""
     if info.color in ("cmyk", "ycck") and info.format == "jpeg":
         return {"GRAY": "RGB", "ANY_DATA": None}.get(color, color)
     if info.format == "bmp" and color == "ANY_DATA":
@@ -298,12 +298,12 @@ def _batched_color(info: ImageInfo, color: str) -> str | None:
 
 
 def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None, adjust_orientation: bool) -> Array:
-    """What nvImageCodec did not decode, or is not there to decode: another backend, or the reason why not."""
+    """Decode by another backend where nvImageCodec failed or is missing, or raise the reason of the failure."""
     if info.format == "bmp" or (info.format == "jpeg" and info.bits == 8 and color != "ANY_DATA"):
         if nvimgcodec.available() or _is_cut_off(data, info):
             raise CodecError(_reason(data, info))
         array = opencv.decode(data, info, color)
-        # Its channels are already those that were asked for.
+        # It already has the wanted channels.
         color, info = "ANY_DATA", info._replace(channels=array.shape[2])
     elif imagecodecs_backend.available() and not (info.format == "tiff" and info.color == "palette"):
         try:
@@ -313,7 +313,7 @@ def _second_try(data: Buffer, info: ImageInfo, color: str, region: Region | None
     else:
         array = opencv.decode(data, info, "ANY_DATA")
         if info.format == "tiff" and info.orientation != 1:
-            # OpenCV turns TIFF whatever it is asked for.
+            # OpenCV rotates TIFF regardless of its flags.
             height, width = info.displayed_size
             info = info._replace(height=height, width=width, orientation=1)
     return _finish(array, info, color, region, adjust_orientation)

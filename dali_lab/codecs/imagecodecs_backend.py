@@ -1,4 +1,4 @@
-"""imagecodecs: PNG, JPEG 2000 and WebP through decoders that survive damaged files, and what others leave out."""
+"""imagecodecs: PNG, JPEG 2000 and WebP by decoders that survive damaged files, and formats no other backend reads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _load() -> Any:
 def decode(data: Buffer, info: ImageInfo, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
     """The picture as stored: HWC, at its own depth, before its orientation is applied.
 
-    `out`, an HWC array of the picture's shape and type, is filled where the decoder can; look at what is returned.
+    `out`, an HWC array of the picture's shape and type, is filled where the decoder can; use the returned array.
 
     Raises
     ------

@@ -26,7 +26,7 @@ _missing = False
 
 
 def available() -> bool:
-    """Whether the library is there, and what calls it compiled."""
+    """Whether the library and the compiled code that calls it are there."""
     return _load() is not None
 
 
@@ -63,8 +63,8 @@ def decode(
     Returns
     -------
     numpy.ndarray
-        ``bool[N]``: whether the library had nothing to say against the picture down to the end of its window, or
-        against all of it if it is turned.
+        ``bool[N]``: whether the library reported nothing wrong down to the end of the window, or in the whole
+        picture if it is turned.
     """
     from dali_lab.kernels.cpu.machine import jpeg
     from dali_lab.kernels.cpu.memory import rows

@@ -19,7 +19,7 @@ from dali_lab.codecs.encoded import Buffer
 
 Region = tuple[int, int, int, int]
 
-# Both libraries read these when they are loaded. What they would print is told by `CodecError` instead.
+# Both libraries read these when they are loaded. Their messages are reported by `CodecError` instead.
 _QUIET = {"PYNVIMGCODEC_VERBOSITY": "0", "OPENCV_LOG_LEVEL": "OFF"}
 # The modules that decode on a GPU, by the libraries they load. Each complains at length where its library is missing.
 _GPU_MODULES = ("nvjpeg", "nvjpeg2k", "nvtiff")
@@ -181,7 +181,7 @@ def _decoder(use_fast_idct: bool) -> Any:
 
 
 def parameters(output_type: str, adjust_orientation: bool) -> Any:
-    """What a decoder is told about the pictures that are wanted."""
+    """Decode parameters for nvImageCodec: colour format and orientation."""
     key = (output_type, adjust_orientation)
     if key not in _known_parameters:
         color, sample = {
@@ -203,7 +203,7 @@ _known_parameters: dict[tuple[str, bool], Any] = {}
 
 
 def _after_fork() -> None:
-    """A child must neither use nor destroy decoders of its parent: their threads are not there."""
+    """Keep a forked child from using or destroying its parent's decoders: their threads are not there."""
     global _thread
     _abandoned.append(_thread.__dict__.copy())
     _thread = threading.local()

@@ -86,7 +86,7 @@ class GpuDecoder:
         pitches
             ``int64[N]``, bytes from one row to the next.
         images
-            What owns the memory; to be given to :meth:`keep`.
+            The owners of the memory; to be given to :meth:`keep`.
         """
         library = self._library
         assert stream.device.kind == "cuda"

@@ -30,7 +30,7 @@ def module() -> Any:
 
 @contextmanager
 def reporting_by_errors(cv2: Any) -> Iterator[None]:
-    """Turn off OpenCV's messages while a picture is decoded or encoded: an exception tells what is wrong."""
+    """Turn off OpenCV's messages while a picture is decoded or encoded: an exception reports the fault."""
     logging = cv2.utils.logging
     level = logging.getLogLevel()
     logging.setLogLevel(logging.LOG_LEVEL_SILENT)

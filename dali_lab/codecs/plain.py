@@ -1,4 +1,4 @@
-"""The plain pictures of a chunk, whole or in part, and JPEG turned as EXIF says, decoded by a call for each kind."""
+"""Decodes the plain pictures of a chunk by one call per format: whole, in part, or (JPEG) turned by EXIF."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_plain(info: ImageInfo) -> bool:
 
 
 def color_of(output_type: str, info: ImageInfo) -> str:
-    """``RGB``, ``BGR`` or ``GRAY``: what `output_type`, which may be ``ANY_DATA``, means for a plain picture."""
+    """``RGB``, ``BGR`` or ``GRAY`` for an `output_type`, which may be ``ANY_DATA``, of a plain picture."""
     if output_type == "ANY_DATA":
         return "GRAY" if info.channels == 1 else "RGB"
     return output_type
@@ -47,7 +47,7 @@ def decode_plain(
     Parameters
     ----------
     headers
-        What :func:`~dali_lab.codecs.headers.read_headers` says of the pictures.
+        Headers of the pictures, from :func:`~dali_lab.codecs.headers.read_headers`.
     addresses, lengths
         ``int64[N]``: where their bytes are.
     output_type
@@ -70,8 +70,8 @@ def decode_plain(
     Returns
     -------
     numpy.ndarray
-        ``bool[N]``: which pictures are decoded. The others are none for this function, or something is wrong with
-        them: :func:`~dali_lab.codecs.image.decode` takes them or says why not.
+        ``bool[N]``: which pictures are decoded. The others are not plain or are damaged:
+        :func:`~dali_lab.codecs.image.decode` decodes them or says why not.
     """
     done = np.zeros(len(headers), np.bool_)
     if output_type not in ("RGB", "BGR", "GRAY", "ANY_DATA"):
@@ -128,7 +128,7 @@ def upright_windows(
     adjust_orientation: bool = True,
     max_pixels: int,
 ) -> tuple[Table, Table] | None:
-    """What of each picture is to be decoded, if all of a chunk can be left to another kernel than that for any of them.
+    """The region of each picture to decode, if one kernel for upright JPEG can decode the whole chunk.
 
     Arguments are those of :func:`decode_plain`.
 
@@ -190,7 +190,7 @@ def _whole(sizes: Table, orientations: Table) -> Table:
 
 
 def _are_inside(windows: Table, sizes: Table, orientations: Table) -> npt.NDArray[np.bool_]:
-    """Which windows are neither empty nor leave their picture."""
+    """Mask of the windows that are not empty and lie within their picture."""
     low, high = windows[:, :2], windows[:, 2:]
     good: npt.NDArray[np.bool_] = (low >= 0) & (low < high) & (high <= displayed(sizes, orientations))
     return np.asarray(good.all(axis=1))

@@ -13,7 +13,7 @@ from dali_lab.codecs.headers.pnm import pnm_header
 
 
 def decode(data: Buffer, info: ImageInfo) -> npt.NDArray[Any]:
-    """The picture as HWC; bitmaps (P1 and P4) become 0 and 255, values of text are scaled to 255 if they go less far.
+    """The picture as HWC; bitmaps (P1 and P4) become 0 and 255; text values with a lower maximum are scaled to 255.
 
     Other values stay as stored. Where the largest value has more than 8 bits but is not 65535, values lose their lower
     8 bits: so do NVIDIA DALI's, and a picture of 12 bits comes out dark there as here.

@@ -18,7 +18,7 @@ from dali_lab.kernels.cpu.memory import kernel, part
 from dali_lab.kernels.cpu.philox import next_word, start_words
 from dali_lab.kernels.streams import GeneratorState, open_stream
 
-#: What NVIDIA DALI mixes into an operator's seed, so that windows are independent of its other random numbers.
+#: Constant that NVIDIA DALI mixes into an operator's seed, so that windows are independent of its other draws.
 SEED_MODIFIER = 0x12345678ABCDEFE
 
 _U32 = np.uint64(0xFFFFFFFF)

@@ -1,7 +1,7 @@
 """Pictures that are stored row by row, decoded a chunk at a time without the GIL: PNG, BMP and PNM.
 
-PNG is unpacked by the libdeflate that imagecodecs brings along. Other decoders have the same pixels, and take what is
-unusual or damaged.
+PNG is unpacked by the libdeflate that imagecodecs brings along. Unusual or damaged files go to other decoders, which
+have the same pixels.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _WEIGHTS = np.array(
     [[0, 0, 0, 0], [9797, 19234, 3737, 0], [9798, 19234, 3736, 1 << 14], [9798, 19234, 3736, 1 << 14]], np.int64
 )
 COLUMNS = 9
-"""Numbers that a header of :func:`read` has."""
+"""Columns of a header of :func:`read`."""
 GAMMA = 8
-"""Which of them is the gamma of PNG, in hundred-thousandths, or 0."""
+"""Column of the gamma of PNG, in hundred-thousandths; 0 where there is none."""
 _COLORS = ("ANY_DATA", "GRAY", "RGB", "BGR")
 
 
@@ -56,7 +56,7 @@ def decode(
     addresses, lengths
         ``int64[N]``: the files' bytes.
     headers
-        ``int64[N, 9]``: what :func:`read` found.
+        ``int64[N, 9]``: headers from :func:`read`.
     windows
         ``int64[N, 4]``: ``(y0, x0, y1, x1)`` within the picture.
     output_type
@@ -67,7 +67,7 @@ def decode(
     Returns
     -------
     numpy.ndarray
-        ``bool[N]``: which are decoded; something is wrong with the others.
+        ``bool[N]``: which are decoded; the others are damaged.
     """
     from dali_lab.kernels.cpu import rasters
     from dali_lab.kernels.cpu.memory import rows

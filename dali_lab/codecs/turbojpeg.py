@@ -29,7 +29,7 @@ def available() -> bool:
 def decode(
     data: Buffer, output_type: str, use_fast_idct: bool = False, out: npt.NDArray[np.uint8] | None = None
 ) -> npt.NDArray[np.uint8] | None:
-    """HWC pixels as ``RGB``, ``BGR`` or ``GRAY``, or `None` if libjpeg-turbo has anything to say against the file.
+    """HWC pixels as ``RGB``, ``BGR`` or ``GRAY``, or `None` if libjpeg-turbo reports anything wrong with the file.
 
     `out`, of the picture's shape, is filled and returned; without it new memory is.
     """
@@ -41,7 +41,7 @@ def decode(
 
 
 def complaint(data: Buffer) -> str:
-    """What libjpeg-turbo says about a damaged file, or an empty string."""
+    """libjpeg-turbo's message about a damaged file, or an empty string."""
     if available():
         try:
             _decode(data, "RGB")

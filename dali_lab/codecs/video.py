@@ -23,7 +23,7 @@ _NOWHERE = 1 << 60
 
 
 class VideoHeader(NamedTuple):
-    """What a file says of its video before any frame is read.
+    """Header of a video file, known before any frame is read.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Video:
     source
         The path of a file, or the bytes of one.
     index
-        What :attr:`index` was when the same file was open before.
+        :attr:`index` from an earlier use of the same file.
 
     Raises
     ------
@@ -74,11 +74,11 @@ class Video:
         self._damage: list[tuple[int, str]] = []
         self._open()
 
-    # -- what there is ------------------------------------------------------------------------------------------
+    # -- header and index ---------------------------------------------------------------------------------------
 
     @property
     def header(self) -> VideoHeader:
-        """What the file says of itself."""
+        """The file's header."""
         context = self._stream.codec_context
         rate = self._stream.average_rate or Fraction(0)
         return VideoHeader(context.height, context.width, context.name, rate, self._stream.frames)
@@ -135,7 +135,7 @@ class Video:
     # -- frames ---------------------------------------------------------------------------------------------------
 
     def distance(self, number: int) -> int:
-        """Frames to be decoded before this one: a measure of which of several decoders is nearest."""
+        """Frames to be decoded before this one: the decoder with the fewest is chosen."""
         begin = int(self.index.begin[number])
         if self._can_go_on(number):
             return max(0, number - self._shown)
@@ -180,7 +180,7 @@ class Video:
         except CodecError:
             self._shown = _NOWHERE
             raise
-        # What follows a damaged packet needs it, up to the next key frame.
+        # Packets after a damaged one need it, up to the next key frame.
         first, last = int(self.index.begin[number]), int(self.index.place[number])
         reasons = [reason for packet, reason in self._damage if first <= packet <= last]
         if frame is not None and shown == number and not reasons and not frame.is_corrupt:
@@ -325,7 +325,7 @@ class Video:
             raise CodecError(f"the file is damaged or cut short: {_reason(error)}") from None
 
     def _seek(self, packet: int) -> int:
-        """Go to a packet, or to one before it; how many are in between."""
+        """Seek a packet, or one before it; returns how many are in between."""
         index = self._index
         fresh, self._fresh = self._fresh, False
         if fresh and packet == 0:

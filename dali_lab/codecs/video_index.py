@@ -1,4 +1,4 @@
-"""Where the frames of a video are: their order, their times, and where decoding has to begin for each."""
+"""Index of a video's frames: their order, their times, and the key frame from which each is decoded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Numbers = npt.NDArray[np.int64]
 
 
 class PacketInfo(NamedTuple):
-    """What a packet says of its frame, in the order of the file.
+    """Header of a packet: its frame's time and kind; packets are in the order of the file.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Plain WAV files, a chunk of them in two calls; others are for :mod:`dali_lab.codecs.audio`."""
+"""Decoder of plain WAV files, a chunk in two calls; others are for :mod:`dali_lab.codecs.audio`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Table = npt.NDArray[np.int64]
 def find(
     data: Batch, wanted: np.dtype[Any], downmix: bool, targets: npt.NDArray[np.float32]
 ) -> tuple[Table, npt.NDArray[np.bool_]]:
-    """What the headers of encoded files say, and which of them :func:`convert` can do.
+    """Read the headers of encoded files, and find those that :func:`convert` can decode.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def convert(data: Batch, table: Table, plain: npt.NDArray[np.bool_], out: Batch,
 
 
 def cut(table: Table, index: int, first: int, count: int) -> None:
-    """Leave only `count` samples from `first` on of what a row of :func:`find`'s table says."""
+    """Narrow a row of :func:`find`'s table to `count` samples from `first` on."""
     row = table[index]
     row[OFFSET] += first * row[CHANNELS] * _BYTES[int(row[wave.ENCODING])]
     row[LENGTH] = count

@@ -95,7 +95,7 @@ class CudaStream(Stream):
         with device:
             stream.stream = known.from_external(_Handle(pointer)) if pointer else known.null
         stream.foreign = True
-        stream.issued = 1  # what it is given to do is never marked: it is waited for as a whole
+        stream.issued = 1  # its work is never marked: the whole stream is waited for
         return stream
 
     def record(self, *, timing: bool = False) -> CudaEvent:
@@ -132,7 +132,7 @@ class CudaDevice(Device):
     Raises
     ------
     DeviceError
-        With what is wrong and what to do.
+        With the cause and the remedy.
     """
 
     kind = "cuda"
@@ -199,7 +199,7 @@ class CudaDevice(Device):
             return self._external[pointer]
 
     def function(self, variant: Variant) -> Any:
-        """The entry point of a kernel, compiled and loaded when it is first asked for."""
+        """The entry point of a kernel, compiled and loaded on first use."""
         with self._loading:
             if variant not in self._functions:
                 module = self.cupy.cuda.function.Module()
@@ -367,7 +367,7 @@ def cuda_device(index: int) -> CudaDevice:
     Raises
     ------
     DeviceError
-        With what is wrong and what to do.
+        With the cause and the remedy.
     """
     if os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1"):
         raise DeviceError("there is no GPU here: CUDA_VISIBLE_DEVICES hides all")
@@ -378,7 +378,7 @@ def cuda_device(index: int) -> CudaDevice:
 
 
 def _after_fork() -> None:
-    """A child can neither use nor destroy what its parent has on a GPU."""
+    """Abandon the parent's GPU objects in a forked child, which can neither use nor destroy them."""
     global _opening
     _abandoned.append(dict(_devices))
     _devices.clear()

@@ -1,4 +1,4 @@
-"""Arrays in device memory that speak DLPack alone: what a capsule says, read without the library it came from."""
+"""Arrays in device memory that support only DLPack: capsules are read without the library that made them."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _interface(tensor: _Tensor) -> dict[str, Any]:
 
 
 def takes(item: Any, index: int | None = None) -> bool:
-    """Whether an object can be taken over: it speaks DLPack, and its memory is a device's, or that of a certain one."""
+    """Whether an object can be taken over: it supports DLPack, and its memory is on a device, or on a certain one."""
     if is_capsule(item):
         tensor = _tensor_in(item)
         place = (0, 0) if tensor is None else (tensor.place.kind, tensor.place.index)
@@ -140,7 +140,7 @@ def is_capsule(item: Any) -> bool:
 
 
 def interface_of(capsule: Any) -> dict[str, Any] | None:
-    """What :class:`DeviceArray` would say of a bare capsule, which stays as it is; `None` if it was taken before."""
+    """The array interface of a bare capsule, which is not consumed; `None` if it was consumed before."""
     tensor = _tensor_in(capsule)
     return None if tensor is None else _interface(tensor)
 

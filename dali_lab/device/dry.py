@@ -1,4 +1,4 @@
-"""A launcher without a device: operators that run with it say which shapes they would make, and nothing is computed."""
+"""A launcher without a device: operators run with it report output shapes, and nothing is computed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class DryBlock(Block):
-    """Memory of a device that is not there."""
+    """A block without memory."""
 
     __slots__ = ()
 
@@ -35,17 +35,17 @@ class DryBlock(Block):
 
 
 class DryLauncher(Launcher):
-    """Takes all that a launcher takes, and does none of it.
+    """Accepts all calls of a launcher and does nothing.
 
     Parameters
     ----------
     device
-        The device that the work is thought for.
+        The device that the work would run on.
 
     Raises
     ------
     DeviceError
-        By what would have to wait for results.
+        From calls that would have to wait for results.
     """
 
     def __init__(self, device: Device) -> None:

@@ -1,4 +1,4 @@
-"""A device made of host memory, which runs work as late as it may and finds what would be a race on a GPU.
+"""An emulated device in host memory, which runs work as late as it may and detects races.
 
 Its addresses are those of host memory plus a number that makes them invalid there: code of the CPU that touches a
 batch of the device fails at once. Memory is spoilt when it is handed out. A stream runs its work only when somebody
@@ -171,7 +171,7 @@ class EmulatedStream(Stream):
             event.time = time.perf_counter()
 
     def _tick(self) -> dict[EmulatedStream, int]:
-        """What is known to come before the next piece of work, itself included."""
+        """The vector clock of the next piece of work: all work known to come before it, itself included."""
         self.device.merge(self.clock, self.device.host_clock)
         self.clock[self] = self.clock.get(self, 0) + 1
         return dict(self.clock)
@@ -198,7 +198,7 @@ class EmulatedStream(Stream):
 
 
 class _Use:
-    """That a piece of work used a block."""
+    """A use of a block by a piece of work."""
 
     __slots__ = ("number", "start", "stop", "stream", "what", "written")
 
@@ -349,7 +349,7 @@ class EmulatedDevice(Device):
         raise DeviceError(f"{nbytes} bytes at {address:#x} are not memory of {self}")
 
     def merge(self, into: dict[EmulatedStream, int], other: dict[EmulatedStream, int]) -> None:
-        """Know what another knows."""
+        """Merge another vector clock into the first."""
         for stream, number in other.items():
             into[stream] = max(number, into.get(stream, 0))
 

@@ -6,10 +6,10 @@ import ctypes
 from typing import Any
 
 _NAMES = ("cuda_stream", "ptr", "handle")
-"""What PyTorch, CuPy, and Numba and others call it."""
+"""Attributes that hold the handle: in PyTorch, in CuPy, and in Numba and others."""
 _NO_STREAM = -1
 _DEFAULT_STREAMS = (1, 2)
-"""The default stream of all threads, and that of one; work of the one waits for that of the other."""
+"""The default stream of all threads, and that of one thread; they wait for each other."""
 
 
 def stream_handle(stream: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""Arrays of other libraries in device memory, taken in as batches without a way over the CPU."""
+"""Arrays of other libraries in device memory, taken in as batches without going through the CPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Array:
     Attributes
     ----------
     item
-        What keeps its memory alive.
+        The object that keeps its memory alive.
     interface
         Its shape, type and address.
     producer

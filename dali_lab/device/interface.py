@@ -1,4 +1,4 @@
-"""What the executor asks of a device."""
+"""The interface between the executor and a device: events, streams, memory, launches."""
 
 from __future__ import annotations
 
@@ -45,14 +45,13 @@ class Stream(ABC):
     lock
         Held while work is put together for the stream and issued; see :class:`~dali_lab.device.launcher.Launcher`.
     issued
-        How many times work was issued.
+        Number of times that work was issued.
     foreign
         It belongs to another library, so that its work is not known.
     descriptors
         Device memory for descriptors, used again each time: the stream keeps the order.
     ahead
-        It runs ahead of other streams: rather than memory that what they were given last still uses, it takes other
-        memory.
+        It runs ahead of other streams: it does not reuse memory that their latest work still uses.
     """
 
     foreign = False
@@ -102,7 +101,7 @@ class Stream(ABC):
         self.record().synchronize()
 
     def mark(self) -> Event:
-        """Record the end of what was put together since the last mark; memory that is given back refers to it."""
+        """Record the end of the work put together since the last mark; memory that is given back refers to it."""
         event = self.record()
         self._marks[self.issued] = event
         self.issued += 1
@@ -159,7 +158,7 @@ class Device(ABC):
 
     @abstractmethod
     def give(self, address: int) -> None:
-        """Give raw memory back that no work uses any more."""
+        """Give back raw memory that no work uses any more."""
 
     @abstractmethod
     def pinned(self, nbytes: int) -> Bytes:
@@ -182,11 +181,11 @@ class Device(ABC):
         return nullcontext()
 
     def host_work(self, stream: Stream, work: Callable[[], None]) -> Callable[[], None]:
-        """What to call when work that is given to the stream by Python has its turn in it."""
+        """The function to call when Python work on the stream has its turn."""
         return work
 
     def relieve(self) -> None:  # noqa: B027 (most devices have nothing to do)
         """Ask other libraries of this process to give their unused device memory back."""
 
     def poison(self, stream: Stream, address: int, nbytes: int) -> None:  # noqa: B027
-        """Told where new memory begins its life; an emulated device spoils what was there."""
+        """Called for new memory; an emulated device overwrites it with garbage."""

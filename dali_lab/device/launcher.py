@@ -29,9 +29,9 @@ _MOST_ROWS = 65535
 
 
 class Launcher:
-    """What kernels are launched with: work of one stream that is put together, and issued by :meth:`issue`.
+    """Collects launches and other work for one stream, and issues them together by :meth:`issue`.
 
-    Use it as a context: the stream is locked, and at the end what was put together is issued.
+    Use it as a context: the stream is locked, and the work is issued at the end.
 
     Parameters
     ----------
@@ -41,11 +41,11 @@ class Launcher:
     Attributes
     ----------
     launches, uploads
-        How many there were, for statistics and tests.
+        Their numbers, for statistics and tests.
     launched
         Launches under each name (see :meth:`time`).
     culprit
-        The name under which work was put together (see :meth:`time`) that could not be started.
+        The name (see :meth:`time`) of the work that could not be started.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -167,7 +167,7 @@ class Launcher:
         self._kept.append(thing)
 
     def then(self, work: Callable[[], None]) -> None:
-        """Put other work for the stream in its place (decoders, kernels of the user); called by :meth:`issue`."""
+        """Queue other work for the stream, in order (decoders, kernels of the user); called by :meth:`issue`."""
         self._work.append((self._name, work))
 
     def afterwards(self, work: Callable[[Event], None]) -> None:

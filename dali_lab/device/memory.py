@@ -24,7 +24,7 @@ class Block(DeviceMemory):
     Attributes
     ----------
     address, nbytes
-        Where it is and how large.
+        Its address and size.
     device
         Whose memory it is.
     """
@@ -57,16 +57,16 @@ class Block(DeviceMemory):
 
 
 class Borrowed(Block):
-    """Device memory of another library; what it belongs to is kept until all work that uses it has run.
+    """Device memory of another library; its owner is kept alive until all work that uses it has run.
 
     Parameters
     ----------
     arena
         Of the device.
     address, nbytes
-        Where it is and how large.
+        Its address and size.
     owner
-        What keeps the memory alive.
+        The object that keeps the memory alive.
     producers
         Streams whose work until now may still write it.
     """
@@ -129,7 +129,7 @@ class Arena:
         self._slabs: dict[int, int] = {}
         self._free: list[_Range] = []
         self._cuts: list[tuple[int, int]] = []  # where blocks begin and how long they are, for the emulated device
-        # What references drop, at any moment and in any thread, is put back when memory is next asked for.
+        # Any thread may drop a reference at any moment; the memory is put back at the next allocation.
         self._returned: deque[tuple[int, int, dict[Stream, int]]] = deque()
         self._unissued: list[tuple[int, int, dict[Stream, int]]] = []
         self._lent: deque[tuple[Any, dict[Stream, int]]] = deque()
@@ -214,9 +214,9 @@ class Arena:
         return address
 
     def _best(self, size: int, stream: Stream, ahead: bool) -> _Range | None:
-        """The smallest range that fits, those first that need no waiting; none whose users' work is not issued.
+        """The smallest range that fits, preferring those without waiting; none whose users' work is not issued.
 
-        With `ahead` none either that the last work of another stream uses, if that has not run.
+        With `ahead`, none in use by the last work of another stream that has not run.
         """
         chosen: tuple[bool, int] | None = None
         best = None
@@ -289,7 +289,7 @@ class Arena:
         self._let_go()
 
     def _let_go(self) -> None:
-        """Drop what memory of other libraries belongs to, where all work that uses it has run."""
+        """Drop owners of other libraries' memory where all work that uses it has run."""
         for _ in range(len(self._lent)):
             owner, users = self._lent.popleft()
             if any(number >= user.issued and not user.foreign for user, number in users.items()):
@@ -303,7 +303,7 @@ class Arena:
             self._unissued.append((address, size, users))
             return
         self.in_use -= size
-        for user in [user for user in users if user.foreign]:  # what it was given until now may use the memory
+        for user in [user for user in users if user.foreign]:  # its earlier work may use the memory
             users[user] = user.issued
             user.mark()
         if not self.slab:

@@ -35,10 +35,10 @@ def cuda_device_of(batch: Batch) -> CudaDevice:
 
 
 def array_interface(batch: Batch, index: int) -> dict[str, Any]:
-    """``__cuda_array_interface__`` of a sample: who takes it waits for the stream that is named in it.
+    """``__cuda_array_interface__`` of a sample: the consumer waits for the stream that is named in it.
 
-    Its taker is not told to us. The memory is used again only after what the current streams of CuPy and PyTorch were
-    given to do with it until then; work on others must be waited for before the sample is dropped.
+    The protocol does not name the consumer. The memory is reused only after all work that the current streams of CuPy
+    and PyTorch were given by then; work on other streams must be waited for before the sample is dropped.
     """
     device = cuda_device_of(batch)
     stream = device.stream(TRANSFER)
@@ -63,7 +63,7 @@ _current: WeakValueDictionary[tuple[int, int], CudaStream] = WeakValueDictionary
 
 
 def _takers(device: CudaDevice) -> list[CudaStream]:
-    """The streams on which other libraries of this thread work now."""
+    """The current streams of other libraries (CuPy, PyTorch) in this thread."""
     with device:
         stream = device.cupy.cuda.get_current_stream()
     pointer = int(stream.ptr)
@@ -80,7 +80,7 @@ def _takers(device: CudaDevice) -> list[CudaStream]:
 def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> Any:
     """A DLPack capsule of a sample, for work on a consumer's stream (its handle; 1 is the default one, −1 no stream).
 
-    The memory is used again only after what the consumer's stream was given to do with it.
+    The memory is reused only after the work that the consumer's stream was given on it.
     """
     device = cuda_device_of(batch)
     options = dict(options)
@@ -102,7 +102,7 @@ def dlpack(batch: Batch, index: int, stream: Any, options: dict[str, Any]) -> An
 
 
 def hand_to(batch: Batch, stream: Stream) -> None:
-    """Let a stream's later work use the batch: it waits for what made it, and the memory is kept until that has run."""
+    """Let a stream's later work use the batch: it waits for its producer; memory is kept until that work has run."""
     for owner in batch.owners:
         if isinstance(owner, Block):
             owner.ready_on(stream)

@@ -73,7 +73,7 @@ def to_host(batch: Batch, stream: Stream) -> Batch:
         while coming:
             arrive()
     finally:
-        for _, staging, event in coming:  # it was broken off: what is on its way must not be pinned for others yet
+        for _, staging, event in coming:  # broken off: copies under way still use the pinned memory
             staging.give_back(event)
         with stream.lock:
             stream.mark()

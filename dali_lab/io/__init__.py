@@ -1,1 +1,1 @@
-"""Bytes of files and what they hold, without operators: the wire form of protocol buffers."""
+"""File formats, without operators: the wire format of protocol buffers."""

@@ -1,4 +1,4 @@
-"""A batch as kernels see it: a table of addresses and shapes over memory that others own."""
+"""A batch as kernels see it: a table of addresses and shapes over memory with other owners."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Batch:
     Attributes
     ----------
     undecoded
-        Of pictures that were left to the one operator that takes them, what is needed to decode them; the batch has no
-        memory then. `None` of all other batches.
+        For pictures whose decoding is left to their one consumer: all that it needs to decode them; the batch then has
+        no memory. `None` in all other batches.
     """
 
     __slots__ = ("addresses", "dtype", "layout", "owners", "shapes", "sources", "undecoded")
@@ -235,7 +235,7 @@ class Batch:
         return block[start : start + self.nbytes]
 
     def _block(self) -> npt.NDArray[np.uint8] | None:
-        """The one array of bytes that holds all samples, if there is one."""
+        """The single array of bytes that holds all samples, if there is one."""
         if len(self.owners) != 1 or not len(self):
             return None
         block = self.owners[0]

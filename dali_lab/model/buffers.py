@@ -25,7 +25,7 @@ MOST_IDLE = 256 << 20
 LEAST_MAPPED = 64 << 10
 """Bytes of the smallest array that has memory here; smaller ones are NumPy's own."""
 _SLAB = 256 << 20
-"""Bytes that are mapped at a time, at least: what is not used has no pages."""
+"""Least bytes mapped at a time: unused parts have no pages."""
 _ALIGNMENT = 64
 
 
@@ -60,7 +60,7 @@ class _Heap:
     def __init__(self) -> None:
         self.users: weakref.WeakSet[object] = weakref.WeakSet()
         self._free: list[_Range] = []  # by address
-        # What is dropped, at any point of any thread, is put back by the next thread that can have the lock.
+        # Any thread may drop memory at any point; the next thread that gets the lock returns it to the heap.
         self._returned: deque[tuple[_Slab, int, int]] = deque()
         self._lock = threading.Lock()
 
@@ -85,7 +85,7 @@ class _Heap:
             self.settle()
 
     def settle(self) -> None:
-        """Put back what was given back, and leave as many pages as there may be, unless another thread is at it."""
+        """Return dropped memory to the heap and trim its pages to the limit, unless another thread does so now."""
         if self._lock.acquire(blocking=False):
             try:
                 self._drain()
@@ -191,13 +191,13 @@ def keep_for(user: object) -> None:
 
 
 def release(user: object) -> None:
-    """End what :func:`keep_for` began; with the last user, the pages of free memory go back to the system."""
+    """Undo :func:`keep_for`; with the last user, the pages of free memory go back to the system."""
     _heap.users.discard(user)
     _heap.settle()
 
 
 def _after_fork() -> None:
-    """A child has a heap of its own: a thread that is not there may hold the lock of its parent's."""
+    """Give a forked child its own heap: a thread of the parent may have held the lock of the old one."""
     global _heap
     _heap.users.clear()
     _heap = _Heap()

@@ -1,4 +1,4 @@
-"""Where what can be made again is kept, and unsaved work."""
+"""The cache folder: for files that can be made again, and unsaved work."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class DALIImageType(NamedEnum):
 
 
 class DALIInterpType(NamedEnum):
-    """How values between pixels are found."""
+    """Interpolation between pixels."""
 
     INTERP_NN = 0
     INTERP_LINEAR = 1
@@ -74,7 +74,7 @@ class DALIInterpType(NamedEnum):
 
 
 class PipelineAPIType(NamedEnum):
-    """Which of the ways of running a pipeline is in use."""
+    """The API by which a pipeline is run."""
 
     BASIC = 0
     ITERATOR = 1

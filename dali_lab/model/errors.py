@@ -1,4 +1,4 @@
-"""What can go wrong; each error names its culprit: operator, node, argument, sample, file, the user's line."""
+"""Error classes; each error names its cause: operator, node, argument, sample, file, the user's line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class DaliLabError(RuntimeError):
     Parameters
     ----------
     message
-        A sentence that says what is wrong and what would be right.
+        A sentence that names the fault and the remedy.
     node, operator
         The node's name and its operator's name under ``fn``.
     function
@@ -26,7 +26,7 @@ class DaliLabError(RuntimeError):
     origin
         ``file:line`` where the user placed the node.
     code
-        A word that programs tell this error by; by default that of its class.
+        Error code for programs; by default that of its class.
     """
 
     default_code: ClassVar[str] = "failed"
@@ -114,7 +114,7 @@ class UnknownArgumentError(ArgumentTypeError, KeyError):
 
 
 class OperatorError(DaliLabError):
-    """An operator that failed on the data it met."""
+    """An operator that failed on its data."""
 
     default_code = "operator_failed"
 
@@ -126,7 +126,7 @@ class SampleError(OperatorError):
 
 
 class InputError(OperatorError, ValueError):
-    """An input whose layout or number of dimensions the operator does not take, or that is told wrong axes."""
+    """An input whose layout, number of dimensions or named axes the operator does not take."""
 
     default_code = "input_invalid"
 
@@ -138,7 +138,7 @@ class AxisError(OperatorError, IndexError):
 
 
 class FormatError(DaliLabError, ValueError):
-    """A file that is not what it should be: truncated, of another kind, or from a newer version."""
+    """A file that cannot be read as its format: truncated, of another kind, or from a newer version."""
 
     default_code = "file_invalid"
 
@@ -156,4 +156,4 @@ class DeviceError(RuntimeError):
 
 
 class OutOfDeviceMemory(DeviceError, MemoryError):
-    """An allocation that did not fit, even after everything that was kept for later had been given back."""
+    """An allocation that did not fit, even after all unused memory had been given back."""

@@ -1,4 +1,4 @@
-"""What ``fn.readers.tfrecord`` reads of each record: features of TensorFlow, of a fixed or any number of elements."""
+"""Features that ``fn.readers.tfrecord`` reads from each TensorFlow record, of fixed or variable length."""
 # ruff: noqa: N802  (the names are NVIDIA DALI's)
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEFAULTS: dict[int, tuple[type, str]] = {int64: (int, "an int"), string: (str, 
 
 
 class Feature(str):
-    """One feature: :func:`FixedLenFeature` and :func:`VarLenFeature` make them. As a text it says what it is.
+    """One feature, made by :func:`FixedLenFeature` or :func:`VarLenFeature`; its text form is such a call.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Feature(str):
     type
         :data:`int64`, :data:`string` or :data:`float32`.
     default
-        What stands where a record has none.
+        Value for a record without the feature.
     fixed
         Whether all records have the same shape.
     """
@@ -129,7 +129,7 @@ def _value(node: ast.expr) -> Any:
 
 
 def _last(node: ast.expr) -> str:
-    """The name, or what stands behind its last dot."""
+    """The part of a name after its last dot."""
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 
 

@@ -80,16 +80,16 @@ def incoming_batch(
     layout
         Layout of a sample; by default that of the data, if it has one.
     dtype, ndim
-        What the data must have.
+        Required type and number of dimensions.
     limit
         Largest number of samples.
     copy
-        Copy the data, so that whoever made it may change it.
+        Copy the data, so that the caller may change it afterwards.
 
     Raises
     ------
     OperatorError
-        If the data does not fit together, or is not what it must be.
+        If samples do not fit together, or differ from what is required.
     """
     inner = getattr(data, "_batch", None)
     if isinstance(inner, Batch) and not hasattr(data, "_index"):  # a list of tensors, not one of its tensors
@@ -116,7 +116,7 @@ def checked_batch(
     limit: int | None = None,
     copy: bool = False,
 ) -> Batch:
-    """A batch that is what was declared; the arguments are those of :func:`incoming_batch`.
+    """Check a batch against its declaration; the arguments are those of :func:`incoming_batch`.
 
     Raises
     ------

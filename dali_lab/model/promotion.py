@@ -1,4 +1,4 @@
-"""The type and the shape that operands of an expression have together."""
+"""Type promotion and broadcasting for the operands of an expression."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def widened(shapes: npt.NDArray[np.int64], ndim: int) -> npt.NDArray[np.int64]:
 
 
 def broadcast_shapes(tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """The shape of each sample when operands are stretched over each other as numpy does.
+    """The shape of each sample when operands are broadcast as in NumPy.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def broadcast_shapes(tables: Sequence[npt.NDArray[np.int64]]) -> npt.NDArray[np.
 
 
 class BroadcastError(ValueError):
-    """Shapes that cannot be stretched over each other.
+    """Shapes that cannot be broadcast.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ class PythonReference:
     name
         ``"module:name"``, or `None` for an object that cannot be imported (a lambda, a local function).
     text
-        What such an object looked like.
+        Text form of such an object.
     """
 
     name: str | None
@@ -64,7 +64,7 @@ class PythonReference:
 
 
 def reference_to(value: Any) -> PythonReference:
-    """How to find `value` again: by module and name if importing that gives the very same object."""
+    """A reference to `value`: by module and name if importing that gives the very same object."""
     module = getattr(value, "__module__", None)
     name = getattr(value, "__qualname__", None)
     if isinstance(module, str) and isinstance(name, str) and module != "__main__" and "<" not in name:

@@ -1,10 +1,10 @@
-"""Positions in an epoch, as callbacks of external sources are told."""
+"""Positions in an epoch, for callbacks of external sources."""
 
 from __future__ import annotations
 
 
 class SampleInfo:
-    """Which sample an :func:`~dali_lab.fn.external_source` callback is asked for.
+    """Position of the sample that an :func:`~dali_lab.fn.external_source` callback is to return.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class SampleInfo:
 
 
 class BatchInfo:
-    """Which batch an :func:`~dali_lab.fn.external_source` callback is asked for.
+    """Position of the batch that an :func:`~dali_lab.fn.external_source` callback is to return.
 
     Attributes
     ----------

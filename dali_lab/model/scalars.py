@@ -1,4 +1,4 @@
-"""Numbers with the data type that they count as in expressions."""
+"""Constants with an explicit data type, for expressions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from dali_lab.model.dtypes import (
 
 
 class ScalarConstant:
-    """A number with the data type that it counts as in expressions; made by :func:`Constant`.
+    """A constant with its data type in expressions; made by :func:`Constant`.
 
     A Python ``bool`` counts as BOOL, an ``int`` as INT32 and a ``float`` as FLOAT.
     """

@@ -205,12 +205,12 @@ class TensorGPU(TensorCPU):
     def __cuda_array_interface__(self) -> dict[str, object]:
         """The memory on the GPU, for other libraries, which wait for the stream that it names.
 
-        Keep the tensor until their work has run: by this protocol nobody tells when that is, as DLPack does.
+        Keep the tensor until their work has run: unlike DLPack, this protocol does not tell when that is.
 
         Raises
         ------
         AttributeError
-            Where the memory is the CPU's, so that ``hasattr`` and other libraries take the array for what it is.
+            Where the memory is the CPU's, so that ``hasattr`` and other libraries see a CPU array.
         """
         from dali_lab.device.sharing import array_interface
 

@@ -1,4 +1,4 @@
-"""Plain JPEG pictures that whoever takes them decodes: one by one, and only into the cache."""
+"""Plain JPEG pictures decoded by their consumer: one by one, so that pixels stay in the CPU's cache."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class Undecoded:
     use_fast_idct
         Use libjpeg-turbo's faster, less exact inverse transform.
     decoder
-        What :meth:`decode` calls.
+        The function that :meth:`decode` calls.
     seconds
-        Time that was spent on decoding by whoever took them.
+        Time that the consumer spent on decoding.
     """
 
     addresses: Table

@@ -1,4 +1,4 @@
-"""What an operator is: its declaration, the registry, and all that is derived from it."""
+"""Operator declarations: the base class, arguments, the registry, and all that is derived from them."""
 
 from dali_lab.schema.arguments import REQUIRED, Arg, Input, Output
 from dali_lab.schema.call import Call

@@ -1,4 +1,4 @@
-"""Modules of NVIDIA DALI that are not here, each with what there is instead."""
+"""Modules of NVIDIA DALI that are missing here, each with its replacement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODULES: dict[str, str] = {
 
 
 def module_reason(name: str) -> str:
-    """Why there is no module `name` (relative to the package), as a sentence that says what there is instead."""
+    """Why there is no module `name` (relative to the package): a sentence that names the replacement."""
     text = f"DALI Lab has no module 'nvidia.dali.{name}' of NVIDIA DALI"
     while name and name not in MODULES:
         name = name.rpartition(".")[0]

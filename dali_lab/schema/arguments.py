@@ -1,4 +1,4 @@
-"""Arguments, inputs and outputs of an operator, and how a value becomes what the declaration says."""
+"""Arguments, inputs and outputs of an operator, and the conversion of values to their declared types."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ INTEGERS = (
     dtypes.INT32,
     dtypes.INT64,
 )
-"""What arguments are fed that take integers of any width (`Arg.fed`)."""
+"""Integer types of any width, for `Arg.fed`."""
 _FED: dict[str, tuple[dtypes.DALIDataType, ...]] = {
     "float": (dtypes.FLOAT,),
     "int": (dtypes.INT32,),
@@ -156,7 +156,7 @@ class Arg:
 
     @property
     def listed(self) -> bool:
-        """Whether people are told of it: it is neither an old name nor one that graphs alone use (``_group``)."""
+        """Whether it is documented: it is neither an old name nor one that graphs alone use (``_group``)."""
         return not (self.renamed_to or self.removed or self.name.startswith("_"))
 
     def takes(self, dtype: dtypes.DALIDataType) -> bool:
@@ -168,7 +168,7 @@ class Arg:
         return _FED.get(self.type, ()) if self.fed is None else self.fed
 
     def canonical(self, value: Any) -> Any:
-        """The one way in which `value` is kept in a graph: plain Python numbers, enums, tuples.
+        """The canonical form of `value` in a graph: plain Python numbers, enums, tuples.
 
         `None` stands for an argument that is not given.
 
@@ -197,7 +197,7 @@ class Arg:
         return tuple(self._element(self._item(item)) for item in items)
 
     def _item(self, value: Any) -> Any:
-        """What an element of a list says, where that is no plain number."""
+        """An element of a list as a plain value, unpacked from a typed constant or an array."""
         if isinstance(value, scalars.ScalarConstant):
             counts_as_float = value.dtype in (dtypes.FLOAT16, dtypes.FLOAT, dtypes.FLOAT64)
             if self.type in ("int", "float", "bool") and counts_as_float != (self.type == "float"):
@@ -286,7 +286,7 @@ class Arg:
             raise ArgumentError(f"{value:g} is not in {self.describe_range()}", argument=self.name)
 
     def outside(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_] | None:
-        """Which of the values that a node gives are not in the allowed range, or `None` where all are."""
+        """Mask of the values of a connected node that lie outside the allowed range; `None` where none does."""
         inside = np.ones(values.shape, np.bool_)
         if self.minimum is not None:
             inside &= values > self.minimum if self.exclusive_minimum else values >= self.minimum

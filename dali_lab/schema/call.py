@@ -1,4 +1,4 @@
-"""What an operator's `run` is told besides its inputs, and where it finds memory and kernels."""
+"""One call of an operator's `run`: its samples, argument values, memory and kernels."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ MOST_DIMENSIONS = 64
 
 
 class Wait(Exception):
-    """What is asked of a batch is not known before all of its chunks have come here; the chunk is run again then."""
+    """Raised where facts about other chunks of the batch are missing; the chunk is run again once they are known."""
 
 
 @dataclass
 class Notes:
-    """What the chunks of a batch have noted at one node, by their first sample; `complete` when all have."""
+    """Facts that the chunks of a batch noted at one node, by their first sample; `complete` when all have."""
 
     facts: dict[int, Any] = field(default_factory=dict)
     complete: bool = False
@@ -42,7 +42,7 @@ class Notes:
 
 @dataclass
 class Call:
-    """What `run` is told besides its inputs: which samples these are, and the arguments for each of them.
+    """One call of `run`: which samples its inputs are, and the argument values for each of them.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Call:
     seed
         The operator's seed.
     ticket
-        What the source's `draw` left.
+        The ticket from the source's `draw`.
     batches
         Connected arguments by name.
     repeat
@@ -74,7 +74,7 @@ class Call:
     defer
         The only user of the output takes pictures that are not decoded yet.
     notes
-        Where chunks of the batch tell each other what they hold; `None` where this is all of it.
+        Facts that the chunks of the batch share; `None` where this chunk is the whole batch.
     sharing
         How :meth:`share` finds other threads.
     transient
@@ -114,12 +114,12 @@ class Call:
                 )
 
     def share(self, work: Callable[[int], bool]) -> None:
-        """Have work on the samples done here and on other threads, as far as these have nothing else to do.
+        """Run work on the samples on this thread and on idle ones.
 
         Parameters
         ----------
         work
-            Does as many of the samples that are left as it is told at most, and returns whether more are left. It
+            Processes at most as many of the remaining samples as it is told, and returns whether any remain. It
             takes them from a counter (:func:`~dali_lab.kernels.cpu.machine.instructions.take`), so that several threads
             can run it at the same time.
         """
@@ -129,7 +129,7 @@ class Call:
             self.sharing(work)
 
     def note(self, fact: Any) -> list[Any]:
-        """Tell the other chunks of the batch a fact about this one; what has been told so far, this fact included.
+        """Tell the other chunks of the batch a fact about this one; returns all facts so far, this one included.
 
         An operator that asks with :meth:`gathered` notes something in every call.
         """
@@ -139,12 +139,12 @@ class Call:
         return list(self.notes.facts.values())
 
     def gathered(self) -> list[Any]:
-        """What all chunks of the batch have noted, if there are others than this one; `run` begins again for it.
+        """The facts that all chunks of the batch noted; empty where this chunk is the whole batch.
 
         Raises
         ------
         Wait
-            If some have not noted anything yet: the executor calls again when they have.
+            If some chunks have noted nothing yet: the executor calls `run` again when they have.
         """
         if self.notes is None:
             return []
@@ -216,14 +216,14 @@ class Call:
             )
 
     def scratch(self, shapes: npt.ArrayLike, dtype: DALIDataType, layout: str = "") -> Batch:
-        """Memory for what lies between input and output, where the node runs; shapes are checked as for outputs."""
+        """Temporary memory on the device of the node; shapes are checked as for outputs."""
         table = np.asarray(shapes, np.int64)
         table = table.reshape(len(table), -1)
         self._check_shapes(table, dtype)
         return Batch.allocate(table, dtype, layout) if self.gpu is None else self.gpu.batch(table, dtype, layout)
 
     def kernels(self, module: str) -> Any:
-        """The kernels of a module of :mod:`dali_lab.kernels`, such as ``"copy"``, for where the node runs.
+        """The kernels of a module of :mod:`dali_lab.kernels`, such as ``"copy"``, for the device of the node.
 
         Both devices have the same functions with the same arguments: tables of addresses and shapes, and arrays of
         parameters on the CPU.
@@ -238,7 +238,7 @@ class Call:
         return _Kernels(self, module)
 
     def numbers(self, name: str, dtype: npt.DTypeLike = np.float32, default: float | None = None) -> npt.NDArray[Any]:
-        """A scalar argument as one number for each sample, ``[count]``.
+        """A scalar argument as one number per sample, ``[count]``.
 
         Raises
         ------

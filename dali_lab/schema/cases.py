@@ -26,7 +26,7 @@ class Case:
     batches
         Number of batches to compare (for random operators more than one).
     name
-        What reports call it. ``"benchmark"`` is the case that the benchmark of single operators brings to the size of
+        Its name in reports. ``"benchmark"`` is the case that the benchmark of single operators brings to the size of
         real data, where that can't be the first: its arguments must fit larger inputs and batches, too.
     """
 

@@ -33,7 +33,7 @@ def catalogue(operators: Iterable[type[Operator]] | None = None) -> Json:
     Returns
     -------
     dict
-        JSON values alone; what the fields mean is said in ``extension/PROTOCOL.md``.
+        JSON values alone; ``extension/PROTOCOL.md`` describes the fields.
     """
     if operators is None:
         operators = [operator for operator in all_operators().values() if not operator.hidden]

@@ -43,7 +43,7 @@ def _is_generator_function(item: Any) -> bool:
 
 
 def kind_of(source: Any) -> Kind:
-    """What a source is.
+    """The kind of a source.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def takes_argument(source: Callable[..., Any]) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """Which batch is asked for, or which samples of it."""
+    """A request for a batch, or for some samples of it."""
 
     iteration: int
     first_sample: int
@@ -94,12 +94,12 @@ class Request:
 
 @dataclass
 class PythonSource:
-    """A source with everything that says how to ask it.
+    """A source, and how to call it.
 
     Attributes
     ----------
     kind
-        What it is.
+        Callable, iterable or generator.
     cycle
         What happens at the end of an iterable.
     batch

@@ -12,9 +12,9 @@ class Family:
     Attributes
     ----------
     name
-        What :attr:`Operator.family` says.
+        The name in :attr:`Operator.family`.
     title
-        What people read.
+        The displayed name.
     color
         A thin mark on each node, as ``#rrggbb``; it must be told from its neighbours in light and in dark.
     icon
@@ -61,5 +61,5 @@ def find_family(name: str) -> Family:
 
 
 def palette_name(name: str, title: str = "") -> str:
-    """What people read for an operator: its title, else the last part of its name in words."""
+    """The displayed name of an operator: its title, else the last part of its name in words."""
     return title or name.rsplit(".", 1)[-1].strip("_").replace("_", " ").capitalize()

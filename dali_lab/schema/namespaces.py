@@ -34,7 +34,7 @@ class Namespace:
         self._makers[module.__name__, last] = maker
 
     def attribute(self, module: ModuleType, name: str) -> Any:
-        """What a module does not have yet.
+        """Make an attribute that a module does not have yet.
 
         Raises
         ------
@@ -59,7 +59,7 @@ class Namespace:
         return sorted({*vars(module), *(name for where, name in self._makers if where == module.__name__)})
 
     def public(self, module: ModuleType) -> list[str]:
-        """What ``from module import *`` gives: operators, and modules of them."""
+        """The names that ``from module import *`` gives: operators, and modules of them."""
         load()
         offered = {name for where, name in self._makers if where == module.__name__}
         inner = {name for name in vars(module) if f"{module.__name__}.{name}" in sys.modules}

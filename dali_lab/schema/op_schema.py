@@ -24,7 +24,7 @@ _TYPES = {
 
 
 class OpSchema:
-    """What an operator declares: inputs, arguments, devices, words.
+    """An operator's declaration: inputs, arguments, devices, documentation.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class OpSchema:
         return 999 if any(declared.variadic for declared in inputs) else len(inputs)
 
     def HasInputDox(self) -> bool:
-        """Whether inputs have names and words: here they always do."""
+        """Whether inputs have names and descriptions: here they always do."""
         return True
 
     def GetInputName(self, index: int) -> str:
@@ -76,7 +76,7 @@ class OpSchema:
         return self._operator.inputs[index].name
 
     def GetInputDox(self, index: int) -> str:
-        """What an input is."""
+        """The description of an input."""
         return self._operator.inputs[index].doc
 
     def GetSupportedLayouts(self, index: int) -> list[TensorLayout]:
@@ -105,7 +105,7 @@ class OpSchema:
         return self.HasArgument(name) and self._argument(name).per_frame
 
     def GetArgumentDox(self, name: str) -> str:
-        """What an argument means."""
+        """The description of an argument."""
         return argument_text(self._argument(name))
 
     def GetArgumentType(self, name: str) -> DALIDataType:
@@ -114,17 +114,17 @@ class OpSchema:
         return _TYPES[argument.type][argument.vector]
 
     def HasArgumentDefaultValue(self, name: str) -> bool:
-        """Whether something stands for an argument that is not given."""
+        """Whether an argument has a default."""
         argument = self._argument(name)
         return not argument.required and argument.default is not None
 
     def GetArgumentDefaultValueString(self, name: str) -> str:
-        """What stands for an argument that is not given, as Python writes it.
+        """The default of an argument, as Python writes it.
 
         Raises
         ------
         ValueError
-            If nothing does.
+            If there is none.
         """
         if not self.HasArgumentDefaultValue(name):
             raise ValueError(f"the argument '{name}' of '{self._name}' has no default")
@@ -140,7 +140,7 @@ class OpSchema:
         return bool(self._operator.deprecated)
 
     def IsStateful(self) -> bool:
-        """Whether what it gives depends on the batches before: readers, random operators, Python functions."""
+        """Whether its output depends on earlier batches: readers, random operators, Python functions."""
         return self._operator.source or self._operator.random or self._operator.in_order
 
     def HasRandomSeedArg(self) -> bool:
@@ -166,7 +166,7 @@ class OpSchema:
 
 
 def find_schema(name: str) -> OpSchema | None:
-    """What the operator of a serialized name declares, of today or of older releases, or `None` without one."""
+    """The declaration of the operator with a serialized name, current or of older releases; `None` without one."""
     from dali_lab.schema.aliases import ALIASES
     from dali_lab.schema.registry import find_operator
 

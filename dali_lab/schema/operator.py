@@ -1,4 +1,4 @@
-"""The base class of operators: what a declaration may say, and what one node of a running graph answers."""
+"""The base class of operators: their declaration, and the instance at each node of a running graph."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Operator:
     devices
         Placements it takes: ``"cpu"``, ``"gpu"``, ``"mixed"``. By default the CPU, and the GPU where `on_gpu` says so.
     on_gpu
-        `run` works on device memory: all that touches samples is kernels from :meth:`Call.kernels`, and all memory is
-        from :meth:`Call.allocate` and :meth:`Call.scratch`. :meth:`on_cpu_only` may take it back for some arguments.
+        `run` works on device memory: only kernels from :meth:`Call.kernels` touch samples, and all memory is from
+        :meth:`Call.allocate` and :meth:`Call.scratch`. :meth:`on_cpu_only` makes exceptions for some arguments.
     cpu_inputs
         Inputs that `run` reads on the CPU even if the node runs on a GPU (positions, sizes, matrices).
     gpu_tolerance
         Largest difference between both devices, and why there is one.
     gpu_share
-        Share of elements that may differ more, as where the nearest of two pixels is as near as the other.
+        Share of elements that may differ more, such as ties between two nearest pixels.
     random
         It draws random numbers and takes a ``seed``.
     whole_batch
@@ -68,15 +68,15 @@ class Operator:
     in_order
         Batches go through it one after the other, never two at once.
     defers
-        Where :attr:`Call.defer` says so, `run` may leave pictures to whoever takes them (:attr:`Batch.undecoded`).
+        Where :attr:`Call.defer` is set, `run` may leave decoding to the consumer (:attr:`Batch.undecoded`).
     takes_undecoded
-        Its first input may be pictures that were left to it; see :meth:`ready_for_undecoded`.
+        Its first input may be undecoded pictures; see :meth:`ready_for_undecoded`.
     exact_layout
         Leave the layout of inputs as it is, and accept any.
     joins_scopes
         It joins the branches of a condition; see :meth:`cut_of_output` for what cuts a batch.
     syntax
-        What Python has for it in place of a call: ``"arithmetic"`` (a sign, or a function of ``math``), ``"index"``
+        Python syntax for it in place of a call: ``"arithmetic"`` (a sign, or a function of ``math``), ``"index"``
         (``x[1, 2:5]``), ``"whole index"`` (``x[:]``), ``"shape"`` (``x.shape()``), ``"not"``, and ``"operand"`` for the
         check of an operand of ``and`` and ``or``.
     fed
@@ -177,7 +177,7 @@ class Operator:
         self.setup()
 
     def setup(self) -> None:
-        """Check what a single argument's range cannot say, and prepare constants; called once for each node.
+        """Check arguments beyond their single ranges, and prepare constants; called once for each node.
 
         Raises
         ------
@@ -188,14 +188,14 @@ class Operator:
     def run(self, *args: Any, **kwargs: Any) -> Results:
         """Process one chunk; subclasses declare ``run(self, call, first, second, …)``, one batch for each input.
 
-        They return as many samples in each output as came in, and give the GIL up where time is spent.
+        They return as many samples in each output as came in, and release the GIL where time is spent.
         """
         raise NotImplementedError(f"{self.name} has no CPU implementation")
 
     def extents(self) -> tuple[Extent, ...]:
-        """What is known of outputs before anything runs, where shapes of inputs do not tell it: sources and decoders.
+        """Extents of outputs known before anything runs, where input shapes do not determine them: sources, decoders.
 
-        Memory of a GPU is planned from it. For all others it follows from `run`, without data.
+        GPU memory is planned from them. For all others they follow from `run`, without data.
         """
         return ()
 
@@ -216,21 +216,21 @@ class Operator:
         return None
 
     def close(self) -> None:
-        """Give up files and other things that outlive a call."""
+        """Close files and release whatever else outlives a call."""
 
     @classmethod
     def cut_of_output(cls, index: int) -> int | None:
-        """For operators that cut a batch in two by their argument ``predicate``: which of the groups this output is."""
+        """For operators that split a batch in two by their argument ``predicate``: the group in this output."""
         return None
 
     @classmethod
     def fuses_as(cls, values: Mapping[str, Any], inputs: int) -> str:
-        """The operator that a row of nodes with such arguments becomes; empty if they stay by themselves."""
+        """The fused operator for a chain of nodes with such arguments; empty if they are not fused."""
         return ""
 
     @classmethod
     def region_decoder(cls, values: Mapping[str, Any], connected: Iterable[str]) -> str:
-        """The decoder that decodes only what these arguments cut out of whole pictures; empty where none does."""
+        """The decoder that decodes only the region that these arguments cut out; empty where there is none."""
         return ""
 
     @classmethod
@@ -265,17 +265,17 @@ class Operator:
 
     @classmethod
     def output_keys(cls, values: Mapping[str, Any]) -> tuple[str, ...]:
-        """Where ``fn`` gives a dictionary of the outputs: its keys, in their order."""
+        """The keys, in order, if ``fn`` gives a dictionary of the outputs."""
         return ()
 
     @classmethod
     def as_called(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Arguments as ``fn`` takes them, where a graph holds them otherwise."""
+        """Arguments in the form that ``fn`` takes, where a graph holds another."""
         return values
 
     @classmethod
     def python_call(cls, record: Record, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """What ``fn.<name>(*inputs, **kwargs)`` does while a pipeline is defined: record one call."""
+        """Record one call of ``fn.<name>(*inputs, **kwargs)`` while a pipeline is defined."""
         return record(cls.name, inputs, kwargs)
 
     @classmethod
@@ -309,7 +309,7 @@ class Operator:
         return (cls.__doc__ or "").strip().split("\n\n")[0].replace("\n    ", " ").replace("\n", " ")
 
     def ready_for_undecoded(self) -> bool:
-        """Whether undecoded pictures are of use now, where it takes any; if not, it sees to it that they will be."""
+        """Whether undecoded pictures can be taken now; if not, prepares for taking them later."""
         return self.takes_undecoded
 
     def value(self, name: str) -> Any:
@@ -346,12 +346,12 @@ def _repeated(output: Output, names: Sequence[str] | None) -> tuple[Output, ...]
 
 @dataclass(frozen=True)
 class Extent:
-    """What is known of the largest sample of an output.
+    """Bounds of the samples of an output, as far as they are known: shape, dtype and layout of the largest.
 
     Attributes
     ----------
     shape
-        Its shape, with −1 for what is not known; `None` if not even the number of dimensions is.
+        Its shape, with −1 for unknown extents; `None` if the number of dimensions is unknown too.
     dtype
         Type of an element; `None` if it is not known.
     layout

@@ -78,10 +78,10 @@ fraction = _preset("float", minimum=0.0, maximum=1.0)
 """A number that must lie between 0 and 1."""
 
 share = _preset("float", slider=(0.0, 1.0, 0.01))
-"""A number that makes sense between 0 and 1."""
+"""A number that is useful between 0 and 1."""
 
 factor = _preset("float", slider=(0.0, 2.0, 0.01))
-"""A factor of a property that 1 leaves as it is."""
+"""A factor of a property; 1 leaves it unchanged."""
 
 degrees = _preset("float", unit="deg", slider=(-180.0, 180.0, 1.0))
 """An angle in degrees."""

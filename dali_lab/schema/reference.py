@@ -43,14 +43,14 @@ def docstring(operator: type[Operator]) -> str:
 
 
 def _layouts(layouts: Sequence[str], frames: bool) -> str:
-    """What layouts an input has; sequences of operators that see single frames are told by an axis more."""
+    """The layouts of an input; operators on single frames take sequences too, with one axis more."""
     text = f", layout {' or '.join(repr(layout) for layout in layouts)}"
     single = frames and not any(layout.startswith("F") for layout in layouts)
     return f"{text} (sequences: F before it)" if single else text
 
 
 def _placement(operator: type[Operator]) -> str:
-    """What the choice of a device means."""
+    """The meaning of each device choice."""
     if len(operator.devices) == 1:
         return "Where the node is placed."
     if "gpu" in operator.devices and "cpu" in operator.devices:
@@ -59,7 +59,7 @@ def _placement(operator: type[Operator]) -> str:
 
 
 def example(operator: type[Operator]) -> str:
-    """The shortest call: inputs by their names, and what must be given."""
+    """The shortest call: inputs by name, and the required arguments."""
     inputs = [declared.name for declared in operator.inputs if not declared.optional]
     needed = [arg.name for arg in operator.argument_table.values() if arg.required]
     given = ", ".join([*inputs, *(f"{name}={name}" for name in needed)])

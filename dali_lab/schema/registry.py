@@ -107,7 +107,7 @@ def load() -> None:
             for entry in entry_points(group=ENTRY_POINT_GROUP):
                 try:
                     entry.load()
-                except Exception as error:  # whatever another package does wrong, the others work
+                except Exception as error:  # a faulty package must not break the others
                     warnings.warn(f"the operators of {entry.value} cannot be used: {error}", stacklevel=2)
             _loaded = True
         finally:

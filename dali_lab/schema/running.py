@@ -52,16 +52,16 @@ def run_operator(
 
 
 def _channels_before_frames(operator: Operator, call: Call, inputs: Sequence[Batch]) -> bool:
-    """Whether arguments of frames meet sequences that begin with their channels, which operators take as they are."""
+    """Whether per-frame arguments meet channel-first sequences, which operators take as they are."""
     if not (operator.frames and len(inputs) == 1 and inputs[0].layout.startswith("CF")):
         return False
     return operator.inputs[0].layouts is None and any(batch.layout[:1] == "F" for batch in call.batches.values())
 
 
 def _channel_by_channel(operator: Operator, call: Call, data: Batch, output_count: int) -> tuple[Batch, ...]:
-    """One channel after the other as one long sequence, for which the arguments of the frames come again and again.
+    """The channels one after the other as one long sequence, with the per-frame arguments repeated for each channel.
 
-    The argument of a single frame is for all of them as it is.
+    An argument with a single frame stays as it is: it is for all of them.
     """
     channels, frames = data.shapes[:, :1], data.shapes[:, 1:2]
     batches = {

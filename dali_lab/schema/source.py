@@ -21,7 +21,7 @@ class Draw:
     count
         Number of samples in the batch.
     ticket
-        Anything; each call of the batch sees it.
+        Any object; each call of the batch gets it.
     """
 
     count: int
@@ -55,7 +55,7 @@ class Source:
         raise NotImplementedError
 
     def ready(self) -> bool:
-        """Whether :meth:`draw` could decide now; not so while it waits to be fed."""
+        """Whether :meth:`draw` can decide now; false while it waits to be fed."""
         return True
 
     def reset(self) -> None:
@@ -78,12 +78,12 @@ class Source:
         Raises
         ------
         OperatorError
-            If it does not take any, or the data is not what it must be.
+            If it takes none, or the data has the wrong form.
         """
         raise NotImplementedError
 
     def close(self) -> None:
-        """Give up processes, and end the wait for data."""
+        """End worker processes, and any wait for data."""
 
 
 class FeedQueue:
@@ -120,7 +120,7 @@ class FeedQueue:
             return self._batches.popleft() if self._batches else None
 
     def close(self) -> None:
-        """Let the consumer wait no longer."""
+        """End the consumer's wait."""
         with self._arrived:
             self._closed = True
             self._arrived.notify_all()

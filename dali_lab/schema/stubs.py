@@ -1,4 +1,4 @@
-"""What is written from the declarations by ``python -m dali_lab.schema.stubs``.
+"""Writes generated files from the declarations: ``python -m dali_lab.schema.stubs``.
 
 These are the type stubs of ``dali_lab.fn`` and the index of operators, by which one is imported without the others.
 """
@@ -140,12 +140,12 @@ def index() -> str:
 
 
 def path() -> Path:
-    """Where the stub file lies."""
+    """Path of the stub file."""
     return Path(__file__).parent.parent / "fn.pyi"
 
 
 def index_path() -> Path:
-    """Where the index lies."""
+    """Path of the index."""
     return Path(__file__).with_name("index.py")
 
 

@@ -1,4 +1,4 @@
-"""What encoded pictures say about themselves: size, channels, orientation.
+"""Headers of encoded pictures: size, channels, orientation.
 
 :func:`peek` reads one header, with a module for each format; :func:`read_headers` reads those of a chunk as a table.
 """

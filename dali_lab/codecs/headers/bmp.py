@@ -10,7 +10,7 @@ from dali_lab.codecs.headers.numbers import le16, le32
 
 
 def read(view: Any) -> ImageInfo:
-    """What the header of a BMP file says."""
+    """Read the header of a BMP file."""
     header = le32(view, 14)
     if header == 12:
         width, height, bits = le16(view, 18), le16(view, 20), le16(view, 24)

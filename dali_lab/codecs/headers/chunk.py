@@ -1,4 +1,4 @@
-"""What the headers of a chunk's pictures say, as a table."""
+"""Headers of the pictures of a chunk, as a table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Table = npt.NDArray[np.int64]
 
 
 class Headers:
-    """Headers of the pictures of a chunk; an object for a picture is made only where somebody asks for it.
+    """Headers of the pictures of a chunk; an object per picture is made only on demand.
 
     Attributes
     ----------
@@ -28,12 +28,11 @@ class Headers:
         ``int64[N]``: of plain pictures, 0 for all others. Plain are JPEG with 8 bits and one or three channels, and
         what is in `rasters`.
     rasters
-        ``int64[N, 9]``: what :func:`dali_lab.codecs.rasters.read` says of PNG, BMP and PNM, rows of zeros for others.
+        ``int64[N, 9]``: headers from :func:`dali_lab.codecs.rasters.read` for PNG, BMP, PNM; rows of zeros for others.
     orientations
         ``int64[N]``: as EXIF counts, 1 to 8.
     others
-        What :func:`~dali_lab.codecs.headers.peek` says of pictures that are not the most usual ones, or why it says
-        nothing.
+        Headers from :func:`~dali_lab.codecs.headers.peek` for the less usual pictures, or the error that it raised.
     """
 
     def __init__(
@@ -43,7 +42,7 @@ class Headers:
         others: dict[int, ImageInfo | CodecError],
         read: Callable[[int], ImageInfo | CodecError],
     ) -> None:
-        """`table` is what :mod:`~dali_lab.codecs.headers.jpeg_chunk` reads; `others` are the pictures in neither table.
+        """`table` comes from :mod:`~dali_lab.codecs.headers.jpeg_chunk`; `others` are the pictures in neither table.
 
         `read` reads a header of `rasters` once more.
         """
@@ -99,7 +98,7 @@ def peek_sound(data: Buffer) -> ImageInfo:
     Raises
     ------
     CodecError
-        For those that would take far too long as well.
+        Also for pictures that would take far too long to decode.
     """
     info = peek(data)
     if info.progressive:

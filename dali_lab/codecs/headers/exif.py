@@ -1,4 +1,4 @@
-"""How a picture is turned, as EXIF has it."""
+"""EXIF orientation of a picture."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from dali_lab.codecs.headers.numbers import be16, be32, le16, le32
 
 EXIF_HEADER = b"Exif\x00\x00"
-"""What an EXIF block in a JPEG begins with."""
+"""First bytes of an EXIF block in a JPEG."""
 
 
 def exif_orientation(block: Any) -> int:

@@ -1,4 +1,4 @@
-"""What the header of a picture says."""
+"""The header of an encoded picture, in one form for all formats."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ImageInfo(NamedTuple):
-    """What the header of a picture says.
+    """The header of an encoded picture.
 
     Attributes
     ----------

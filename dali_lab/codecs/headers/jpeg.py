@@ -17,10 +17,9 @@ _SCAN = b"\xff\xda"
 
 
 def read(view: Any) -> ImageInfo:
-    """What a JPEG says before its first scan: the frame header, EXIF in APP1 and Adobe's APP14.
+    """Read the segments before the first scan: the frame header, EXIF in APP1 and Adobe's APP14.
 
-    Of several EXIF blocks the first counts that says how the picture is turned.
-    The walk over the markers passes over what it does not understand, as decoders do.
+    Of several EXIF blocks the first with an orientation counts. Unknown markers are skipped, as decoders do.
     """
     at = 2
     size = len(view)

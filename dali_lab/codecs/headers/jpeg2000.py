@@ -10,7 +10,7 @@ from dali_lab.codecs.headers.numbers import be16, be32
 
 
 def read(view: Any) -> ImageInfo:
-    """Walk the boxes to the codestream, whose own header is what a decoder allocates for."""
+    """Walk the boxes to the codestream: a decoder allocates by its header, not by the boxes."""
     at, size = 12, len(view)
     color = None
     while at + 8 <= size:
@@ -32,7 +32,7 @@ def read(view: Any) -> ImageInfo:
 
 
 def read_codestream(view: Any) -> ImageInfo:
-    """What a codestream says, without boxes around it."""
+    """Read the header of a bare codestream, without boxes around it."""
     if bytes(view[:4]) != b"\xff\x4f\xff\x51":
         raise CodecError("bad JPEG 2000 header: the codestream does not start with its size")
     # The steps of the first channel; colours may have larger ones, and are then as large all the same.

@@ -1,4 +1,4 @@
-"""Headers of plain JPEG pictures, and how they are turned, read for a whole chunk in one call."""
+"""Headers and orientations of plain JPEG pictures, read for a whole chunk in one call."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PROGRESSIVE, _PROGRESSIVE_ARITHMETIC = 0xC2, 0xCA
 def _segment(data: Any, at: Any) -> Any:
     """Marker and length of the segment that begins here.
 
-    Both are 0 where there is none: whatever is not usual (other bytes between segments, a cut) ends the search.
+    Both are 0 where there is none: anything unusual (other bytes between segments, a cut) ends the search.
     :func:`dali_lab.codecs.headers.jpeg.read` goes on, as decoders do.
     """
     none, size = np.int64(0), data.shape[0]

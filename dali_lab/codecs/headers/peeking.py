@@ -1,4 +1,4 @@
-"""What an encoded picture says about itself: its size, channels and orientation, read without decoding it."""
+"""Reads size, channels and orientation of an encoded picture from its header, without decoding it."""
 
 from __future__ import annotations
 

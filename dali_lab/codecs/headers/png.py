@@ -9,13 +9,13 @@ from dali_lab.codecs.headers.exif import exif_orientation
 from dali_lab.codecs.headers.info import ImageInfo
 from dali_lab.codecs.headers.numbers import be32
 
-#: Of sRGB, as PNG writes it.
+#: Gamma of sRGB, as PNG writes it.
 _SRGB = 45455
 _CHANNELS = {0: (1, "gray"), 2: (3, "rgb"), 3: (3, "palette"), 4: (2, "gray"), 6: (4, "rgb")}
 
 
 def read(view: Any) -> ImageInfo:
-    """What the header of a PNG file says."""
+    """Read the header of a PNG file."""
     if bytes(view[12:16]) != b"IHDR":
         raise CodecError("truncated PNG" if len(view) < 16 else "bad PNG header: the first chunk is not IHDR")
     width, height, bits = be32(view, 16), be32(view, 20), view[24]

@@ -40,7 +40,7 @@ def pnm_header(view: Any) -> tuple[int, int, int, int, int]:
 
 
 def read(view: Any) -> ImageInfo:
-    """What the header of a PNM file says."""
+    """Read the header of a PNM file."""
     kind, width, height, largest, _ = pnm_header(view)
     gray = kind not in (3, 6)
     dtype, bits = ("uint16", 16) if largest > 255 else ("uint8", 8)

@@ -23,7 +23,7 @@ _TAGS = frozenset((256, 257, 258, 262, 274, 277, 284, 339))
 
 
 def read(view: Any) -> ImageInfo:
-    """What the header of a TIFF file says."""
+    """Read the header of a TIFF file."""
     order = "little" if view[0] == 0x49 else "big"
     big = (view[2] if order == "little" else view[3]) == 43
 

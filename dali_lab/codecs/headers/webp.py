@@ -11,7 +11,7 @@ from dali_lab.codecs.headers.numbers import le16, le32
 
 
 def read(view: Any) -> ImageInfo:
-    """What the header of a WebP file says."""
+    """Read the header of a WebP file."""
     kind = bytes(view[12:16])
     if kind == b"VP8 ":
         if bytes(view[23:26]) != b"\x9d\x01\x2a":

@@ -75,7 +75,7 @@ class MelFilterBank(Operator):
         self._tables: dict[int, tuple[Array, Array, Array]] = {}
 
     def _table(self, length: int) -> tuple[Array, Array, Array]:
-        """Of each filter the range of frequencies, the weights in it and their factor, for `length` frequencies."""
+        """Range of frequencies, weights and their factor for each filter, given `length` frequencies."""
         if length not in self._tables:
             rate = self.value("sample_rate")
             high = self.value("freq_high") or rate / 2
@@ -182,7 +182,7 @@ class _Scale:
 
 
 def _of_library(name: str, value: np.float32) -> np.float32:
-    """A function of the C library, of which not all results are the nearest numbers."""
+    """A function of the C library, whose results are not all correctly rounded."""
     from dali_lab.kernels.cpu import libm
 
     values = np.full(1, value, np.float32)
@@ -192,7 +192,7 @@ def _of_library(name: str, value: np.float32) -> np.float32:
 def _triangles(
     length: int, rate: float, low: float, high: float, count: int, scale: _Scale, normalize: bool
 ) -> tuple[Array, Array, Array]:
-    """Of each filter the frequencies ``int64[count, 2]``, weights ``float32[count, length]`` and a factor of these.
+    """Range of frequencies ``int64[count, 2]``, weights ``float32[count, length]`` and their factor, for each filter.
 
     Edges are found in float32 and the rest in float64, as in NVIDIA DALI: the edges of many filters lie close together.
     A frequency at the upper end itself counts for nothing.

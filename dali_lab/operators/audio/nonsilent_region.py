@@ -1,4 +1,4 @@
-"""Where in a recording there is sound."""
+"""Finds the region of a recording that is not silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What operators on sound share: checks of their inputs."""
+"""Input checks shared by operators on sound."""
 
 from __future__ import annotations
 

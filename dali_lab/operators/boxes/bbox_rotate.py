@@ -178,7 +178,7 @@ class BBoxRotate(Operator):
         last = np.stack([across.max(axis=1), down.max(axis=1)], axis=1)
         if self.value("mode") != "expand":
             after = last - first
-            # The sides are taken to have changed places where what was longer no longer is.
+            # The sides count as swapped where the longer one has become the shorter one.
             swapped = (before[:, 0] < before[:, 1]) ^ (after[:, 0] < after[:, 1])
             less = (after - np.where(swapped[:, None], before[:, ::-1], before)) / 2
             if self.value("mode") == "halfway":

@@ -1,4 +1,4 @@
-"""What operators on boxes share: all boxes of a chunk as one table, and checks of it."""
+"""Shared by operators on boxes: all boxes of a chunk as one table, and checks of it."""
 
 from __future__ import annotations
 

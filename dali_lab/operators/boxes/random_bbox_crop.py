@@ -1,4 +1,4 @@
-"""Draws crop windows that keep to boxes."""
+"""Draws crop windows that overlap boxes as asked."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class RandomBBoxCrop(Operator):
             raise call.problem(f"got {labels.sizes[index]} labels for {counts[index]} boxes", sample=index)
 
     def _order(self, call: Call, ndim: int) -> tuple[list[int], bool]:
-        """Where in a box its coordinates are, and whether the later ones are extents."""
+        """Positions of the coordinates within a box, and whether the later ones are extents."""
         layout = self.value("bbox_layout")
         if layout is None:
             return list(range(2 * ndim)), not self.value("ltrb")
@@ -213,7 +213,7 @@ class RandomBBoxCrop(Operator):
     def _windows(
         self, call: Call, table: Array, counts: Array, ndim: int
     ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_], npt.NDArray[np.float32] | None]:
-        """Corners of the windows, which boxes stay, and extents in pixels where they are given."""
+        """Corners of the windows, a mask of the boxes kept, and extents in pixels where they are given."""
         from dali_lab.kernels.cpu import boxes_crop
 
         sizes = self._extents(call, "input_shape", ndim, 1.0)

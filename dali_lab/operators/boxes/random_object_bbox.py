@@ -130,7 +130,7 @@ class RandomObjectBBox(Operator):
 
     @staticmethod
     def _check_not_read(call: Call, mask: Batch, stream: Stream) -> None:
-        """Refuse masks of other types, but for samples whose box is that of the whole mask: chance alone tells that."""
+        """Refuse masks of other types, except for samples whose draw gives the box of the whole mask."""
         from dali_lab.kernels.cpu import boxes_objects
         from dali_lab.kernels.cpu.memory import like
 

@@ -1,4 +1,4 @@
-"""Crops pictures with boxes as the detector SSD was trained."""
+"""Crops pictures with boxes, as in the training of the SSD detector."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Makes colour images of what a sensor with a Bayer filter sees."""
+"""Demosaics images of a sensor with a Bayer filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shows what JPEG compression does to an image."""
+"""Adds the artefacts of JPEG compression to an image."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class JpegCompressionDistortion(Operator):
         return out
 
     def _by_library(self, call: Call, data: Batch, out: Batch, quality: npt.NDArray[np.int64]) -> None:
-        """Write and read files, with the same result, as long as the kernel is being compiled."""
+        """Encode and decode by the library, with the same result, while the kernel is being compiled."""
         from dali_lab.codecs.image import CodecError, jpeg_round_trip
 
         sources, targets = data.arrays(), out.arrays()

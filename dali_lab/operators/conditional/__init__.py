@@ -1,1 +1,1 @@
-"""Operators that conditionals put into a graph: nobody calls them by hand."""
+"""Operators that conditionals put into a graph; they are not called by hand."""

@@ -1,4 +1,4 @@
-"""``not``, and the check of what ``and`` and ``or`` are given."""
+"""``not``, and the check of operands of ``and`` and ``or``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Joins the two parts of a batch that a condition cut."""
+"""Joins the two parts into which a condition split a batch."""
 
 from __future__ import annotations
 

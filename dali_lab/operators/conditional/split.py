@@ -1,4 +1,4 @@
-"""Cuts a batch in two by a condition."""
+"""Splits a batch in two by a condition."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREDICATE = Arg(
 
 
 def decisions(call: Call, predicate: Batch) -> npt.NDArray[np.bool_]:
-    """What a condition says for each sample.
+    """The value of a condition for each sample.
 
     Raises
     ------

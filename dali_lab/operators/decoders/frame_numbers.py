@@ -1,4 +1,4 @@
-"""Which frames of a video are wanted, and what stands for those that it does not have."""
+"""Frame numbers of a sequence, and padding beyond the ends of its video."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILLED = "'edge' (or 'repeat'), 'reflect_1001' ('symmetric', ABC → ABCCBA) or
 
 
 def pad_mode(default: str) -> Arg:
-    """The argument that says what stands for frames beyond the ends of a video."""
+    """The argument for the padding mode beyond the ends of a video."""
     return choice(
         "pad_mode",
         default,
@@ -67,14 +67,14 @@ def empty_frames(call: Call, indices: list[FrameIndex], numbers: list[Numbers], 
 
 
 def filled(out: npt.NDArray[Any], wanted: Numbers, color: tuple[int, ...]) -> tuple[list[int], list[npt.NDArray[Any]]]:
-    """Fill what a constant stands for; the frames that are left, and where each goes."""
+    """Fill the frames that are a constant; returns the other frame numbers and the memory of each."""
     out[wanted < 0] = color
     there = np.flatnonzero(wanted >= 0)
     return wanted[there].tolist(), [out[place] for place in there.tolist()]
 
 
 def each_sample(call: Call, work: Callable[[int], None]) -> None:
-    """Do some work for each sample of a call: here, and on threads that have nothing else to do."""
+    """Run work for each sample of a call, on this thread and on idle ones."""
     following = itertools.count()
 
     def some(most: int) -> bool:
@@ -90,7 +90,7 @@ def each_sample(call: Call, work: Callable[[int], None]) -> None:
 
 @contextlib.contextmanager
 def named(call: Call, sample: int, source: str | None) -> Iterator[None]:
-    """Have errors of the codec name the sample, and the file it came from."""
+    """Make errors of the codec name the sample and its file."""
     from dali_lab.codecs.encoded import CodecError
 
     try:

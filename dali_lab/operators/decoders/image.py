@@ -88,7 +88,7 @@ def encoded_bytes(call: Call, data: Batch) -> Batch:
 
 
 class ImageDecoder(Operator):
-    """What all picture decoders share."""
+    """Base of all picture decoders."""
 
     decodes = True
     whole_decoder = "decoders.image"
@@ -141,7 +141,7 @@ class ImageDecoder(Operator):
     def _deferred(
         self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None
     ) -> Batch | None:
-        """The pictures of a chunk for another kernel to decode, if they are of the kind that it takes."""
+        """The undecoded pictures of a chunk for the consumer's kernel, if it can decode them all."""
         from dali_lab.codecs import image, libjpeg, plain
 
         if self.value("dtype") != UINT8 or not libjpeg.available():
@@ -199,7 +199,7 @@ class ImageDecoder(Operator):
         regions: npt.NDArray[np.int64] | None,
         wanted: npt.NDArray[np.bool_] | None,
     ) -> tuple[npt.NDArray[np.bool_], Batch | None]:
-        """Decode the plain pictures of a chunk into one block of memory: which those are, and the chunk."""
+        """Decode the plain pictures of a chunk into one block of memory; returns a mask of them, and the chunk."""
         from dali_lab.codecs import image, plain
 
         if self.value("dtype") != UINT8:
@@ -232,7 +232,7 @@ class ImageDecoder(Operator):
         headers: Headers,
         regions: npt.NDArray[np.int64] | None,
     ) -> Batch:
-        """Decode pictures of a chunk, each into memory of its own; `which` are their places."""
+        """Decode pictures of a chunk, each into memory of its own; `which` are their indices."""
         from dali_lab.codecs import image
 
         places = which.tolist()
@@ -253,7 +253,7 @@ class ImageDecoder(Operator):
         return Batch.of(arrays, "HWC", dtype)  # type: ignore[arg-type]
 
     def _run_mixed(self, call: Call, data: Batch, headers: Headers, regions: npt.NDArray[np.int64] | None) -> Batch:
-        """Decode on the GPU what it takes, and the rest on the CPU; data and regions are on the CPU."""
+        """Decode supported pictures on the GPU, and the rest on the CPU; data and regions are on the CPU."""
         from dali_lab.codecs.nvimgcodec_gpu import gpu_decoder
 
         gpu = call.gpu

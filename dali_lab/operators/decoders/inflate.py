@@ -106,7 +106,7 @@ class Inflate(Operator):
         return table
 
     def _spans(self, call: Call, data: Batch) -> tuple[Table, Table, Table, Table]:
-        """Of each chunk its sample, its place there, and where it begins and ends in it, ``int64[N]`` each."""
+        """For each chunk its sample, its index there, and its begin and end in the sample, ``int64[N]`` each."""
         lengths = data.shapes[:, 0]
         if not self._chunked:
             nought = np.zeros(len(data), np.int64)
@@ -148,7 +148,7 @@ class Inflate(Operator):
         return owner, place, starts, ends
 
     def _again(self, call: Call, index: int, place: int, source: int, packed: int, target: int, size: int) -> None:
-        """Unpack a chunk that was refused by itself, or say what is wrong with it."""
+        """Unpack a refused chunk by itself, or raise the fault in it."""
         from dali_lab.kernels.cpu.memory import array_in_memory
 
         where = f" of chunk {place}" if self._chunked else ""

@@ -1,4 +1,4 @@
-"""The header of a NumPy file: what lies in it, of which type, shape and order."""
+"""The header of a NumPy file: type, shape, order and offset of the array."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = 256
 
 
 class NumpyHeader(NamedTuple):
-    """What the header of a NumPy file says.
+    """The header of a NumPy file.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ parsed_header = lru_cache(4096)(parse_header)
 
 
 def different_rows(table: npt.NDArray[np.uint8], group: npt.NDArray[np.int64]) -> list[bytes]:
-    """The different rows of a table; fills in which of them each row is."""
+    """The distinct rows of a table; fills in their index for each row."""
     from dali_lab.kernels.cpu import file_access
 
     file_access.groups_of_rows(table, group)

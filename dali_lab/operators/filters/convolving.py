@@ -1,4 +1,4 @@
-"""What operators that convolve along the axes of an image share: which axes those are, and the planes to go through."""
+"""Shared by convolutions: the spatial axes of an image, and its planes or volumes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Table = npt.NDArray[np.int64]
 
 
 def spatial_axes(call: Call, data: Batch) -> tuple[list[int], list[int]]:
-    """Axes that only repeat the operation, and the axes of the image, which follow each other.
+    """The outer axes, along which the operation is repeated, and the spatial axes, which are adjacent.
 
     Raises
     ------

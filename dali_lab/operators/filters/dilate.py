@@ -10,7 +10,7 @@ from dali_lab.schema import register
 class Dilate(Morphing):
     """Replaces each element by the brightest one of a rectangle around it, in each channel.
 
-    What lies outside never counts with ``border_mode="constant"``.
+    With ``border_mode="constant"``, elements outside the image never count.
     """
 
     name = "experimental.dilate"

@@ -1,4 +1,4 @@
-"""What dilation and erosion share: arguments, borders, and how they run."""
+"""Shared by dilation and erosion: arguments, border modes, and the kernel call."""
 
 from __future__ import annotations
 

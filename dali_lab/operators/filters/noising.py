@@ -1,4 +1,4 @@
-"""What operators that add noise share."""
+"""Base of operators that add noise."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Noising(Operator):
         Raises
         ------
         OperatorError
-            If the samples have a type that no noise is drawn for.
+            If noise is not supported for the type of the samples.
         """
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")

@@ -1,3 +1,3 @@
-"""What filters of pictures take."""
+"""Layouts and types that filters of pictures take."""
 
 LAYOUTS = ("HW", "HWC", "CHW")

@@ -1,1 +1,1 @@
-"""Operators that passes put in place of several others; people never see them."""
+"""Fused operators, which passes put in place of several others; users never see them."""

@@ -1,4 +1,4 @@
-"""Several colour operators in one walk over the pixels, in place of them."""
+"""A chain of colour operators fused into one pass over the pixels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class LinearColors(Protocol):
 
 @register
 class ColorChain(Chain):
-    """Colour operators in a row, with the rounding of each; what is not UINT8 RGB goes through them in turn."""
+    """A chain of colour operators, with the rounding of each; data other than UINT8 RGB goes through them in turn."""
 
     name = "_color_chain"
     schema_name = "_ColorChain"
@@ -65,7 +65,7 @@ class ColorChain(Chain):
 
 
 def _kinds(matrices: Array, offsets: Array) -> Array:
-    """What each step of ``[N, steps, 9]`` and ``[N, steps, 3]`` is in all samples, as the kernel names it."""
+    """The kernel's code for each step of ``[N, steps, 9]`` and ``[N, steps, 3]``, the same for all samples."""
     from dali_lab.kernels.cpu.color_chain import EXCHANGE, MATRIX, SCALE
 
     scales = (matrices == matrices[:, :, :1] * _IDENTITY).all(axis=(0, 2)) & (offsets == offsets[:, :, :1]).all(

@@ -45,7 +45,7 @@ class _Step:
     operands: tuple[int, ...]
 
     def form(self, call: Call, values: list[_Value]) -> _Value:
-        """What is known of the result before it is computed."""
+        """Shapes, type and layout of the result, before it is computed."""
         operands = [values[k] for k in self.operands]
         if not isinstance(self.operator, Arithmetic):
             return _Value(operands[0].shapes, self.operator.value("dtype"), operands[0].layout)
@@ -59,7 +59,7 @@ class _Step:
         return list(self.operands)
 
     def operation(self, values: list[_Value], dtype: DALIDataType) -> int:
-        """What the kernel calls it where these operands give a `dtype`, or -1."""
+        """The kernel's code for the operator where these operands give a `dtype`, or -1."""
         from dali_lab.kernels.cpu.expression import LEVEL, OPERATIONS, PLUS
 
         dtypes = [values[k].dtype for k in self.operands]
@@ -156,7 +156,7 @@ class ExpressionChain(Operator):
         return out
 
     def _walked(self, values: list[_Value]) -> list[int]:
-        """Which steps one walk over the elements can do: the last one, and those before it that only lead to such."""
+        """Mask of the steps that one walk over the elements can do: the last, and earlier ones that feed only such."""
         first = len(values) - len(self.steps)
         shapes = values[-1].shapes
         able = [True] * len(values)
@@ -218,7 +218,7 @@ class ExpressionChain(Operator):
 
 
 def _readable(batch: Batch | None, shapes: Array) -> tuple[Batch, Array]:
-    """An operand in a type that the kernel reads, and after how many elements its own come again."""
+    """An operand in a type that the kernel reads, and its period in elements."""
     assert batch is not None
     periods = _periods(batch.shapes, shapes)
     assert periods is not None
@@ -228,7 +228,7 @@ def _readable(batch: Batch | None, shapes: Array) -> tuple[Batch, Array]:
 
 
 def _periods(shapes: Array, full: Array) -> Array | None:
-    """After how many elements an operand stretched over `full` comes again: 0 if not at all, `None` if it does not."""
+    """Period in elements of an operand broadcast to `full`: 0 if it does not repeat, `None` if it is not periodic."""
     wide = widened(shapes, full.shape[1])
     same, one = wide == full, wide == 1
     for axis in range(full.shape[1] + 1):

@@ -1,4 +1,4 @@
-"""Operators inside of a fused one, made from what a pass wrote down of their nodes."""
+"""The operators inside a fused one, made from the descriptions of their nodes by a pass."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dali_lab.schema import Arg, Call, Operator, find_operator
 
 @contextmanager
 def naming_parts_in_errors(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]:
-    """Give errors about one of the parts the line where a person placed it."""
+    """Make errors about a part name the user's line of its node."""
     try:
         yield
     except DaliLabError as error:
@@ -25,7 +25,7 @@ def naming_parts_in_errors(parts: Sequence[Mapping[str, Any]]) -> Iterator[None]
 
 
 class Chain(Operator):
-    """An operator for several in a row, each of which takes the first output of the one before it.
+    """An operator for a chain, each part of which takes the first output of the one before it.
 
     Its argument `parts` is what :func:`dali_lab.graph.passes.matching.described` gives; of connected arguments
     ``"1.hue"`` is the argument of the second part.
@@ -50,11 +50,11 @@ class Chain(Operator):
             return self.run_fused(call, data)
 
     def run_fused(self, call: Call, data: Batch) -> Batch:
-        """What all parts give, in one walk where there is a kernel for the data."""
+        """Run all parts, in one pass where there is a kernel for the data."""
         raise NotImplementedError
 
     def calls(self, call: Call) -> list[Call]:
-        """The call as each of the operators sees it."""
+        """The call for each of the operators."""
         result = []
         for index, operator in enumerate(self.operators):
             batches = {
@@ -64,7 +64,7 @@ class Chain(Operator):
         return result
 
     def in_turn(self, call: Call, data: Batch) -> Batch:
-        """What the operators give one after the other."""
+        """Run the operators one after the other."""
         from dali_lab.schema.running import run_operator
 
         calls = self.calls(call)

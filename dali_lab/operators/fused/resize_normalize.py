@@ -131,7 +131,7 @@ class ResizeNormalize(Operator):
 
     @staticmethod
     def _part(call: Call, prefix: str, operator: Operator) -> Call:
-        """The call as one of the two operators sees it, with the arguments that are connected to it."""
+        """The call for one of the two operators, with its connected arguments."""
         batches = {
             name.partition(".")[2]: batch for name, batch in call.batches.items() if name.startswith(f"{prefix}.")
         }

@@ -1,4 +1,4 @@
-"""Crops, slices and flips in a row as one copy, in place of them."""
+"""A chain of crops, slices and flips fused into one copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dali_lab.schema import Call, Input, Operator, Output, register
 
 @register
 class WindowChain(Chain):
-    """Crops, slices and flips in a row; what none of them takes by itself goes through them in turn."""
+    """A chain of crops, slices and flips; inputs of other layouts go through them in turn."""
 
     name = "_window_chain"
     schema_name = "_WindowChain"
@@ -55,7 +55,7 @@ class WindowChain(Chain):
                 continue
             find = crop_windows if isinstance(operator, Crop) else slice_windows
             window, _ = within(its, Windows(*find(its, size, data.layout)), size)
-            # Seen from the other end, what the window leaves out behind it comes first.
+            # Seen from the other end, the part cut off behind the window comes first.
             start = start + np.where(backwards, size - window.start - window.shape, window.start)
             size = window.shape
         out = call.allocate(size, data.dtype, data.layout)

@@ -39,7 +39,7 @@ DIFFERS = (
 
 
 def cut(call: Call, data: Batch, windows: Windows, operator: Windowed) -> Batch:
-    """The windows of the samples, converted to the operator's `dtype`, with what lies outside filled."""
+    """The windows of the samples, converted to the operator's `dtype`, filled outside the samples."""
     wanted = operator.value("dtype")
     dtype = data.dtype if wanted is None else wanted
     if dtype not in (data.dtype, UINT8, FLOAT16, FLOAT):

@@ -1,4 +1,4 @@
-"""What operators that displace single pixels share."""
+"""Base of operators that displace single pixels."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Displacing(Operator):
             raise self.fail(f"is INTERP_NN or INTERP_LINEAR, not {self.value('interp_type').name}", "interp_type")
 
     def chosen(self, call: Call, data: Batch) -> npt.NDArray[np.int64]:
-        """Which samples are changed, ``int64[N]``; and the type of the samples is checked.
+        """Flags of the samples to change, ``int64[N]``; checks the type of the samples.
 
         Raises
         ------
         OperatorError
-            If it is none of those that are taken.
+            If the type is not supported.
         """
         if data.dtype not in DTYPES:
             raise call.problem(f"takes {', '.join(dtype.name for dtype in DTYPES)}, got {data.dtype.name}")

@@ -46,7 +46,7 @@ class Flip(Operator):
         return out
 
     def flips(self, call: Call, layout: str) -> npt.NDArray[np.bool_]:
-        """Along which axes each sample is mirrored, ``bool[N, ndim]``."""
+        """Mask of the axes along which each sample is mirrored, ``bool[N, ndim]``."""
         result = np.zeros((call.count, len(layout)), bool)
         for letter, name in (("W", "horizontal"), ("H", "vertical"), ("D", "depthwise")):
             wanted = call.numbers(name, np.int64) != 0

@@ -55,7 +55,7 @@ class Jitter(Displacing):
         return out
 
     def _indices(self, call: Call) -> tuple[npt.NDArray[np.int64], ...]:
-        """The index in the batch of each picture; for frames that of their sequence, and the number of each frame."""
+        """For each picture the index of its sample in the batch, and its frame number."""
         if call.repeat is None:
             return (call.indices,)
         sequences = np.arange(len(call.repeat), dtype=np.int64)

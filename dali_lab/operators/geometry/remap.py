@@ -1,4 +1,4 @@
-"""Moves pixels as maps of coordinates say."""
+"""Moves pixels by maps of coordinates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TAPS = {INTERP_NN: 1, INTERP_LINEAR: 2, INTERP_CUBIC: 4, INTERP_LANCZOS3: 8}
 
 @register
 class Remap(Operator):
-    """Takes each pixel from the place that two maps say: ``out(x, y) = in(mapx(x, y), mapy(x, y))``.
+    """Takes each pixel from the position in two maps: ``out(x, y) = in(mapx(x, y), mapy(x, y))``.
 
     The maps have the size of the result. Outside the image there is 0.
     """

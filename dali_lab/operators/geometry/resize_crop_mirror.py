@@ -63,7 +63,7 @@ class ResizeCropMirror(Resizing):
         plan = resampling(call, extents, bool(self.value("subpixel_scale")))
         letters = "".join(letter for letter in images.layout if letter in "DHW")
         windows = crop_windows(call, plan.size, letters)
-        # Regions are float32 in NVIDIA DALI, their ends and their length, and what follows from them is not.
+        # Regions are float32 in NVIDIA DALI, their ends and their length; values computed from them are not.
         start, end = plan.low.astype(np.float32), plan.high.astype(np.float32)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = (end - start).astype(np.float64) / plan.size

@@ -1,4 +1,4 @@
-"""Sizes and regions of a resize, by NVIDIA DALI's rules, and what resizing operators share."""
+"""Sizes and regions of a resize, by NVIDIA DALI's rules, and the base of resizing operators."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ SIZES = (
 
 @dataclass
 class Resampling:
-    """What to resample for each sample: region and size along D, H, W (or H, W).
+    """Region to resample and size of the result for each sample, along D, H, W (or H, W).
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def verify_resize(values: Mapping[str, Any], connected: Iterable[str]) -> None:
 
 
 def _same_size(call: Call, axes: int) -> Sequence[float] | None:
-    """The one size, of whole pixels, that all samples are resized to as a whole; `None` if it is not so simple."""
+    """The whole-pixel size of all results, if a constant `size` alone decides it without a region; else `None`."""
     operator = call.operator
     size = operator.values.get("size")
     if size is None or "size" in call.batches or len(size) not in (1, axes):
@@ -147,7 +147,7 @@ def resampling(call: Call, extents: npt.NDArray[np.int64], subpixel: bool) -> Re
     if not np.isfinite(wanted).all():
         index = int((~np.isfinite(wanted)).any(axis=1).argmax())
         raise call.problem(f"the size {wanted[index].tolist()} is not finite", sample=index)
-    # An axis without elements stays empty, whatever is asked for.
+    # An axis without elements stays empty, whatever its size.
     wanted = np.where(extents == 0, 0.0, wanted)
     low = np.zeros((count, axes))
     high = extents.astype(np.float64)
@@ -199,7 +199,7 @@ def adjusted_sizes(wanted: Table, regions: Table, mode: str, limits: Table | Non
                 final = np.minimum(final, (limits / extents).min(axis=1))
         keeps = given & (scale == final[:, None])
         result = np.where(keeps, result, extents * final[:, None])
-    # Where nothing is asked for, the size stays, whatever its limits.
+    # Without a wanted size, the size stays, whatever its limits.
     result = _float32(np.where((count == 0)[:, None], extents, result))
     undone = np.zeros_like(regions) if mode in ("not_larger", "not_smaller") else regions
     return np.where(np.where(given, wanted, undone) < 0, -result, result)
@@ -223,7 +223,7 @@ def rounded(low: Table, high: Table, exact: Table, subpixel: bool) -> Resampling
 def scaled_alike(low: Table, high: Table, size: Table, exact: Table, alignment: Table) -> tuple[Table, Table]:
     """Regions widened or narrowed, at most tenfold, so that the scale is that of the exact size.
 
-    `alignment` tells which place of the region stays: 0 is its start, 1 its end.
+    `alignment` is the point of the region that stays fixed: 0 is its start, 1 its end.
     """
     changed = (exact != 0) & (size != exact)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -235,7 +235,7 @@ def scaled_alike(low: Table, high: Table, size: Table, exact: Table, alignment: 
 
 
 class Resizing(Operator):
-    """What resizing operators share: the filters and the kernel call."""
+    """Base of resizing operators: the filters and the kernel call."""
 
     differs = (
         "A region that leaves the image repeats its edge, where NVIDIA DALI reads other memory. Nearest neighbour along"

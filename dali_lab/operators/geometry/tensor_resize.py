@@ -110,8 +110,8 @@ class TensorResize(Resizing):
             raise ArgumentError("takes 'sizes', not 'scales'", argument="mode", operator=cls.name)
 
     def setup(self) -> None:
-        # Which axes are passed over is a matter of the whole batch. It makes a difference where passing over an axis
-        # without need changes something: the Gaussian filter blurs, nearest neighbours have ties, sizes are not whole.
+        # The axes to resample are chosen for the whole batch. That matters where resampling an axis without need has
+        # an effect: the Gaussian filter blurs, nearest neighbours have ties, sizes are not whole.
         filters = [name for name in _FILTER_NAMES if name in self.given]
         touchy = any(name in self.connected or self.values[name] in (INTERP_GAUSSIAN, INTERP_NN) for name in filters)
         self.whole_batch = touchy or (self.value("subpixel_scale") and not self._are_sizes_whole())
@@ -155,7 +155,7 @@ class TensorResize(Resizing):
             limits = np.full_like(extents, np.inf)
             limits[:, axes] = np.asarray(given)
         exact = adjusted_sizes(wanted, high - low, self.value("mode"), limits)
-        # Where it is given, axes that are not named keep their starts.
+        # With a region, axes that are not named keep their starts.
         alignment = np.full_like(extents, 0.0 if self.has("alignment") else 0.5)
         alignment[:, axes] = call.vectors("alignment", len(axes))
         size = np.where(images.shapes > 0, np.maximum(self._rounded(np.abs(exact)), 1.0), 0.0)
@@ -170,7 +170,7 @@ class TensorResize(Resizing):
         if self.value("subpixel_scale"):
             low, high = scaled_alike(low, high, size, np.where(passed, np.abs(exact), size), alignment)
         used = passed if self.whole_batch else (size != extents) | (low != 0) | (high != extents)
-        # An axis that some sample needs is one for all: which axes go together shows in how halves are rounded.
+        # An axis that one sample needs is resampled in all: the grouping of axes shows in how halves are rounded.
         changed = set(np.flatnonzero(used.any(axis=0)).tolist())
         notes = call.note(changed)
         if not set(axes) <= set().union(*notes):
@@ -178,9 +178,9 @@ class TensorResize(Resizing):
         return Resampling(low, high, size.astype(np.int64)), self._all_passed(set().union(*notes), images.ndim)
 
     def _all_passed(self, changed: set[int], ndim: int) -> list[int]:
-        """The axes to resample, with those between that stay as they are: they have a say in the order of passes.
+        """The axes to resample, with unchanged ones between them, which affect the order of passes.
 
-        Lanczos' filter is not quite zero at whole distances, so that passing over an axis without need shows.
+        Lanczos' filter is not quite zero at whole distances, so that resampling an axis without need shows.
         """
         alike = np.isin(np.arange(ndim), list(changed))
         exact = all(self.values[name] != INTERP_LANCZOS3 for name in _FILTER_NAMES if name in self.given)
@@ -322,9 +322,9 @@ class TensorResize(Resizing):
 
 
 def _passed(changed: npt.NDArray[np.bool_], together: bool) -> npt.NDArray[np.bool_]:
-    """The axes that NVIDIA DALI passes over in each sample: from the first that changes to the last, but at least two.
+    """The axes that NVIDIA DALI resamples in each sample: from the first that changes to the last, but at least two.
 
-    `together` takes those of all samples, as NVIDIA DALI does, whatever the sample itself needs.
+    With `together`, the axes are those of all samples, as in NVIDIA DALI.
     """
     if together:
         changed = np.broadcast_to(changed.any(axis=0), changed.shape)
@@ -340,7 +340,7 @@ def _passed(changed: npt.NDArray[np.bool_], together: bool) -> npt.NDArray[np.bo
 
 
 def _together(axes: list[int]) -> list[int]:
-    """The last of the axes that are passed over at once: three that are all there are, or two neighbours, or one."""
+    """The axes that are resampled at once, from the last: all three if adjacent, else two adjacent ones, or one."""
     if len(axes) == MOST_AXES and axes[-1] - axes[0] == MOST_AXES - 1:
         return axes[:]
     return axes[-2:] if len(axes) > 1 and axes[-1] == axes[-2] + 1 else axes[-1:]
@@ -349,7 +349,7 @@ def _together(axes: list[int]) -> list[int]:
 def _as_images(shapes: npt.NDArray[np.int64], axes: list[int]) -> npt.NDArray[np.int64]:
     """Samples as images or volumes: frames, depth, height, width and channels, as NVIDIA DALI takes them.
 
-    One axis by itself is the height of images as wide as all that follows; the last one is the width of single rows.
+    A single axis becomes the height of images as wide as all later axes; the last one becomes the width of single rows.
     """
     one = np.ones(len(shapes), np.int64)
     outer, inner = shapes[:, : axes[0]].prod(axis=1), shapes[:, axes[-1] + 1 :].prod(axis=1)

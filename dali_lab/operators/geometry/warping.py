@@ -1,4 +1,4 @@
-"""What operators that warp by a matrix share: arguments, the size of the result, the kernel call."""
+"""Base of operators that warp by a matrix: arguments, the size of the result, the kernel call."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Warping(Operator):
         if "size" not in self.given or ("size" not in self.connected and not self.values["size"]):
             return default
         given = call.vectors("size", default.shape[1])
-        # As in NVIDIA DALI, which rounds constants and drops the fractions of what nodes give.
+        # As in NVIDIA DALI, which rounds constants and drops the fractions of connected values.
         sizes = given if "size" in self.connected else half_away(given)
         if (sizes < 1).any():
             index = int((sizes < 1).any(axis=1).argmax())
@@ -85,7 +85,7 @@ class Warping(Operator):
         return data.dtype if dtype is None else dtype
 
     def fill(self, dtype: DALIDataType) -> float | None:
-        """The value outside the source as one of the result's type, which is blended with; `None` for its edge."""
+        """The fill value outside the source, in the result's type, for blending; `None` to repeat the edge."""
         value = self.value("fill_value")
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""Windows on samples: where a crop or a slice begins and ends, by NVIDIA DALI's rules, and its arguments."""
+"""Windows of crops and slices: their arguments, starts and extents, by NVIDIA DALI's rules."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def slice_windows(
 def _by_number_of_axes(
     call: Call, shapes: Table, layout: str, counts: Table, anchor: Batch | None, extent: Batch | None
 ) -> Windows:
-    """:func:`slice_windows` where some samples name more axes than others: those with equally many together."""
+    """:func:`slice_windows` where samples name different numbers of axes, one group for each number."""
     windows = Windows(np.empty_like(shapes), np.empty_like(shapes))
     for count in np.unique(counts):
         rows = np.flatnonzero(counts == count)
@@ -194,7 +194,7 @@ def _by_number_of_axes(
 
 
 def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
-    """The axes that slice arguments speak of, ``int64[N, length]``."""
+    """The axes that slice arguments name, ``int64[N, length]``."""
     operator = call.operator
     by_name = "axis_names" in operator.given or "axes" not in operator.given
     letters = layout or {2: "HW", 3: "HWC", 4: "DHWC"}.get(ndim, "")
@@ -219,7 +219,7 @@ def slice_axes(call: Call, layout: str, ndim: int, length: int) -> Table:
 
 
 def within(call: Call, windows: Windows, shapes: Table) -> tuple[Windows, bool]:
-    """Apply `out_of_bounds_policy`; says whether anything must be padded."""
+    """Apply `out_of_bounds_policy`; returns whether anything must be padded."""
     policy = call.operator.values.get("out_of_bounds_policy", "error")
     start, size = windows
     outside = ((start < 0) | (start + size > shapes)).any(axis=1)
@@ -281,7 +281,7 @@ def _is_float(batch: Batch) -> bool:
 
 
 def _speaks(operator: Operator, name: str) -> bool:
-    """Whether an argument says anything: a list without numbers stands for the default."""
+    """Whether an argument has a value: an empty list stands for the default."""
     return operator.has(name) and (name in operator.connected or operator.values[name] != ())
 
 
@@ -299,10 +299,10 @@ def _named(call: Call, shapes: Table, layout: str) -> tuple[npt.NDArray[Any] | N
 def named_bounds(
     call: Call, extents: npt.NDArray[np.int64], prefix: str = ""
 ) -> tuple[npt.NDArray[np.float64] | None, npt.NDArray[np.float64] | None]:
-    """First and last of the region that `start`, `end` and `shape`, or their relative forms, speak of; not rounded.
+    """Bounds of the region given by `start`, `end` and `shape`, or their relative forms; not rounded.
 
-    `extents` are those of the axes that they speak of, ``int64[N, axes]``; `prefix` stands in the names of arguments,
-    as in ``roi_start`` and ``rel_roi_start``. What is not given is `None`.
+    `extents` are those of the named axes, ``int64[N, axes]``; `prefix` is part of the argument names, as in
+    ``roi_start`` and ``rel_roi_start``. A bound that is not given is `None`.
     """
     length = extents.shape[1]
 
@@ -325,17 +325,17 @@ def named_bounds(
 
 
 def fused_window(values: Mapping[str, Any], inputs: int) -> str:
-    """The chain that a window joins if it is nowhere padded and its position is no input."""
+    """The fused operator that a window can join: it is not padded, and its position is not an input."""
     return "_window_chain" if inputs == 1 and values.get("out_of_bounds_policy", "error") != "pad" else ""
 
 
 def is_region(values: Mapping[str, Any]) -> bool:
-    """Whether a decoder's own arguments can say the same: no padding, no other type."""
+    """Whether a decoder's own region arguments can replace it: no padding, no other type."""
     return "dtype" not in values and values.get("out_of_bounds_policy", "error") == "error"
 
 
 class Windowed(Operator):
-    """What operators that cut windows share: filling arguments and checks."""
+    """Base of operators that cut windows: fill arguments and checks."""
 
     def fill_values(self, channels: int) -> npt.NDArray[np.float32]:
         """Fill value of each channel, ``float32[channels]``.

@@ -1,4 +1,4 @@
-"""Applies a function of arrays to whole chunks, operands stretched over each other in every sample."""
+"""Applies a function of arrays to whole chunks, with operands broadcast in every sample."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = npt.NDArray[Any]
 _SHORT = 256
 """Elements below which an inner loop costs more to begin than to run."""
 _SMALL = 1024
-"""Elements of a result for which a call of NumPy's costs more than writing out stretched operands."""
+"""Elements of a result below which a NumPy call costs more than writing out broadcast operands."""
 Operand = Batch | Array
 """A batch, or a constant that is the same in all samples."""
 
@@ -56,7 +56,7 @@ def apply(function: Callable[..., None], out: Batch, operands: Sequence[Operand]
 
 
 def _stretched(operand: Operand, out: Batch) -> Array | None:
-    """All elements of an operand, in the shapes of the result; `None` while what stretches it is being compiled."""
+    """All elements of an operand, broadcast to the shapes of the result; `None` while the kernel is being compiled."""
     if not isinstance(operand, Batch):
         return operand
     shapes = widened(operand.shapes, out.ndim)

@@ -26,7 +26,7 @@ class Mosaic(Mixing):
     """Makes a canvas of each image and three others of its batch, which meet in a point (`arXiv:2004.10934`).
 
     The image itself lies to the upper left of the point, the others to its upper right, lower left and lower right;
-    each with its corner at the point, cut off at the edge of the canvas. What none of them covers has `fill_value`.
+    each with its corner at the point, cut off at the edge of the canvas. The uncovered rest has `fill_value`.
     Boxes of all four move along, are cut likewise, and are left out if less than `prune_threshold` of them remains.
     """
 

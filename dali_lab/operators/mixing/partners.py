@@ -1,4 +1,4 @@
-"""What operators that mix samples share: with whom each sample is mixed, shares, labels, shapes of images."""
+"""Shared by operators that mix samples: partners, shares, labels, shapes of images."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ALPHA = number(
     slider=(None, 2.0, 0.1),
 )
 _PERMUTATION = 0x6D6978696E67
-"""Tells the stream of partners from the stream of shares."""
+"""Seed modifier that keeps the stream of partners apart from the stream of shares."""
 
 
 def _apart(call: Call, modifier: int) -> GeneratorState:
@@ -59,7 +59,7 @@ class Mixing(Operator):
         return open_stream(call.generator, call.indices)
 
     def partners(self, call: Call, number: int = 0) -> npt.NDArray[np.int64]:
-        """A permutation of the batch: with whom each sample is mixed."""
+        """A permutation of the batch: the partner of each sample."""
         from dali_lab.kernels.cpu.draws import permutation
 
         return permutation(_apart(call, _PERMUTATION + number), call.count)

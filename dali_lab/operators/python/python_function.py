@@ -17,7 +17,7 @@ from dali_lab.schema.operator import Record
 
 
 class FunctionOperator(Operator):
-    """Base of the operators that call a Python function; a subclass says what a sample looks like to the function."""
+    """Base of the operators that call a Python function; a subclass defines the form in which it gets a sample."""
 
     name = ""
     inputs = (Input("inputs", kind="any", doc="Any batches.", variadic=True, optional=True),)
@@ -88,7 +88,7 @@ class FunctionOperator(Operator):
         return self._batches(columns, call.count, self.value("output_layouts") or ())
 
     def _batches(self, columns: Sequence[Any], count: int, layouts: Sequence[str | None]) -> tuple[Batch, ...]:
-        """What the function gave for each output, as batches of `count` samples."""
+        """The function's result for each output, as batches of `count` samples."""
         if not self.output_count(self.values):
             return ()
         results = []

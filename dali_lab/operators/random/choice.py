@@ -64,7 +64,7 @@ class Choice(Drawing):
         drawn: npt.NDArray[np.int64],
         counts: npt.NDArray[np.int64],
     ) -> Batch:
-        """What the indices of all samples, in one row, choose."""
+        """The elements at the indices of all samples, in one row."""
         if choices.ndim == 0:
             return packed(indices, drawn, choices.dtype)
         if choices.ndim == 1:

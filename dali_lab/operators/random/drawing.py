@@ -1,4 +1,4 @@
-"""What random operators share: shapes of the samples, from an argument or from another batch."""
+"""Base of random operators: shapes of the samples, from an argument or from another batch."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from dali_lab.schema.arguments import INTEGERS
 from dali_lab.schema.operator import Extent
 
 _QUICKLY_DRAWN = 4096
+"""Most numbers of a sample that are drawn even when memory is planned: they may be arguments of other nodes."""
 NUMBERS = (*INTEGERS, FLOAT, FLOAT64)
-"""Numbers of a sample that are drawn rather than guessed when memory is planned: they may be arguments of others."""
 SHAPE_LIKE = Input("shape_like", kind="any", doc="A batch whose shapes the result takes.", optional=True)
 SHAPE = integers("shape", None, "Shape of each sample; a single number if not given.", tensor=True)
 
@@ -42,7 +42,7 @@ class Drawing(Operator):
         return (Extent(tuple(int(extent) for extent in shape), self.values.get("dtype")),)
 
     def memory(self, call: Call, like: tuple[Batch, ...], dtype: DALIDataType) -> Batch:
-        """Where the numbers are drawn: on the CPU, also for a GPU, so that they are the same on both."""
+        """Memory for the numbers: on the CPU, also for a GPU, so that they are the same on both."""
         shapes = self.shapes(call, like)
         return call.allocate(shapes, dtype) if call.gpu is None else Batch.allocate(shapes, dtype)
 

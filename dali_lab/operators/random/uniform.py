@@ -1,4 +1,4 @@
-"""Draws evenly distributed numbers."""
+"""Draws uniformly distributed numbers."""
 
 from __future__ import annotations
 

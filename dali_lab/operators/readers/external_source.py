@@ -135,7 +135,7 @@ class ExternalSource(Operator):
                 "must give batches (batch=True), as a parallel source that is no callable", argument="source"
             )
 
-    # -- at work ------------------------------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------------------------
 
     def setup(self) -> None:
         source = self.values["source"]
@@ -173,7 +173,7 @@ class ExternalSource(Operator):
         return Expected(self._each("layout", index), None if dtype is NO_TYPE else dtype, self._each("ndim", index))
 
     def _each(self, name: str, index: int) -> Any:
-        """The part of an argument that is about one output: a single value stands for all of them."""
+        """The value of an argument for one output: a single value stands for all of them."""
         value = self.values[name]
         if not isinstance(value, (list, tuple)):
             return value

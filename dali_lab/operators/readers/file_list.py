@@ -20,7 +20,7 @@ IMAGE_FILTERS = (
 """File names that are read where no filters are given."""
 
 _IN_ROOT = f".{os.sep}"
-"""What NVIDIA DALI writes before the names of files in the root folder itself."""
+"""Prefix that NVIDIA DALI gives names of files in the root folder itself."""
 
 
 class FileList(NamedTuple):
@@ -256,7 +256,7 @@ def _files_in(folder: str, match: Callable[[str], object]) -> list[str]:
 
 
 def entries(folder: str, argument: str) -> list[os.DirEntry[str]]:
-    """What is in a folder; an :class:`ArgumentError` about `argument` if it cannot be listed."""
+    """The entries of a folder; an :class:`ArgumentError` about `argument` if it cannot be listed."""
     try:
         if not folder:
             raise FileNotFoundError
@@ -281,7 +281,7 @@ def _reason(error: OSError) -> str:
 
 
 def _matcher(patterns: Sequence[str], case_sensitive: bool) -> Callable[[str], object]:
-    """What tells whether a name matches one of the patterns, by the rules of POSIX ``fnmatch``."""
+    """A function that tells whether a name matches one of the patterns, by the rules of POSIX ``fnmatch``."""
     expression = "|".join(f"(?:{_as_expression(pattern)})" for pattern in patterns)
     return re.compile(expression, re.DOTALL if case_sensitive else re.DOTALL | re.IGNORECASE).fullmatch
 

@@ -96,7 +96,7 @@ class LargeFiles:
         files, offsets, counts
             For each sample its file, where it begins there, and its bytes: a multiple of those of an element.
         sources
-            What to call the samples in errors.
+            Names of the samples in errors.
         dtype
             Type of the elements.
         in_place
@@ -122,13 +122,13 @@ class LargeFiles:
         return out
 
     def owners(self, files: Table) -> tuple[Any, ...]:
-        """What keeps the files mapped that samples lie in."""
+        """The objects that keep the samples' files mapped."""
         return tuple(self._maps[file] for file in np.unique(files).tolist())
 
     def addresses(
         self, call: Call, files: Table, offsets: Table, counts: Table, sources: Sequence[str]
     ) -> npt.NDArray[np.int64]:
-        """Where parts of files begin in memory; see :meth:`read`."""
+        """Addresses in memory of parts of files; see :meth:`read`."""
         if not self._bases[files].all():
             for index, file in enumerate(files.tolist()):
                 if file in self._maps:

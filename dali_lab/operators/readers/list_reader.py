@@ -1,4 +1,4 @@
-"""What readers of a list of samples share: arguments, the order of samples, shards, and going on from a state."""
+"""Base of readers of a list of samples: arguments, the order of samples, shards, saved states."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ AFTER_EPOCH = (
 
 
 class ListReader(Operator):
-    """A reader that knows what its samples are before it reads them.
+    """A reader that knows the list of its samples before it reads them.
 
     A subclass declares :data:`READER` among its arguments, and :data:`AFTER_EPOCH` if it may shuffle its list in each
     epoch. `run` finds the places of its samples in the list in ``call.ticket``, for the whole batch.
@@ -68,7 +68,7 @@ class ListReader(Operator):
 
     @abstractmethod
     def load(self) -> int:
-        """Find the samples, and answer how many there are; called once, before anything else is asked."""
+        """Find the samples, and return their number; called once, before all other methods."""
 
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
@@ -129,7 +129,7 @@ class ListSource(Source):
 
 
 def check_alike(call: Call, output: int, arrays: Sequence[npt.NDArray[np.generic]], sources: Sequence[str]) -> None:
-    """Check that what was read for an output can be a batch.
+    """Check that the arrays read for an output can form a batch.
 
     Raises
     ------

@@ -203,7 +203,7 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
 
 
 class _Said(msgspec.Struct, gc=False):
-    """What a line says."""
+    """The fields of a line."""
 
     audio_filepath: str = ""
     offset: float = 0.0

@@ -1,4 +1,4 @@
-"""Which samples a reader gives, in which order: shuffling, shards, padding, and going on from a saved state."""
+"""The order of a reader's samples: shuffling, shards, padding, and saved states."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class ReaderOrder:
         return -(-self.size // self.num_shards) * self.num_shards if self.pad_last_batch else self.size
 
     def meta(self) -> dict[str, int]:
-        """What ``Pipeline.reader_meta`` tells."""
+        """The result of ``Pipeline.reader_meta``."""
         return {
             "epoch_size": self.epoch_size,
             "epoch_size_padded": self.epoch_size_padded,
@@ -140,14 +140,14 @@ class ReaderOrder:
         return np.array(self._walk.next_batch(count), np.int64)
 
     def _catch_up(self) -> None:
-        """Bring the state to where the samples that were counted off have led."""
+        """Advance the state by the samples that were only counted so far."""
         taken = self._ahead
         self._ahead, self._in_line = 0, False
         if taken:
             self.next_batch(taken)
 
     def get_state(self) -> dict[str, Any]:
-        """What :meth:`set_state` needs to go on from here, as plain JSON values.
+        """The state for :meth:`set_state` to go on from here, as plain JSON values.
 
         Its length grows with `initial_fill`, not with the number of samples.
         """

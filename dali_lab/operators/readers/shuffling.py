@@ -34,7 +34,7 @@ def shuffle_once(order: Indices) -> None:
     if len(order) > _FEW:
         _swap(order, 1, _below(draw, np.arange(2, len(order) + 1, dtype=np.uint64), wide=False))
         return
-    # Here numbers are thrown away so often that nothing is gained by drawing many at once.
+    # Numbers are rejected so often here that drawing many at once gains nothing.
     words = _one_by_one(draw)
     both = [_below32(words, (i + 1) * (i + 2)) for i in _pairs(len(order), lambda: _below32(words, 2), order)]
     _swap_pairs(order, np.array(both, np.uint64))

@@ -40,7 +40,7 @@ def possible(setup: list[int], state: list[int]) -> bool:
 
 
 class Walk:
-    """Where a reader is in its list.
+    """A reader's position in its list.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Walk:
         state[FILLED] = 1
 
     def _straight(self) -> int:
-        """How many samples can be read before the end of the list, the pass or the shard."""
+        """Number of samples that can be read before the end of the list, the pass or the shard."""
         setup, state = self.setup, self.state
         stop = self._shard_start(setup[SHARD] + 1) if setup[STICK] else setup[SIZE]
         virtual = state[VIRTUAL]

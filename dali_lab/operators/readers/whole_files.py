@@ -62,7 +62,7 @@ def read_files(
     rows
         Which of them to read.
     sources
-        What the samples are called from here on.
+        Source names that the samples get.
     per_sample
         How many of the files make a sample of the reader, for errors.
 
@@ -104,7 +104,7 @@ def _read_compiled(paths: Paths, rows: npt.NDArray[np.int64]) -> Batch | None:
 
 
 def _read_one_by_one(call: Call, names: Sequence[str], per_sample: int) -> Batch:
-    """The same from Python, which tells what is wrong with a file."""
+    """The same in Python, to report the fault of a file."""
     handles: list[int] = []
     index = 0
     try:

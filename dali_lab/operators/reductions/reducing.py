@@ -1,4 +1,4 @@
-"""What reductions share: the axes, the shapes and layouts that are left, and the way through a chunk."""
+"""Base of reductions: the axes, shapes and layouts of results, and the loop over a chunk."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Reduction(Operator):
 
 
 class Summing(Reduction):
-    """Base of the reductions that add something up: numbers, squares, or squares of distances from a mean.
+    """Base of the reductions by sums: of numbers, squares, or squares of distances from a mean.
 
     FLOAT adds up in FLOAT and in NVIDIA DALI's order (:mod:`dali_lab.kernels.cpu.totals`), FLOAT64 as NumPy does it.
     """
@@ -191,11 +191,11 @@ class Summing(Reduction):
         self.finish(out, total, np.asarray(np.prod([data.shape[axis] for axis in axes], dtype=np.int64)))
 
     def summands(self, data: Array, kind: np.dtype[Any], *others: Array) -> Array:
-        """What is added up, in the type `kind`."""
+        """The summands, in the type `kind`."""
         return data
 
     def finish(self, out: Array, total: Array, count: Array) -> None:
-        """Fill `out` with what a sum of `count` elements, in the type in which it was formed, comes to."""
+        """Fill `out` from a sum of `count` elements, given in the type in which it was formed."""
         raise NotImplementedError
 
 

@@ -50,7 +50,7 @@ class _Spread(Summing):
         return self.reduced(call, data, axes, dtypes.FLOAT, (fitting,), mean=fitting, ddof=ddof, over_nothing=nothing)
 
     def _over_nothing(self, axes: tuple[int, ...]) -> bool:
-        """Whether no axes were asked for; all axes of a single number are none, too."""
+        """Whether no axes are reduced; all axes of a single number are none, too."""
         return not axes and (self.has("axes") or self.has("axis_names"))
 
     def reduce(self, out: Array, data: Array, axes: tuple[int, ...], *others: Array) -> None:

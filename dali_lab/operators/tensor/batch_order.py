@@ -1,4 +1,4 @@
-"""Changes which sample is where in a batch."""
+"""Permutes the samples of a batch."""
 
 from __future__ import annotations
 

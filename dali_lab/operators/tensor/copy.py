@@ -1,4 +1,4 @@
-"""Passes data on, and gives what is known about it."""
+"""Passes data on, and gives its properties."""
 
 from __future__ import annotations
 

@@ -319,7 +319,7 @@ def _ufunc(function: np.ufunc) -> Callable[..., None]:
 
 
 def _table(values: Batch | Array | None, samples: int) -> tuple[Array, Array]:
-    """Where each sample's numbers are, and 0 where one serves all results of a sample, else 1; of none, nothing."""
+    """Addresses of each sample's numbers, and strides: 0 where one number is for all results, else 1; empty if none."""
     if values is None:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     if isinstance(values, Batch):

@@ -16,7 +16,7 @@ from dali_lab.schema import Arg, Call, Case, ErrorCase, Input, Operator, Output,
 from dali_lab.schema.presets import number
 
 _NONE_GIVEN = {"shape": -1, "align": 1}
-"""What says as much as no value at all."""
+"""Values that mean "not given"."""
 
 
 @register
@@ -98,7 +98,7 @@ class Pad(Operator):
         return wanted
 
     def _axes(self, call: Call, data: Batch) -> Iterator[tuple[Rows, npt.NDArray[np.int64]]]:
-        """Axes to pad: which samples, and their ``int64[n, K]``; none at all stand for every axis."""
+        """Axes to pad: sample indices, and their ``int64[n, K]``; an empty list stands for every axis."""
         names = self.value("axis_names")
         batch = call.batches.get("axes")
         if names:
@@ -130,7 +130,7 @@ class Pad(Operator):
         return table
 
     def _table(self, call: Call, name: str, rows: Rows, count: int) -> npt.NDArray[np.int64] | None:
-        """The values of `shape` or `align` for some samples; one to which a node gives none is as if it had none."""
+        """The values of `shape` or `align` for some samples; an empty one from a node counts as not given."""
         batch = call.batches.get(name)
         if batch is not None:
             part = batch.take(rows)

@@ -1,4 +1,4 @@
-"""Sequences as such: taking elements out of them, another order, marking per-frame values."""
+"""Operators on whole sequences: extracting elements, reordering, marking per-frame values."""
 
 from __future__ import annotations
 

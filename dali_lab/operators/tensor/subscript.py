@@ -87,7 +87,7 @@ class TensorSubscript(Operator):
     def _is_view(
         data: Batch, starts: npt.NDArray[np.int64], steps: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]
     ) -> bool:
-        """Whether what is taken lies in one piece in each sample."""
+        """Whether the part taken is contiguous in each sample."""
         if (steps != 1).any():
             return False
         whole = sizes == data.shapes

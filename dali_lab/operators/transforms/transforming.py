@@ -1,4 +1,4 @@
-"""What the operators that make affine transforms share: dimensions, frames, and applying one after another."""
+"""Base of operators that make affine transforms: dimensions, frames, and composition."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Transforming(Operator):
         ),
     )
     sized_by: ClassVar[tuple[str, ...]] = ()
-    """Arguments whose number of elements tells the number of dimensions."""
+    """Arguments whose number of elements gives the number of dimensions."""
 
     def run(self, call: Call, *inputs: Batch) -> Batch:
         frames = self._frames(call, inputs)
@@ -66,7 +66,7 @@ class Transforming(Operator):
         return batch
 
     def dimensions(self, call: Call, given: int | None) -> int:
-        """The number of dimensions: that of the input, else what the arguments say."""
+        """The number of dimensions: that of the input, else from the arguments."""
         sizes = [self.length(call, name) for name in self.sized_by if self.has(name)]
         most = max(sizes, default=1)
         return given if given is not None and most == 1 else most

@@ -1,4 +1,4 @@
-"""What is where in archives of samples (WebDataset): from the archives themselves, or from index files."""
+"""Index of archives of samples (WebDataset): read from the archives themselves, or from index files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Components(NamedTuple):
     samples
         ``int64[C]``, the number of the sample that each file belongs to; it never falls.
     extensions
-        Of each file, what stands behind the first dot of its name.
+        The part of each file's name after its first dot.
     offsets, sizes
         ``int64[C]``, where each file begins in the archive, and its bytes.
     names
@@ -47,7 +47,7 @@ class Components(NamedTuple):
 
 
 def split_name(path: str) -> tuple[str, str]:
-    """What files of one sample have in common, and the extension: all behind the first dot of the name.
+    """The name that files of a sample share, and the extension: all after the first dot of the file name.
 
     A name without a dot is both.
     """

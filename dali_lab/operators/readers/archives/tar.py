@@ -63,7 +63,7 @@ def entries(archive: Any) -> Iterator[Entry]:
 
 
 def _walk(view: memoryview, heads: list[int]) -> Iterator[Entry]:
-    """The files, and where headers were found, whose checksums are still to be looked at."""
+    """The files, and the positions of all headers, whose checksums are not verified yet."""
     end = len(view)
     at = zeros = 0
     long_name: bytes | None = None
@@ -99,7 +99,7 @@ def _walk(view: memoryview, heads: list[int]) -> Iterator[Entry]:
 
 
 def _check(view: memoryview, heads: list[int]) -> None:
-    """Compare the checksums of all headers; what was read from a damaged one counts for nothing."""
+    """Verify the checksums of all headers; raises for a damaged one, whatever was read from it."""
     content = np.frombuffer(view, np.uint8)
     for first in range(0, len(heads), _AT_ONCE):
         places = np.array(heads[first : first + _AT_ONCE])
@@ -134,7 +134,7 @@ def _name(block: bytes) -> bytes:
 
 
 def _pax_records(data: bytes, at: int) -> dict[bytes, bytes]:
-    """What an extended header says of the file that follows."""
+    """The records of an extended header, which describe the next file."""
     result: dict[bytes, bytes] = {}
     place = 0
     while place < len(data) and data[place]:

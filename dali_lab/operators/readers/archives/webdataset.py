@@ -110,7 +110,7 @@ class Webdataset(ListReader):
         return len(self._archive_of)
 
     def _components(self, number: int) -> Components:
-        """What is in an archive, by its index if there is one."""
+        """The files in an archive, by its index if there is one."""
         indices = self.value("index_paths")
         path = indices[number] if indices else self._names[number]
         try:

@@ -119,7 +119,7 @@ def _decompressed(source: IO[bytes], number: int) -> npt.NDArray[Any]:
         with fits.open(source, memmap=False, do_not_scale_image_data=True) as units:
             header, stored = units[number - 1].header, np.asarray(units[number - 1].data)
             scale, zero = float(header.get("BSCALE", 1)), float(header.get("BZERO", 0))
-    except Exception as error:  # what Astropy raises for damaged files is of many kinds
+    except Exception as error:  # Astropy raises many kinds of errors for damaged files
         raise FitsError(f"the compressed image in unit {number} cannot be read: {error}") from error
     if stored.ndim == 0 or stored.dtype.kind not in "iuf":
         raise FitsError(f"unit {number} has no image of numbers")
@@ -127,7 +127,7 @@ def _decompressed(source: IO[bytes], number: int) -> npt.NDArray[Any]:
 
 
 def _find(source: IO[bytes], number: int) -> Header:
-    """The header of a unit; what is read next are its data."""
+    """The header of a unit; the file is left at its data."""
     source.seek(0)
     if number < 1:
         raise FitsError(f"there is no unit {number}; they are counted from 1 on")
@@ -149,7 +149,7 @@ def _find(source: IO[bytes], number: int) -> Header:
 
 
 def _left(source: IO[bytes]) -> int:
-    """Bytes that were not read yet."""
+    """Bytes not read yet."""
     place = source.tell()
     end = source.seek(0, io.SEEK_END)
     source.seek(place)

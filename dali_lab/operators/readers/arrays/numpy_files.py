@@ -27,7 +27,7 @@ Table = npt.NDArray[np.int64]
 
 
 class Headers(NamedTuple):
-    """What the headers of some files say.
+    """Headers of some files, as tables.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Headers(NamedTuple):
         return np.asarray(self.shapes.prod(axis=1) * numpy_dtype(self.dtype).itemsize, np.int64)
 
     def take(self, which: Table) -> Headers:
-        """Those of some of the files."""
+        """The headers of some of the files."""
         return Headers(self.dtype, self.shapes[which], self.fortran[which], self.offsets[which])
 
 
@@ -125,7 +125,7 @@ class ArrayFiles:
         return [kept[row] for row in rows.tolist()], np.arange(len(rows))
 
     def _look(self, call: Call, rows: Table) -> tuple[list[NumpyHeader], Table, Table]:
-        """The different headers, which of them each file has, and the sizes of the files."""
+        """The distinct headers, the index of each file's, and the sizes of the files."""
         group, sizes = np.arange(len(rows)), np.zeros(len(rows), np.int64)
         heads: list[bytes] = []
         if can_read_compiled():
@@ -148,7 +148,7 @@ class ArrayFiles:
         return found, group, sizes
 
     def _head(self, call: Call, rows: Table, index: int, sizes: Table) -> bytes:
-        """The header of one file, read from Python, which tells what is wrong with it."""
+        """The header of one file, read in Python to report its fault."""
         name = self._name(rows, index)
         try:
             with open(name, "rb", buffering=0) as file:

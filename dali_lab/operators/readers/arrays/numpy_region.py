@@ -1,4 +1,4 @@
-"""The region that a reader of arrays reads: its arguments, and the window that they give on each array."""
+"""Region of interest of array readers: its arguments, and the window on each array."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REGION = (
 
 
 def wants_region(operator: Operator) -> bool:
-    """Whether a region is asked for."""
+    """Whether a region is given."""
     return any(operator.has(name) for name in (*_STARTS, *_ENDS))
 
 

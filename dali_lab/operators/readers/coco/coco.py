@@ -1,4 +1,4 @@
-"""Reads pictures with the objects that COCO annotations give for them."""
+"""Reads pictures and their objects from COCO annotations."""
 
 from __future__ import annotations
 

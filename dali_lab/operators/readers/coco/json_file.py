@@ -1,4 +1,4 @@
-"""What a JSON file of COCO annotations says, in columns."""
+"""Reads a JSON file of COCO annotations into columns."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _File(msgspec.Struct):
 
 
 class _Elements(msgspec.Struct):
-    """The same, to look for what is wrong."""
+    """The same with unparsed elements, to find the faulty one."""
 
     images: list[msgspec.Raw] = []
     categories: list[msgspec.Raw] = []
@@ -60,7 +60,7 @@ _WHAT = {"images": "picture", "categories": "category", "annotations": "annotati
 
 
 class Wanted(NamedTuple):
-    """What is wanted of annotations.
+    """Selection of annotations, and the shapes to read.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class CocoFile:
     masked, runs
         The annotations with lists of runs, and these; see :func:`~dali_lab.operators.readers.coco.run_lengths.as_runs`.
     labels
-        What each annotation is called in errors.
+        Name of each annotation in errors.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class CocoFile:
         return found
 
     def _explain(self, data: bytes, error: msgspec.ValidationError) -> NoReturn:
-        """Raise what says which element is wrong, and how."""
+        """Raise an error that names the faulty element and its fault."""
         place = re.search(r"`\$\.(\w+)(?:\[(\d+)\])?", str(error))
         if place is None:
             raise self.fail(str(error)) from error
@@ -167,7 +167,7 @@ class CocoFile:
         return name
 
     def _take(self, annotations: list[_Annotation], wanted: Wanted) -> list[_Annotation]:
-        """Those that are wanted, with their boxes and what they are called."""
+        """The wanted annotations; stores their boxes and labels."""
         boxes = array("f")
         for annotation in annotations:
             boxes.extend(annotation.bbox)
@@ -236,7 +236,7 @@ def _plain(raw: msgspec.Raw) -> Any:
 
 
 def _place(data: bytes, error: Exception) -> str:
-    """Where a file is no JSON."""
+    """The message and the place of a JSON syntax error."""
     place = re.search(r"\(byte (\d+)\)$", str(error))
     before = data[: int(place.group(1))] if place else data
     line, column = before.count(b"\n") + 1, len(before) - before.rfind(b"\n")
@@ -245,7 +245,7 @@ def _place(data: bytes, error: Exception) -> str:
 
 
 def _reason(value: Mapping[str, Any], error: msgspec.ValidationError) -> str:
-    """What is wrong with an object, as far as its whole numbers and its box tell; else what the decoder says."""
+    """The fault of an object in its whole numbers or its box; else the decoder's message."""
     missing = re.match("Object missing required field `(.*?)`", str(error))
     if missing:
         return f"it has no '{missing.group(1)}'"

@@ -71,7 +71,7 @@ def _decompressed(text: str) -> Runs:
 
 
 def _joined(runs: Runs, total: int) -> Runs:
-    """The same without empty runs in the middle, and up to the end of the picture."""
+    """The runs without empty ones in the middle, extended to the end of the picture."""
     out: list[int] = []
     for index, run in enumerate(runs.tolist()):
         if not out or (run and len(out) % 2 == index % 2):

@@ -16,7 +16,7 @@ Table = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Span:
-    """Which rows of a table belong to each sample: ``int64[N]`` first rows and numbers of rows."""
+    """The rows of a table that belong to each sample: ``int64[N]`` first rows and numbers of rows."""
 
     first: npt.NDArray[np.int64]
     count: npt.NDArray[np.int64]
@@ -28,7 +28,7 @@ class Span:
         return cls(np.cumsum(count) - count, count)
 
     def take(self, rows: Table) -> Span:
-        """Those of some samples."""
+        """The spans of some samples."""
         return Span(self.first[rows], self.count[rows])
 
     def rows(self) -> npt.NDArray[np.int64]:

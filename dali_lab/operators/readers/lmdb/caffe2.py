@@ -13,7 +13,7 @@ from dali_lab.operators.readers.lmdb.reader import PATH, Columns, ForeignRecordE
 from dali_lab.schema import Output, flag, integer, register
 
 SINGLE, SPARSE, DENSE, WEIGHTED, NONE = range(5)
-"""What labels are: one number; numbers of classes; a vector; numbers of classes with weights; not there."""
+"""Kinds of labels: one number; numbers of classes; a vector; numbers of classes with weights; none."""
 
 
 @register

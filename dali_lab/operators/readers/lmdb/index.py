@@ -1,4 +1,4 @@
-"""Where the values of an LMDB file lie: its tree of pages, walked level by level with NumPy.
+"""Finds the values in an LMDB file: walks its tree of pages level by level with NumPy.
 
 Read here rather than by the LMDB library, which ends the process where a file is damaged or cut short, and refuses to
 open a file that the process has open already.
@@ -19,10 +19,10 @@ _VERSION = 1
 _HEADER = 16
 """Bytes before the contents of a page."""
 _META = 152
-"""Bytes of a page that tells of the database."""
+"""Bytes of the meta data in a page that describes the database."""
 _BRANCH, _LEAF = 1, 2
 _ELSEWHERE, _SEVERAL = 1, 4
-"""Marks of an entry: its value has pages of its own; it has several values."""
+"""Flags of an entry: its value has pages of its own; it has several values."""
 _NOWHERE = (1 << 64) - 1
 _AT_ONCE = 4096
 _DEEPEST = 64
@@ -94,7 +94,7 @@ def find_entries(memory: Bytes) -> Entries:
 
 
 def _newest(memory: Bytes) -> _Meta:
-    """What the newer of the first two pages tells."""
+    """The meta data in the newer of the first two pages."""
     first = _meta(memory, 0)
     if first is None:
         raise LmdbError("it is no LMDB file of a 64-bit system")
@@ -123,7 +123,7 @@ def _wide(words: npt.NDArray[np.uint16], shift: int) -> Table:
 
 
 def _nodes(words: npt.NDArray[np.uint16], pages: Table, page_size: int, kind: int) -> tuple[Table, Table]:
-    """Where the nodes of pages begin, in words, and the ends of their pages."""
+    """Starts of the nodes of pages, in words, and the ends of their pages."""
     starts = pages * (page_size // 2)
     if (starts + page_size // 2 > len(words)).any():
         raise LmdbError("it is cut short: pages of its tree are missing")

@@ -1,4 +1,4 @@
-"""What readers of LMDB files share: the messages of some entries, and what to call them."""
+"""Base of readers of LMDB files: the messages of entries, and names for errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PATH = strings(
 
 
 class ForeignRecordError(ValueError):
-    """A record that does not hold what it should."""
+    """A record whose content is not of the expected form."""
 
 
 class LmdbReader(ListReader):
@@ -42,7 +42,7 @@ class LmdbReader(ListReader):
 
     shuffles_list = False
     message: ClassVar[str]
-    """What a record should be, for errors."""
+    """Description of a valid record, for errors."""
 
     @abstractmethod
     def parsed(self, record: bytes) -> Columns:

@@ -1,4 +1,4 @@
-"""Index files of record files: where each record begins, and how many bytes it has; for TFRecord they are made here."""
+"""Index files of record files: offset and length of each record. Those of TFRecord files are made here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RecordError(ValueError):
 
 
 def read_index(path: str | os.PathLike[str]) -> npt.NDArray[np.int64]:
-    """Where records begin and how long they are, ``int64[N, 2]``, from a file with two numbers for each.
+    """Offsets and lengths of records, ``int64[N, 2]``, from a file with two numbers for each.
 
     As in NVIDIA DALI, what follows something that is no number does not count.
 
@@ -51,7 +51,7 @@ def _numbers(words: Iterable[bytes]) -> Iterator[int]:
 
 
 def of_records(records: Any) -> Iterator[tuple[int, int]]:
-    """Where each record of a TFRecord file begins, and its bytes with its frame.
+    """Offset of each record of a TFRecord file, and its bytes with its frame.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ _LENGTH = (1 << 29) - 1
 _LAST = 3
 _FRAME = 8
 _HEADER = np.dtype([("magic", "<u4"), ("part", "<u4"), ("labels", "<u4"), ("label", "<f4"), ("ids", "<u8", 2)])
-"""How a record of a picture begins: with its label, or with how many follow."""
+"""Header of a picture's record: its label, or the number of labels that follow."""
 _LABEL = 12
-"""Where the label stands in it."""
+"""Offset of the label in it."""
 
 
 @register
@@ -124,7 +124,7 @@ class MXNet(ListReader):
     def _heads(
         self, call: Call, file: Table, offsets: Table, sizes: Table, sources: tuple[str, ...]
     ) -> npt.NDArray[Any]:
-        """How the records begin."""
+        """The headers of the records."""
         assert self._files is not None
         short = sizes < _HEADER.itemsize
         if short.any():

@@ -25,7 +25,7 @@ _DTYPES = {tfrecord.int64: INT64, tfrecord.string: UINT8, tfrecord.float32: FLOA
 
 
 class FeatureArg(Arg):
-    """Features, which graphs hold as what `dali_lab.model.features` makes of their texts."""
+    """An argument of features, which graphs hold as `Feature` objects parsed from text."""
 
     annotation: ClassVar[str] = "Mapping[str, str] | Sequence[str]"
 

@@ -17,7 +17,7 @@ from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import find_files
 
 _MOST_OPEN = 16
-"""Files that a reader keeps open while nobody decodes them."""
+"""Number of idle files that a reader keeps open."""
 
 
 class Listed(NamedTuple):
@@ -30,7 +30,7 @@ class Listed(NamedTuple):
     label
         Its label.
     start, end
-        Where the part begins and ends, in seconds or frames; `None` where nothing was said.
+        Start and end of the part, in seconds or frames; `None` where not given.
     """
 
     path: str
@@ -118,7 +118,7 @@ class OpenVideos:
 
     @contextlib.contextmanager
     def borrowed(self, path: str, first: int | None = None) -> Iterator[Video]:
-        """A decoder of a file; of several that are free, the one nearest to the frame `first`."""
+        """A decoder of a file: of the idle ones, the one nearest to the frame `first`."""
         video = self._take(path, first)
         if video is None:
             video = Video(path, self._indices.get(path))
@@ -143,7 +143,7 @@ class OpenVideos:
             return self._idle.pop(min(free, key=lambda place: self._idle[place][1].distance(first)))[1]
 
     def close(self) -> None:
-        """Close all files that nobody decodes."""
+        """Close all idle files."""
         with self._lock:
             idle, self._idle = self._idle, []
         for _, video in idle:
@@ -151,5 +151,5 @@ class OpenVideos:
 
 
 def why(error: CodecError, path: str) -> str:
-    """What is wrong with a file, named."""
+    """The error about a file, with its name."""
     return f"cannot read the video '{path}': {error}"

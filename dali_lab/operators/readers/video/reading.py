@@ -1,4 +1,4 @@
-"""What readers of video files share: arguments, sequences and their order, and decoding them."""
+"""Base of readers of video files: arguments, sequences and their order, and decoding them."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class VideoReading(ListReader):
         """Type of the frames."""
         return UINT8
 
-    # -- which sequences there are ------------------------------------------------------------------------------
+    # -- list of sequences --------------------------------------------------------------------------------------
 
     def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
         """Start and end of each sequence of a file."""
@@ -141,7 +141,7 @@ class VideoReading(ListReader):
             except CodecError as error:
                 if not self.values["file_root"]:
                     raise self.fail(why(error, listed.path)) from None
-                # Nobody named this file: there are others in folders, too.
+                # The user did not name this file: folders hold other files, too.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
         if not clips:
             raise self.fail(
@@ -166,7 +166,7 @@ class VideoReading(ListReader):
         if self._videos is not None:
             self._videos.close()
 
-    # -- at work ------------------------------------------------------------------------------------------------
+    # -- execution ----------------------------------------------------------------------------------------------
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         chosen = [self._clips[row] for row in call.ticket[call.start : call.start + call.count].tolist()]
@@ -189,7 +189,7 @@ class VideoReading(ListReader):
         return tuple(outputs)
 
     def finished(self, call: Call, frames: Batch) -> Batch:
-        """What becomes of the frames."""
+        """Hook: the output made of the decoded frames."""
         return frames
 
     def memory(self, call: Call, indices: list[FrameIndex], numbers: list[Numbers]) -> Batch:

@@ -76,7 +76,7 @@ class VideoReader(VideoReading):
     def frame_type(self) -> DALIDataType:
         return FLOAT if self.value("dtype") == FLOAT else UINT8
 
-    # -- which sequences there are ------------------------------------------------------------------------------
+    # -- list of sequences --------------------------------------------------------------------------------------
 
     def cut(self, listed: Listed, videos: OpenVideos) -> list[tuple[int, int]]:
         with videos.borrowed(listed.path) as video:
