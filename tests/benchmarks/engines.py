@@ -1,4 +1,4 @@
-"""One pipeline at work in this process: samples a second, CPU time, memory, and what comes out."""
+"""Runs one pipeline in this process: samples a second, CPU time, memory, and outputs."""
 
 from __future__ import annotations
 

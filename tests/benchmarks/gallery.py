@@ -1,4 +1,4 @@
-"""How quick the gallery is: the wall from its pictures, and an entry's picture after a control has moved.
+"""Response times of the gallery: the wall from its pictures, and an entry's picture after a control has moved.
 
 Run it as ``python -m tests.benchmarks.gallery [--browser]``; it reports and asserts nothing.
 """

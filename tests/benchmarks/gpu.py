@@ -50,7 +50,7 @@ class _Placed:
 
 @dataclass(frozen=True)
 class Setting:
-    """How pipelines are run.
+    """Settings of a benchmark run.
 
     Attributes
     ----------

@@ -112,7 +112,7 @@ def import_torchvision() -> Any:
 
 
 def _batches(dataset: Any, batch_size: int, workers: int) -> Step:
-    """What gives the next batch, epoch after epoch."""
+    """A function that returns the next batch, epoch after epoch."""
     import torch
 
     torch.set_num_threads(1)

@@ -163,7 +163,7 @@ def keep(kind: str, text: str, threads: int) -> None:
 
 
 def processor() -> str:
-    """What the machine calls its processor."""
+    """The processor's model name."""
     try:
         with open("/proc/cpuinfo") as file:
             return next(line.partition(":")[2].strip() for line in file if line.startswith("model name"))

@@ -1,4 +1,4 @@
-"""Chromium, and the app as a person meets it: the real server, the real bundle, sample photographs."""
+"""Fixtures: Chromium, and the app with the real server, the real bundle and the sample photographs."""
 
 from __future__ import annotations
 

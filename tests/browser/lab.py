@@ -89,7 +89,7 @@ class Lab:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the server, and programs that share its settings, are run with."""
+        """Environment of the server, and of programs that share its settings."""
         place = self.place
         return {
             **os.environ,

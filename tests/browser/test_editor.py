@@ -1,4 +1,4 @@
-"""What people expect of an editor of graphs: each by mouse or by keyboard, and nothing serious found by axe-core."""
+"""The editor's features: each by mouse or by keyboard, and no serious finding of axe-core."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several nodes at once, things that are hidden, and what is drawn over pictures: by mouse, each with its undo."""
+"""Several nodes at once, hidden panels and nodes, and overlays of pictures: by mouse, each with its undo."""
 
 from __future__ import annotations
 

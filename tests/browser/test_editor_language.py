@@ -78,7 +78,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def said_by(session: Session) -> Any:
-    """What a session says when it is greeted: samples, forms of export, device."""
+    """A session's response to `hello`: samples, forms of export, device."""
     said: queue.Queue[Any] = queue.Queue()
     port = session.attach(lambda message, buffers: said.put(message))
     session.receive(port, {"kind": "request", "id": "test-1", "method": "hello", "params": {"protocol": 1}})
@@ -94,7 +94,7 @@ def test_no_english_is_left(tab: Tab, app: App) -> None:
     data = [json.loads(json.dumps(catalogue())), store.document, said_by(app.session), files, [UNTITLED]]
     texts = {text.strip() for value in data for text in strings(value)}
     texts |= {text.replace("`", "") for text in texts}  # lists show summaries without marks
-    # What the session says of itself, of files and of its samples is not the editor's.
+    # Texts of the session about itself, files and its samples are not the editor's.
     known = texts | {part.strip() for text in texts for part in re.split(r"\n\s*\n|\n|`+", text)}
     names = sorted({text for text in texts if re.fullmatch(r"[\w.]+", text)}, key=len, reverse=True)
     of_data = re.compile(r"\b(?:" + "|".join(map(re.escape, names)) + r")\b")

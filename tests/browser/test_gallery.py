@@ -1,4 +1,4 @@
-"""The gallery as a person meets it: the wall, an entry under its controls, comparing, a surprise, the static site."""
+"""The gallery in the browser: the wall, an entry under its controls, comparing, a surprise, the static site."""
 
 from __future__ import annotations
 

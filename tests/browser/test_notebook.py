@@ -1,4 +1,4 @@
-"""The editor, batches and previews in a notebook: what is changed in one cell is in the pipeline in the next."""
+"""The editor, batches and previews in a notebook: a change in one cell is in the pipeline in the next."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_editor_batches_and_previews_in_cells(tab: Tab, lab: Lab) -> None:
     tab.page.wait_for_selector('img[data-node="resize"]')
     tab.idle()
 
-    # What is changed in the editor is in the next cell.
+    # An edit on the canvas is in the next cell.
     duplicate_the_resize(tab)
     text = run_cell(tab, 1)
     text.locator("text=resize_2").wait_for()

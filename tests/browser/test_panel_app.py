@@ -235,7 +235,7 @@ def test_a_connection_that_breaks_comes_back(browser: Any, app: App) -> None:
     tab.wait(lambda: len(sockets) > 1, "it does not connect again")
     tab.page.locator('[data-testid="dali-editor"][data-connection="connected"]').wait_for()
     tab.ready()
-    # What was made while nobody listened is there, in both, and so are the steps that can be undone.
+    # Edits made during the break are in both tabs, and so are the undo steps.
     assert {before, meanwhile} <= set(node_names(tab))
     tab.wait(lambda: meanwhile in app.session.store.document["nodes"], "what was made meanwhile is not sent")
     for name in (meanwhile, before):

@@ -24,7 +24,7 @@ Inputs = Sequence[tuple[Sequence[np.ndarray], str]]
 
 
 def evaluate(engine: Any, build: Build, inputs: Inputs) -> list[list[dict[str, Any]]]:
-    """What ``build(engine, *nodes)`` gives, in the form that :func:`compare` takes."""
+    """Outputs of ``build(engine, *nodes)``, in the form that :func:`compare` takes."""
     pipeline = engine.Pipeline(len(inputs[0][0]), 2, None, seed=1)
 
     def feed(arrays: Sequence[np.ndarray], layout: str) -> Any:

@@ -1,4 +1,4 @@
-"""Checkpoints travel both ways: what NVIDIA DALI wrote goes on here, and what was written here goes on there."""
+"""Checkpoints work both ways: NVIDIA DALI's continue here, and ours continue there."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def advanced(ndd: Any) -> Any:
 
 
 def described(value: Any) -> Any:
-    """What is compared: everything about tensors and batches, and other things as they are."""
+    """A value in comparable form: all properties of tensors and batches, and other values as they are."""
     if isinstance(value, (tuple, list)):
         return [described(each) for each in value]
     if isinstance(value, (ours.Tensor, theirs.Tensor)):

@@ -21,7 +21,7 @@ _ERRORS = (StopIteration, KeyError, FileNotFoundError, TypeError, ValueError, Ru
 
 
 def said(action: Callable[[], Any]) -> str:
-    """What an action gives, or the class of its error."""
+    """The result of an action, or the class of its error."""
     try:
         return repr(action())
     except _ERRORS as error:

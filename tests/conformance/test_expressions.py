@@ -1,4 +1,4 @@
-"""Expressions give what NVIDIA DALI gives: types, wrap-around, broadcasting, layouts."""
+"""Expressions equal NVIDIA DALI's: types, wrap-around, broadcasting, layouts."""
 
 from __future__ import annotations
 

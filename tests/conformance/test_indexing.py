@@ -1,4 +1,4 @@
-"""Indices, ranges and new axes give what NVIDIA DALI gives, and so do shapes as nodes."""
+"""Indices, ranges, new axes, and shapes as nodes give NVIDIA DALI's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every operator's serialized form is what NVIDIA DALI reads: the first cases of each, run there from our bytes."""
+"""NVIDIA DALI reads every operator's serialized form: the first cases of each, run there from our bytes."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ _ENTRY = re.compile(r"Compiling entry function 'entry(\d+)'(.*?)Used (\d+) regis
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a variant.
+    """The result of compiling a variant.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Outcome:
 
     @property
     def complaint(self) -> str:
-        """What is wrong; empty if nothing is."""
+        """The problem, as text; empty if there is none."""
         if self.error:
             return f"{self.label}: {self.error}"
         if self.spilt or self.registers > REGISTERS or not self.registers:
@@ -89,7 +89,7 @@ def jobs(names: Sequence[str], architectures: Sequence[str]) -> list[Job]:
 
 
 def compile_job(job: Job, fresh: bool = False) -> tuple[list[Outcome], bool]:
-    """What comes of each variant of a job, and whether that was known before."""
+    """Result for each variant of a job, and whether it was cached."""
     name, types, architecture = job
     kernel = next(kernel for kernel in all_kernels() if kernel.name == name)
     chosen = [kernel.variant(*each) for each in types]

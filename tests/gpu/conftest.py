@@ -1,6 +1,6 @@
-"""What happens where a kernel broke the GPU's context: the process ends, and another one goes on with the next test.
+"""Recovers from a kernel that broke the GPU's context: the process ends, and another one goes on with the next test.
 
-An address that is not there, say, makes all that follows in the process fail. Part of ``pytest -m gpu``.
+An invalid address, say, makes every later call in the process fail. Part of ``pytest -m gpu``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What :mod:`dali_lab.device.cuda` uses of CuPy, over memory of the CPU, with the signatures that CuPy 14 has.
+"""A stand-in for the part of CuPy that :mod:`dali_lab.device.cuda` uses, over CPU memory, with CuPy 14's signatures.
 
 Work is done as soon as it is given to a stream. Types of arguments are checked as strictly as CuPy's compiled code
-does, and kernels run as they do on the emulated device; so it shows that the calls are right, not that a GPU does.
+does, and kernels run as they do on the emulated device; so it shows that the calls are right, not that a GPU works.
 """
 
 # ruff: noqa: N802 (names are CuPy's)

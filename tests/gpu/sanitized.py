@@ -42,7 +42,7 @@ OTHERS = (
 
 
 def cases(name: str) -> Iterator[Case]:
-    """What to run of an operator."""
+    """The cases of an operator to run."""
 
     def size(case: Case) -> int:
         arrays = [array for item in case.inputs for array in (item[0] if isinstance(item, tuple) else item)]

@@ -36,7 +36,7 @@ def device(monkeypatch: pytest.MonkeyPatch) -> EmulatedDevice:
 
 
 class Memory(np.ndarray):
-    """What a capsule holds, and what holds the device's memory; it can be seen when it goes."""
+    """The owner of a capsule's device memory; tests can see when it is freed."""
 
     foreign: Foreign
 

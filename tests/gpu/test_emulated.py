@@ -1,4 +1,4 @@
-"""Every case of every operator that runs on a GPU gives on the emulated device what it gives on the CPU."""
+"""Every case of every operator that runs on a GPU has the same results on the emulated device as on the CPU."""
 
 from __future__ import annotations
 

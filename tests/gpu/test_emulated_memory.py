@@ -1,4 +1,4 @@
-"""Memory of the emulated device: it is used again, planned ahead, and what does not fit is explained."""
+"""Memory of the emulated device: it is reused, planned ahead, and running out of it is explained."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_out_of_memory_is_tried_again_and_then_explained(monkeypatch: pytest.Mon
     message = str(caught.value)
     assert "out of GPU memory" in message and "batch_size" in message and "3 MiB" in message
     pipeline.close()
-    # What was kept for later is given back before that is said.
+    # Cached memory is given back before the error is raised.
     with Launcher(small.stream("compute")) as gpu:
         kept = gpu.scratch(1 << 20)
     del kept

@@ -1,4 +1,4 @@
-"""What people are told where a GPU cannot be used; stand-ins for CuPy, since no machine has all of these faults."""
+"""Error messages where a GPU cannot be used; stand-ins for CuPy, since no machine has all of these faults."""
 
 from __future__ import annotations
 

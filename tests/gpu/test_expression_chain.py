@@ -99,7 +99,7 @@ def test_agrees_with_the_cpu() -> None:
 
 
 def test_devices_are_not_mixed_in_one_kernel() -> None:
-    """What is computed on the CPU stays there, and is copied once."""
+    """Values computed on the CPU stay there, and are copied once."""
 
     def define(x: Any) -> Any:
         factor = fn.random.uniform(range=(0.5, 2.0)) * 3.0 + 1.0

@@ -1,4 +1,4 @@
-"""Expressions on the emulated device give what they give on the CPU."""
+"""Expressions have the same results on the emulated device as on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers at the edge of what a type holds: the kernels make of them what the operators on the CPU do."""
+"""Numbers at the ends of a type's range: kernels give the results of the operators on the CPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _given(values: np.ndarray) -> Any:
 
 
 def on_both(define: Callable[..., Any], *inputs: np.ndarray, optimize: bool = True) -> list[np.ndarray]:
-    """What a graph makes of one sample of each input, on the CPU and on the emulated device."""
+    """Outputs of a graph for one sample of each input, on the CPU and on the emulated device."""
     found = []
     for mode in ("never", "emulated"):
         pipeline = Pipeline(1, 1, 0, gpu=mode, optimize=optimize)

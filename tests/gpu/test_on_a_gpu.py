@@ -1,4 +1,4 @@
-"""The script for a machine with a GPU, its wheels, and what is left behind where something goes wrong on the way."""
+"""The script for a machine with a GPU, its wheels, and the files that remain when it fails."""
 
 from __future__ import annotations
 

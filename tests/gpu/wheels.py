@@ -25,8 +25,8 @@ NAMES = (
     "pycparser",
     "graphviz",
 )
-"""What a machine for PyTorch and CuPy lacks. CuPy, NVRTC, NumPy, Numba, OpenCV, scikit-image, protobuf, pytest,
-pytest-xdist, hypothesis, packaging and typing-extensions are there."""
+"""Packages that a machine for PyTorch and CuPy lacks; it has CuPy, NVRTC, NumPy, Numba, OpenCV, scikit-image, protobuf,
+pytest, pytest-xdist, hypothesis, packaging and typing-extensions."""
 DALI = (
     "nvidia-dali-cuda130==2.4.0",
     "nvidia-libnvcomp-cu13==5.3.0.16",

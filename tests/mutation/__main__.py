@@ -142,7 +142,7 @@ def replace(mutant: Mutant, root: Path) -> None:
 
 
 def outcome(mutant: Mutant, lines: Lines, root: Path) -> str:
-    """What the tests make of a mutant: ``killed``, ``survived``, ``not run`` or ``out of reach``."""
+    """The outcome of the tests for a mutant: ``killed``, ``survived``, ``not run`` or ``out of reach``."""
     tests = lines.get(f"{mutant.file}:{mutant.line}", [])
     if not tests:
         return "not run"

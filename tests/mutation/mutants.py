@@ -1,4 +1,4 @@
-"""Small changes to functions, each of which some test should notice."""
+"""Mutants: small changes to functions, each of which some test should notice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a program compiles, for tests that run programs."""
+"""Counts the kernels that a program compiles, for tests that run programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line, as a person meets it: in a process of its own where that matters, else called directly."""
+"""The command line: in a process of its own where that matters, else called directly."""
 
 from __future__ import annotations
 

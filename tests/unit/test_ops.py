@@ -1,4 +1,4 @@
-"""The object API does what the functions do, under today's names and those of older releases."""
+"""The object API matches the functions, under today's names and those of older releases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that are sent by their code arrive as they were."""
+"""Functions serialized by their code are restored unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a start has to do: modules are imported when they are needed, and kernels are found wherever they are kept."""
+"""Start-up: modules are imported when they are needed, and kernels are found wherever they are kept."""
 
 from __future__ import annotations
 

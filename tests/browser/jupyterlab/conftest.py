@@ -1,4 +1,4 @@
-"""One JupyterLab and one page for most tests here: loading takes longer than most of what is looked at."""
+"""One JupyterLab and one page for most tests here: loading takes longer than most of the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document in JupyterLab as a person sees it, and graphs to open in it."""
+"""A document in JupyterLab as a user sees it, and graphs to open in it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def in_a_page(place: Path, browser: Any) -> Iterator[tuple[Lab, Tab]]:
 
 
 class Document:
-    """What is shown in the page's main area."""
+    """The visible widget of the page's main area."""
 
     def __init__(self, tab: Tab, lab: Lab, kernel: str | None = None) -> None:
         self.tab = tab

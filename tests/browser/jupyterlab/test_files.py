@@ -1,4 +1,4 @@
-"""A file on the canvas: its pictures, its text, its name, and what goes wrong with it."""
+"""A file on the canvas: its pictures, its text, its name, and its errors."""
 
 from __future__ import annotations
 

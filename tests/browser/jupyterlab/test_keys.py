@@ -1,4 +1,4 @@
-"""Keys: those of JupyterLab's settings are in force on the canvas; what the canvas does not take is JupyterLab's."""
+"""Keys: JupyterLab's settings apply on the canvas; keys that the canvas does not use go to JupyterLab."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_menus_say_what_applies_and_what_is_on(keys: Document) -> None:
     assert classes(nodes, "dali-lab:disable") == {"lm-mod-toggled"}
     keys.idle()
 
-    # What begins a kernel anew stands there once.
+    # The menu has each command that restarts a kernel once.
     keys.menu("Kernel")
     shown = keys.page.locator(".lm-Menu .lm-Menu-itemLabel:visible")
     shown.first.wait_for()

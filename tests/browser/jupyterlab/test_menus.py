@@ -1,4 +1,4 @@
-"""What JupyterLab offers around the canvas: launcher, menus, settings, themes, the file browser, side panels."""
+"""JupyterLab around the canvas: launcher, menus, settings, themes, the file browser, side panels."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_menus_settings_themes_and_the_notebook(shown: Document, settings: Calla
     shown.menu("Pipeline", "Palette")
     shown.find('[data-testid="palette"]').wait_for()
 
-    # What is changed in the settings is done in documents that are open, too.
+    # Changed settings apply to open documents, too.
     shown.command("settingeditor:open", query="DALI pipelines")
     samples = shown.page.locator('input[id$="dali-lab:plugin_samples"]')
     samples.fill("3")
@@ -108,9 +108,9 @@ def test_side_panels_give_way_beside_the_text(shown: Document) -> None:
     shown.command("dali-lab:open-text")
     palette.wait_for(state="detached")
     shown.wait(lambda: shown.find(".react-flow").first.bounding_box()["width"] > 300, "there is no room for the canvas")
-    # What was shown whole is so in less room.
+    # A graph that was shown whole stays so in less room.
     shown.wait(lambda: inside(shown.node("value"), shown.find(".react-flow").first), "the graph is out of sight")
-    # What is asked for in spite of that is shown; with the room the others come back.
+    # A panel opened in spite of that is shown; once there is room the others come back.
     shown.choose("value")
     shown.page.keyboard.press("Enter")
     inspector.wait_for()

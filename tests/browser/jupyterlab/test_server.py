@@ -1,4 +1,4 @@
-"""A server that goes away and returns; it has a page of its own, since the kernels of all documents go with it."""
+"""A server that stops and returns; it has a page of its own, since the kernels of all documents end with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Automatic augmentation chooses and does what NVIDIA DALI does, with seeds given and with those of the pipeline."""
+"""Automatic augmentation chooses and runs NVIDIA DALI's operations, with given seeds and with the pipeline's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memory of batches is used again while somebody runs, never by two at once, and given back at the end."""
+"""Memory of batches is reused while a pipeline runs, never by two at once, and given back at the end."""
 
 from __future__ import annotations
 

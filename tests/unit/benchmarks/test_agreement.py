@@ -1,4 +1,4 @@
-"""What the benchmark asks before it times anything: that outputs agree, and that cases grow as they should."""
+"""The benchmark's checks before it times anything: outputs agree, and cases grow as they should."""
 
 from __future__ import annotations
 

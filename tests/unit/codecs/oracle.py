@@ -31,5 +31,5 @@ def decoded(operator: Callable[..., Any], files: Sequence[bytes], **arguments: A
 
 
 def images(files: Sequence[bytes], **arguments: Any) -> list[npt.NDArray[Any]]:
-    """What ``fn.decoders.image`` gives."""
+    """Output of ``fn.decoders.image``."""
     return decoded(fn.decoders.image, files, **arguments)[0]

@@ -1,4 +1,4 @@
-"""Encoded pictures: back to what they were, and compression against NVIDIA DALI's."""
+"""Encoded pictures: lossless round trips, and compression against NVIDIA DALI's."""
 
 from __future__ import annotations
 

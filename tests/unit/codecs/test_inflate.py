@@ -1,4 +1,4 @@
-"""Unpacked samples are what was packed."""
+"""Decompressed samples equal the originals."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def table_of(files: list[bytes]) -> tuple[Array, Array]:
 
 
 def decoded(files: list[bytes], output_type: str = "RGB", **arguments: Any) -> list[Array | None]:
-    """What is decoded, and that nothing is written beside it."""
+    """Decoded pictures; also asserts that nothing is written beside them."""
     blocks: list[Array] = []
     shapes: list[Array] = []
 

@@ -1,4 +1,4 @@
-"""Headers that are read for a whole chunk are those of ``peek``; what is unusual is left to it."""
+"""Headers read for a whole chunk equal those of ``peek``, which also reads the unusual ones."""
 
 from __future__ import annotations
 

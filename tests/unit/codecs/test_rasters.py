@@ -86,7 +86,7 @@ def test_rows_from_the_top_and_comments() -> None:
 
 
 def test_damaged_files() -> None:
-    """What is taken is what others decode; what they refuse is not taken, whatever bytes are changed."""
+    """Of damaged files the fast decoder takes only ones that the others decode, with the same pixels."""
     random = np.random.default_rng(11)
     sources = [pictures.all_files()[name] for name in USUAL]
     files = []

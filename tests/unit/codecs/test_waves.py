@@ -25,7 +25,7 @@ def wave(encoding: str, channels: int = 1, length: int = 500) -> bytes:
 
 
 def ours(file: bytes, dtype: type, downmix: bool) -> tuple[np.ndarray, float] | None:
-    """What the kernel reads from a file; `None` if it leaves the file to libsndfile."""
+    """Samples that the kernel reads from a file; `None` if it leaves the file to libsndfile."""
     data = Batch.of([np.frombuffer(file, np.uint8)])
     table, plain = waves.find(data, np.dtype(dtype), downmix, np.zeros(1, np.float32))
     if not plain[0]:

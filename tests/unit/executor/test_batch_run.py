@@ -1,4 +1,4 @@
-"""What is known of one batch on its way through the stages."""
+"""The record of one batch on its way through the stages."""
 
 from __future__ import annotations
 

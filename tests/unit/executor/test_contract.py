@@ -1,4 +1,4 @@
-"""What the engine promises at the head of its module, sentence by sentence."""
+"""The contract at the head of the engine's module, sentence by sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources alone: what is fed, what Python gives, and lists of samples, without a pipeline."""
+"""Sources alone: fed batches, Python callables, and lists of samples, without a pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NVIDIA DALI's serialized form both ways: what we write it runs, what it writes we run, with equal outputs."""
+"""NVIDIA DALI's serialized form both ways: each package runs the other's files, with equal outputs."""
 
 from __future__ import annotations
 

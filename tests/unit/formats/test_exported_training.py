@@ -1,4 +1,4 @@
-"""What is drawn trains: the exported file, run by itself, feeds a PyTorch loop for two epochs."""
+"""A graph from the editor trains: the exported file, run by itself, feeds a PyTorch loop for two epochs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large graphs are drawn with their conditions folded; folding changes what is seen alone."""
+"""Large graphs are drawn with their conditions folded; folding changes only the drawing."""
 
 from __future__ import annotations
 

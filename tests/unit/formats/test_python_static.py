@@ -1,4 +1,4 @@
-"""Programs are read without being run: what was exported, and what people write; nothing else is evaluated."""
+"""Programs are read without being run: exported ones, and users' own; nothing else is evaluated."""
 
 from __future__ import annotations
 

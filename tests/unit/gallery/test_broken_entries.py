@@ -1,4 +1,4 @@
-"""A broken entry says what is wrong with it, and the others work."""
+"""A broken entry reports its error, and the others work."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ GALLERY = load_gallery()
 READY = [entry for entry in GALLERY if entry.waiting is None]
 SEEDS = (1, 11, 111)
 SAME = {"decode"}
-"""What these give is by their meaning the picture that they take."""
+"""Entries whose picture is meant to stay as it was."""
 
 each = pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.name) for entry in READY])
 

@@ -1,4 +1,4 @@
-"""What the gallery's page asks of a session."""
+"""The gallery's requests to a session."""
 
 from __future__ import annotations
 

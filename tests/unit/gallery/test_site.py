@@ -20,7 +20,7 @@ MEAN = '<script>alert("x")</script> & "quoted" \'single\''
 
 
 class Links(HTMLParser):
-    """What a page refers to, and which elements have which content."""
+    """Parses a page: its links, and the contents of its elements."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -37,7 +37,7 @@ def build(define: Definition, inputs: list[list[np.ndarray]], *, optimize: bool)
 
 
 def results(define: Definition, inputs: list[list[np.ndarray]], *, optimize: bool) -> Any:
-    """What comes out, or the message of the error."""
+    """The outputs, or the message of the error."""
     try:
         ran = build(define, inputs, optimize=optimize).run()
     except OperatorError as error:
@@ -124,7 +124,7 @@ def test_along_channels() -> None:
 
 
 def test_used_twice_and_shown() -> None:
-    """What is an output, or feeds something else, stays as it is."""
+    """A node that is an output, or feeds another node, is not fused."""
 
     def define(x: Any) -> Any:
         once = x + 1

@@ -1,4 +1,4 @@
-"""Graphs are equal by what they mean: what only repeats a default makes no difference, where operators see none."""
+"""Graphs are equal by meaning: an argument that repeats its default makes no difference, where operators see none."""
 
 from __future__ import annotations
 

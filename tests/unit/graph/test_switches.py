@@ -1,4 +1,4 @@
-"""Nodes that are bypassed or disabled: what works without them, and what is said of outputs that are off."""
+"""Nodes that are bypassed or disabled: the rest works without them, and outputs that are off are reported."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _train(pictures: Path, cache: Path, mode: str) -> tuple[int, list[str], str]:
-    """How often a process went another way, what it compiled, and digests of its batches.
+    """Count of a process's detours, its compiled kernels, and digests of its batches.
 
     A process that compiles nothing does not import what Numba needs for it.
     """

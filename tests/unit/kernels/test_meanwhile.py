@@ -1,4 +1,4 @@
-"""What runs while kernels are being compiled has their results, bit for bit."""
+"""The code that runs while kernels are being compiled has their results, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operator does not take it refuses by name, and the same pipeline goes on with good data.
+"""Operators refuse bad input with their name, and the same pipeline goes on with good data.
 
 All of it follows from the declarations: values beside each declared range, as constants and from nodes, words where
 numbers belong, and samples of other shapes than those of the operator's first case.

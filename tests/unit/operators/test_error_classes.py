@@ -1,4 +1,4 @@
-"""What operators raise is what a program for NVIDIA DALI catches."""
+"""Operators raise the classes of errors that programs for NVIDIA DALI catch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks of a batch that ask what the others hold go on when all of them have come as far."""
+"""Chunks of a batch that need values of the others continue when all of them have reached the same point."""
 
 from __future__ import annotations
 

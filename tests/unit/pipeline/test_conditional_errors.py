@@ -1,5 +1,5 @@
 # ruff: noqa: RUF059, RET503  (the programs under test are like users write them)
-"""What is wrong with per-sample ``if``, ``and``, ``or`` and ``not`` is said, with the user's line."""
+"""Errors in per-sample ``if``, ``and``, ``or`` and ``not`` are explained, with the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs of conditions: what the pipeline gives for each sample is what Python gives for its numbers."""
+"""Random programs of conditions: the pipeline's output for each sample equals Python's for its numbers."""
 
 from __future__ import annotations
 

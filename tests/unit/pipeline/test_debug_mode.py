@@ -1,4 +1,4 @@
-"""Debug mode: operators run as they are called, and give what they give in a pipeline."""
+"""Debug mode: operators run as they are called, with the results of a pipeline."""
 
 from __future__ import annotations
 

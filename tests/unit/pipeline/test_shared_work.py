@@ -1,4 +1,4 @@
-"""Threads that have nothing else to do help with what others do, and each sample is done once."""
+"""Idle threads help with the work of others, and each sample is done once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_no_place_is_taken_twice() -> None:
 
 
 def in_pool(pool: ThreadPool, task: Any) -> Any:
-    """What a task on a thread of the pool returns, or raises."""
+    """Result of a task on a thread of the pool; raises its error."""
     result: list[Any] = []
     done = threading.Event()
 

@@ -132,7 +132,7 @@ def test_conditionals() -> None:
     built.build()
     known = {first_draw(word): place for place, word in enumerate(pipeline_words(1234))}
     found = [known.get(float(np.array(out.at(0)))) for out in built.run()]
-    # What is made without inputs in a branch is made for the whole batch and split like any other value.
+    # A node without inputs in a branch runs for the whole batch, and its batch is split like any other value.
     graph = {
         "true": [], "false": [], "a": [], "b": [], "check": ["b"], "split true": ["true", "check"],
         "split false": ["false", "check"], "split a": ["a", "check"], "split b": ["b", "check"], "zero": ["split a"],

@@ -1,4 +1,4 @@
-"""What tests of readers do with this package and with NVIDIA DALI alike."""
+"""Runs readers alike in this package and in NVIDIA DALI."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def taken(pipeline: Any) -> list[Any]:
 
 
 def read(engine: Any, reader: str, batch_size: int, batches: int, **arguments: Any) -> list[Any]:
-    """What some batches hold, and what the reader tells of itself."""
+    """The reader's metadata, followed by the contents of some batches."""
     pipeline = pipeline_of(engine, reader, batch_size, {}, **arguments)
     return [pipeline.reader_meta("Reader"), *(taken(pipeline) for _ in range(batches))]
 

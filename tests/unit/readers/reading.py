@@ -32,7 +32,7 @@ def make(engine: Any, reader: str, arguments: dict[str, Any], batch_size: int = 
 
 
 def take(pipeline: Any, batches: int) -> list[Outputs]:
-    """What the next batches hold, with the layout of each output."""
+    """Contents of the next batches, with the layout of each output."""
     taken = []
     for _ in range(batches):
         outputs = pipeline.run()

@@ -34,7 +34,7 @@ Job = tuple[tuple[int, int], dict[str, Any]]
 
 
 def there(jobs: list[Job]) -> list[Any]:
-    """What NVIDIA DALI reads, in a process that is told to do without a GPU's driver."""
+    """Arrays read by NVIDIA DALI, in a process that is told to do without a GPU's driver."""
     environment = {**os.environ, "DALI_RESTRICT_PINNED_MEM": "1"}
     root = Path(__file__).parents[3]
     ended = subprocess.run(

@@ -38,7 +38,7 @@ print("as built in")
 
 
 def installed(folder: Path, package: str, text: str) -> None:
-    """What an installer leaves of a package of one module, which offers operators."""
+    """An installed package with one module, which offers operators."""
     (folder / f"{package}.py").write_text(text, encoding="utf-8")
     info = folder / f"{package}-1.dist-info"
     info.mkdir()

@@ -168,7 +168,7 @@ def clip(folder: Path) -> None:
 
 
 FED: dict[str, dict[str, Callable[[], Any]]] = {"experimental.inputs.video": {"video": samples.video}}
-"""What is fed to the nodes of an example, by their names."""
+"""Inputs of an example's nodes, by their names."""
 FILES: dict[str, Callable[[Path], None]] = {
     "experimental.readers.video": clip,
     "readers.caffe": lmdb_of(datum),
@@ -180,7 +180,7 @@ FILES: dict[str, Callable[[Path], None]] = {
     "readers.tfrecord": records,
     "readers.webdataset": archives,
 }
-"""What writes the files that an example reads from the current folder."""
+"""Functions that write the files that an example reads from the current folder."""
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What operators declare, under the names of NVIDIA DALI's ``OpSchema``."""
+"""Operators' declarations, under the names of NVIDIA DALI's ``OpSchema``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the tests of the studio share: folders of pictures, and an editor that talks to a session."""
+"""Fixtures of the studio's tests: folders of pictures, and an editor that talks to a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the app starts with, the sample photographs, and where it listens."""
+"""The app's first document, the sample photographs, and its address."""
 
 from __future__ import annotations
 

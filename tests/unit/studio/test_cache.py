@@ -1,4 +1,4 @@
-"""The store of results: what it forgets, and when."""
+"""The cache of results: which entries it drops, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that get lost, and what editors are told so that they notice it."""
+"""Lost messages, and the numbers by which editors notice them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 class Comm:
-    """What a kernel's comm offers, with the other end in the test."""
+    """A kernel's comm whose other end is in the test."""
 
     def __init__(self) -> None:
         self.sent: queue.Queue[tuple[Json, list[bytes]]] = queue.Queue()

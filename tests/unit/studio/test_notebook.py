@@ -40,7 +40,7 @@ def make_pipeline() -> dali_lab.Pipeline:
 
 
 class Page:
-    """What the browser's side of a widget would get and send."""
+    """The browser's side of a widget, with the messages that it gets and sends."""
 
     def __init__(self, editor: widget_module.Editor) -> None:
         self.editor = editor
@@ -100,7 +100,7 @@ def test_graph_selection_and_seed_are_traits(built: None) -> None:
         told: list[str] = []
         editor.observe(lambda change: told.append(change.name), ["graph", "selection", "seed"])
 
-        # What is done in the editor is in the traits.
+        # Edits on the canvas are in the traits.
         page.call("view", "select", nodes=["flip"])
         assert editor.selection == ["flip"]
         page.call("view", "edit", base=1, changes={"pipeline": {"batch_size": 3, "seed": 6}})
@@ -111,7 +111,7 @@ def test_graph_selection_and_seed_are_traits(built: None) -> None:
         assert set(told) == {"graph", "selection", "seed"}
         assert told[0] == "selection"
 
-        # What the traits are set to is in the editor, and in the pipeline.
+        # Values set to the traits are in the editor, and in the pipeline.
         events = lambda: [content for content, _ in page.messages if content["kind"] == "event"]  # noqa: E731
         before = len(events())
         editor.selection = ["images"]

@@ -1,4 +1,4 @@
-"""What the session says reaches the page: all of it, in order, from whatever thread it comes."""
+"""The session's messages reach the page: all of them, in order, from any thread."""
 
 from __future__ import annotations
 

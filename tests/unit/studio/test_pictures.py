@@ -43,7 +43,7 @@ def test_large_pictures_shrink_and_small_ones_stay() -> None:
 
 
 def _shares(length: int, count: int) -> np.ndarray:
-    """How much of each old pixel each of the new ones gets."""
+    """Weight of each old pixel in each of the new ones."""
     edges, old = np.linspace(0, length, count + 1), np.arange(length)
     covered = np.minimum(edges[1:, None], old + 1) - np.maximum(edges[:-1, None], old)
     return np.maximum(covered, 0) * count / length

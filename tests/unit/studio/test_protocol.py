@@ -1,4 +1,4 @@
-"""The declarations of messages: both sides have the same, and what the session sends is as declared."""
+"""The declarations of messages: both sides have the same, and the session's messages match them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files: save and open again, what is on disk, recovery of unsaved work, exports and folders."""
+"""Files: save and open again, changes on disk, recovery of unsaved work, exports and folders."""
 
 from __future__ import annotations
 
