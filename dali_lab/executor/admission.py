@@ -1,6 +1,6 @@
 """Admission: the order in which batches enter the stages of a plan.
 
-Knows neither samples nor threads: it is told when a batch is done with a stage, and says which one begins the next.
+It knows neither samples nor threads: it is told when a batch is done with a stage, and says which one begins next.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ class InFlight(Protocol):
     Attributes
     ----------
     stage
-        Number of the stage that it entered last; −1 before the first.
+        Number of the last stage it entered; −1 before the first.
     busy
-        It is at work in that stage.
+        Whether it is running in that stage.
     left
-        It has left the plan.
+        Whether it has left the plan.
     stopped
-        It is to enter no further stage.
+        Whether it must enter no further stage.
     previous, next
-        Its neighbours in the queue, while they are in flight.
+        Its neighbours in the queue, while in flight.
     """
 
     stage: int
@@ -42,14 +42,14 @@ C = TypeVar("C", contravariant=True)
 
 
 class Stages(Protocol[C]):
-    """What batches are let through."""
+    """The stages as admission sees them: entered and left by batches."""
 
     def enter(self, batch: C, stage: int, /) -> bool:
-        """Begin a stage of a batch; whether there is work, after which :meth:`Admission.stage_done` is called."""
+        """Begin a stage of a batch. Returns whether there is work; if so, :meth:`Admission.stage_done` follows."""
         ...
 
     def leave(self, batch: C, /) -> None:
-        """Called once for each batch, after its last stage or when it is stopped."""
+        """Finish a batch: called once for each, after its last stage or when it is stopped."""
         ...
 
 
@@ -57,7 +57,8 @@ class Admission(Generic[B]):
     """Lets batches through stages in the order in which they were submitted.
 
     A batch enters a stage after the batch before it has entered it, and where the stage is `in_order` after that batch
-    has ended it. Calls of :class:`Stages` come one at a time. The stages are held only while batches are in flight.
+    has finished it. Calls of :class:`Stages` come one at a time. The stages are referenced only while batches are in
+    flight.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class Admission(Generic[B]):
         self._closed = False
 
     def submit(self, batch: B, stages: Stages[B]) -> None:
-        """Queue a batch behind those that are in flight.
+        """Queue a batch behind those in flight.
 
         Raises
         ------
@@ -91,13 +92,13 @@ class Admission(Generic[B]):
             self._advance(batch)
 
     def stage_done(self, batch: B) -> None:
-        """Note that a batch is done with the stage that it entered last."""
+        """Note that a batch is done with the last stage it entered."""
         with self._lock:
             batch.busy = False
             self._advance(batch)
 
     def close(self) -> list[B] | None:
-        """Take no more batches; gives those in flight, or `None` if it was closed before."""
+        """Refuse further batches; returns those in flight, or `None` if already closed."""
         with self._lock:
             if self._closed:
                 return None
@@ -105,7 +106,7 @@ class Admission(Generic[B]):
             return list(self._in_flight)
 
     def _advance(self, batch: B) -> None:
-        """Let a batch enter the stages that are open to it, and the batch behind it those that it opens."""
+        """Let a batch enter every stage open to it, and the batch behind it every stage that this opens."""
         while not batch.busy and not batch.left:
             following = batch.stage + 1
             if following >= len(self._in_order) or batch.stopped:

@@ -1,4 +1,4 @@
-"""One batch on its way through the engine: finished edges, failures, and the samples that each node has drawn."""
+"""State of one batch in flight: finished edges, failures, and the samples that each node has drawn."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from dali_lab.schema.source import Draw
 
 
 class BatchRun:
-    """One batch on its way.
+    """State of one batch in flight.
 
     Parameters
     ----------
     iteration
         Batch number.
     size
-        Samples in it.
+        Number of samples.
     wanted
-        Edges that :meth:`outputs` gives.
+        Edges that :meth:`outputs` returns.
     draws
         Decisions of the sources, by node.
     known
@@ -32,7 +32,7 @@ class BatchRun:
     missing
         For known edges, the samples that they lack.
     keep_going
-        Other samples and nodes go on when one fails.
+        Other samples and nodes continue when one fails.
     callback
         Called with the batch when it is finished.
 
@@ -41,13 +41,13 @@ class BatchRun:
     values
         Finished edges.
     failures
-        What went wrong: ``(node, first sample, number of samples, error)``.
+        Failures as ``(node, first sample, number of samples, error)``.
     seconds
         Time spent in each node, summed over threads.
     memory
         Bytes of each output and of its largest sample.
     drawn_before, drawn_after
-        Samples that each node has seen before this batch, and with it.
+        Samples that each node has seen before and after this batch.
     stage, busy, left, previous, next
         See :class:`~dali_lab.executor.admission.InFlight`.
     """
@@ -99,7 +99,7 @@ class BatchRun:
         return bool(absent) and any(start <= i < stop for i in absent or ())
 
     def on_host(self, edge: Edge, copied: Callable[[Edge, Batch], None] | None = None) -> Batch:
-        """A finished edge in memory of the CPU; a batch on a device is copied once, and `copied` called."""
+        """A finished edge in host memory; a batch on a device is copied once, and `copied` called."""
         batch = self.values[edge]
         if batch.device is None:
             return batch
@@ -118,11 +118,11 @@ class BatchRun:
             self.memory[edge] = (total + batch.nbytes, max(largest, most))
 
     def cancel(self) -> None:
-        """Stop as soon as the calls that run now return."""
+        """Stop as soon as the running calls return."""
         self.cancelled = True
 
     def finish(self) -> None:
-        """Keep the wanted edges alone, and let those go on who wait."""
+        """Keep only the wanted edges, and wake the waiting threads."""
         if self.cancelled and not self.failures:
             self.failures.append(("", 0, self.size, Cancelled()))
         self.values = {edge: self.values[edge] for edge in dict.fromkeys(self.wanted) if edge in self.values}
@@ -130,7 +130,7 @@ class BatchRun:
         self.finished.set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all is done or has failed; `False` when the time ran out first."""
+        """Wait until all is done or has failed; `False` if the time runs out first."""
         return self.finished.wait(timeout)
 
     def outputs(self) -> list[Batch]:

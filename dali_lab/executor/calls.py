@@ -1,4 +1,4 @@
-"""What all calls of an engine are told alike."""
+"""Calls of operators: the arguments that are the same for all calls of an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Calls:
     seeds
         Seed of each node that draws random numbers.
     transient
-        Batches are used and given back soon, as a preview's are not.
+        Batches are returned soon after use, unlike a preview's.
     user_context
         Entered around functions of the user.
     """

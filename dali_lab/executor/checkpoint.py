@@ -15,28 +15,28 @@ VERSION = 1
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Where a pipeline is, between two batches.
+    """Position of a pipeline between two batches.
 
     Attributes
     ----------
     operators
-        Operator of each node that has a state, to recognise the graph by; `None` where that is known already.
+        Operator of each node with state, to recognise the graph; `None` where it is already known.
     seeds
         Seed of each node that draws random numbers.
     drawn
         Samples that each node has seen.
     sources
-        What each source needs to go on.
+        State that each source needs to continue.
     iteration
         Batches since the pipeline was built.
     consumed
-        Batches given out in this epoch.
+        Batches returned in this epoch.
     epoch
         Number of resets.
     ended
-        Whether the epoch is over and waits for a reset.
+        Whether the epoch has ended and a reset is due.
     iterator
-        What an iterator over the pipeline keeps.
+        State of an iterator over the pipeline.
     """
 
     operators: Mapping[str, str] | None = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Checkpoint:
         return cls(**{name: found[name] for name in cls.__dataclass_fields__})
 
     def check(self, operators: Mapping[str, str]) -> None:
-        """Raise unless the checkpoint was taken of a pipeline with these nodes.
+        """Raise unless the checkpoint belongs to a pipeline with these nodes.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Chunks of a batch on threads: each flows through the steps of a stage with no barrier between them."""
+"""Runs chunks of a batch on threads: each flows through the steps of a stage with no barrier between them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from dali_lab.schema.running import run_operator
 
 
 class Watcher(Protocol):
-    """Is told of each step that a chunk, or a batch on a device, has done."""
+    """Callback for each step that a chunk, or a batch on a device, has finished."""
 
     def __call__(self, run: BatchRun, node: str, results: Sequence[Batch], samples: int, /) -> None: ...
 
 
 class Placement:
-    """Memory for a whole output batch, shared by its chunks once the first of them has shown a shape."""
+    """Memory for a whole output batch, shared by its chunks; allocated once the first of them has a shape."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -60,10 +60,10 @@ class Placement:
 
 @dataclass(eq=False)
 class Chunk:
-    """Samples ``start … stop - 1`` of a batch on their way through the steps of a stage.
+    """Samples ``start … stop - 1`` of a batch, moving through the steps of a stage.
 
-    `position` is the step that comes next, `local` the results of those before it, `failed` the nodes without a result,
-    `effort` the CPU time so far.
+    `position` is the next step, `local` the results of earlier steps, `failed` the nodes without a result, `effort` the
+    CPU time so far.
     """
 
     index: int
@@ -83,9 +83,9 @@ class _StageRun:
     parts
         For each edge that leaves the stage, the results of the chunks.
     notes
-        Facts that the chunks tell each other, by node; see :meth:`~dali_lab.schema.call.Call.note`.
+        Facts that the chunks share, by node; see :meth:`~dali_lab.schema.call.Call.note`.
     waiting
-        Chunks that go on when all others have noted something.
+        Chunks that continue once all others have noted something.
     """
 
     def __init__(self, run: BatchRun, stage: Stage, count: int, chunk: int, done: Callable[[BatchRun], None]) -> None:
@@ -102,13 +102,13 @@ class _StageRun:
         self._lock = threading.Lock()
 
     def chunk_ended(self) -> bool:
-        """Note that a chunk has ended or waits; whether it was the last."""
+        """Note that a chunk has ended or waits. Returns whether it was the last."""
         with self._lock:
             self.pending -= 1
             return not self.pending
 
     def take_ready(self) -> list[Chunk]:
-        """The chunks that wait at the first step at which some do: all have noted there."""
+        """The chunks waiting at the earliest such step: all have noted there."""
         if not self.waiting or self.run.stopped:
             return []
         position = min(chunk.position for chunk in self.waiting)
@@ -118,7 +118,7 @@ class _StageRun:
         return ready
 
     def collect(self) -> None:
-        """Put the results of the chunks together."""
+        """Join the results of the chunks."""
         run = self.run
         for edge, parts in self.parts.items():
             pairs = list(zip(self.chunks, parts, strict=True))
@@ -147,16 +147,16 @@ class ChunkRunner:
     threads
         Number of them.
     calls
-        Makes the calls of operators.
+        Makes operator calls.
     host
-        Gives a finished edge of a batch in memory of the CPU.
+        Returns a finished edge of a batch in host memory.
     watch
-        Told of each step.
+        Called for each step.
 
     Attributes
     ----------
     size
-        Samples in a chunk; `None` chooses from the number of samples, of threads, and from the time that samples took.
+        Samples in a chunk; `None` chooses from the numbers of samples and threads, and from the time samples took.
     """
 
     def __init__(
@@ -177,7 +177,7 @@ class ChunkRunner:
         self._watch = watch
 
     def start(self, run: BatchRun, stage: Stage, count: int, done: Callable[[BatchRun], None]) -> None:
-        """Start a stage on `count` samples, of which there is at least one; `done` is called when all have ended."""
+        """Start a stage on `count` samples, at least one; `done` is called when all have ended."""
         chunk = count if stage.whole else self.size or self._pace.chunk_size(id(stage), count)
         stage_run = _StageRun(run, stage, count, chunk, done)
         self._submit(stage_run, stage_run.chunks)
@@ -207,7 +207,7 @@ class ChunkRunner:
                     stage_run.done(run)
 
     def _run_chunk(self, stage_run: _StageRun, chunk: Chunk) -> bool:
-        """Run the steps that are left; `False` where one has to wait for other chunks."""
+        """Run the remaining steps; `False` where one has to wait for other chunks."""
         run, stage = stage_run.run, stage_run.stage
         count, part = chunk.stop - chunk.start, self._pace.part_size(id(stage))
         share = functools.partial(chunk.effort.share, self._pool, count, part)
@@ -225,7 +225,7 @@ class ChunkRunner:
                 chunk.position = position
                 stage_run.waiting.append(chunk)
                 return False
-            except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+            except Exception as error:  # every failure of an operator is raised where the batch is taken
                 explained = explain(error, stage.blamed(error, step).node, inputs, chunk.start)
                 run.failures.append((step.node.id, chunk.start, count, explained))
                 chunk.failed.add(step.node.id)
@@ -265,7 +265,7 @@ class ChunkRunner:
         call.notes = stage_run.notes.get(node)
         places, start = stage_run.places, chunk.start
         if places:
-            # It knows no chunk: pictures in a chunk that are left to a later step may keep this call.
+            # It does not reference the chunk: undecoded pictures that are left to a later step may keep this call.
 
             def place(output: int, shapes: npt.NDArray[np.int64], dtype: DALIDataType, layout: str) -> Batch | None:
                 placement = places.get(Edge(node, output))
@@ -275,7 +275,7 @@ class ChunkRunner:
         return run_operator(step.operator, call, inputs, step.outputs, check=not stage.whole)
 
     def _fetch(self, run: BatchRun, stage: Stage, chunk: Chunk, edge: Edge) -> Batch:
-        """The samples of a chunk on an edge; all of them where the stage sees the whole batch."""
+        """The samples of a chunk on an edge; the whole batch where the stage sees all of it."""
         if edge in chunk.local:
             return chunk.local[edge]
         batch = self._host(run, edge)
@@ -290,5 +290,5 @@ class ChunkRunner:
 
 
 def _lacks(run: BatchRun, chunk: Chunk, edge: Edge) -> bool:
-    """Whether an edge that the chunk has not made itself has no data for some of its samples."""
+    """Whether an edge made outside the chunk has no data for some of its samples."""
     return edge.node in chunk.failed or run.lacks(edge, chunk.start, chunk.stop)

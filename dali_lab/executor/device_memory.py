@@ -1,4 +1,4 @@
-"""What a plan needs of a device's memory: how large each result is, how long it lives, and the most at one time."""
+"""Device memory of a plan: size and lifetime of each result, and the peak."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row:
     Attributes
     ----------
     edge
-        What it is.
+        The edge of the result.
     nbytes
         Bytes of a batch of it.
     largest
@@ -32,7 +32,7 @@ class Row:
     first, last
         Steps of the plan between which it is kept, counted from 0.
     seen
-        A batch has shown it; otherwise it follows from what operators declare.
+        Whether a batch has shown it; otherwise it follows from the operators' declarations.
     """
 
     edge: Edge
@@ -80,7 +80,7 @@ def memory_table(
     sizes
         Bytes of the largest batch and of the largest sample of each result so far.
     declared
-        The same of results that no batch has shown; results in neither are left out.
+        The same for results that no batch has shown; results in neither are left out.
     """
     steps = plan.steps()
     places = {step.node.id: place for place, step in enumerate(steps)}
@@ -101,7 +101,7 @@ def memory_table(
 
 
 class MemoryPlan:
-    """What the batches of a plan need on its device: from what operators declare, corrected by the batches seen.
+    """Device memory that the batches of a plan need: from the operators' declarations, corrected by batches seen.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class MemoryPlan:
         self._lock = threading.Lock()
 
     def note(self, edge: Edge, batch: Batch) -> None:
-        """Note how large a result is."""
+        """Note the size of a result."""
         most = int(batch.sizes.max(initial=0)) * batch.itemsize
         with self._lock:
             total, largest = self.sizes.get(edge, (0, 0))
@@ -137,14 +137,14 @@ class MemoryPlan:
         self.note_kind(edge, batch)
 
     def note_kind(self, edge: Edge, batch: Batch) -> None:
-        """Note shape and type of a batch, also of one that the device is given."""
+        """Note shape and type of a batch, including one already on the device."""
         kind = Kind.of(batch)
         with self._lock:
             known = self._kinds.get(edge)
             self._kinds[edge] = kind if known is None else known.joined(kind)
 
     def table(self) -> MemoryTable:
-        """All that is known by now."""
+        """All sizes known so far."""
         with self._lock:
             sizes, kinds = dict(self.sizes), dict(self._kinds)
         declared = {}
@@ -155,10 +155,10 @@ class MemoryPlan:
         return memory_table(self.plan, sizes, declared)
 
     def reserve(self) -> None:
-        """Take what two batches need, one that is used and one that is made.
+        """Reserve the memory of two batches: one being used and one being made.
 
-        So batches of that size take nothing from the device, which would make it wait. It is called before the first
-        batch, and again when batches have shown that they need more. Where there is not so much, nothing is taken.
+        Batches of that size then allocate nothing on the device, which would make it wait. Called before the first
+        batch, and again when batches need more. If the device has too little, nothing is reserved.
         """
         device = self.plan.device
         if device is None or not self.batch_size or not self._grown:

@@ -1,4 +1,4 @@
-"""Runs a stage on a GPU: all of its launches put together, issued at once, and nothing waited for."""
+"""Runs a stage on a GPU: all of its launches are prepared, issued at once, and not waited for."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class DeviceRunner:
     Attributes
     ----------
     state
-        The device, and what is known of its use.
+        The device, and the statistics of its use.
     calls
-        Makes the calls of operators.
+        Makes operator calls.
     watch
-        Told of each step.
+        Called for each step.
     """
 
     state: DeviceState
@@ -38,10 +38,10 @@ class DeviceRunner:
     watch: Watcher | None = None
 
     def run(self, run: BatchRun, stage: Stage, count: int) -> None:
-        """Put the steps of a stage together on its stream; the batches that leave it are there when it has run.
+        """Prepare the steps of a stage on its stream; the batches that leave it are ready once it has run.
 
-        A batch between two steps goes back to the arena after its last use, so its memory is had again within the
-        stage. What the device refuses for lack of memory is tried once more with emptied caches.
+        A batch between two steps returns to the arena after its last use, so its memory is reused within the stage.
+        If the device runs out of memory, the stage is tried once more with emptied caches.
         """
         try:
             try:
@@ -63,7 +63,7 @@ class DeviceRunner:
 
 
 class _Failed(Exception):
-    """What the device refuses (memory, a kernel that does not compile), and at which step."""
+    """A failure of the device (out of memory, a kernel that does not compile), with its step."""
 
     def __init__(self, step: Step, error: Exception) -> None:
         super().__init__(str(error))
@@ -72,14 +72,14 @@ class _Failed(Exception):
 
 
 class _DeviceStage:
-    """A stage of one batch while it is put together.
+    """A stage of one batch while it is prepared.
 
     Attributes
     ----------
     step
-        The step that is put together now.
+        The step being prepared.
     local
-        Results that are needed further on.
+        Results that later steps need.
     """
 
     def __init__(self, runner: DeviceRunner, run: BatchRun, stage: Stage, count: int) -> None:
@@ -93,12 +93,12 @@ class _DeviceStage:
         self.failed: set[str] = set()
 
     def put_together(self) -> None:
-        """Put all steps together and issue them.
+        """Prepare all steps and issue them.
 
         Raises
         ------
         _Failed
-            With what the device refuses.
+            With the failure of the device.
         """
         try:
             with self.gpu:
@@ -127,7 +127,7 @@ class _DeviceStage:
         return True
 
     def _put_step_together(self, step: Step) -> bool:
-        """Put the work of one step together; whether its operator did not fail."""
+        """Prepare the work of one step. Returns whether its operator succeeded."""
         run, state = self.run, self.state
         began = time.perf_counter()
         self.gpu.time(step.node.id)
@@ -144,7 +144,7 @@ class _DeviceStage:
             results = tuple(to_device(batch, self.gpu) for batch in made)
         except OutOfDeviceMemory:
             raise
-        except Exception as error:  # every failure of an operator travels to whoever waits for the batch
+        except Exception as error:  # every failure of an operator is raised where the batch is taken
             at = self._culprit()
             run.failures.append((at.node.id, 0, run.size, explain(error, at.node, inputs if at is step else [])))
             self.failed.add(step.node.id)
@@ -168,14 +168,14 @@ class _DeviceStage:
         return self.local[edge]
 
     def _on_host(self, edge: Edge) -> Batch:
-        """An input that is read on the CPU; what this stage makes itself is issued and waited for."""
+        """An input that is read on the CPU; one made in this stage is issued and waited for."""
         if edge not in self.local or edge in self.run.values:
             return self.state.on_host(self.run, edge)
         self.gpu.issue()
         return to_host(self.local[edge], self.gpu.stream)
 
     def _culprit(self) -> Step:
-        """The step whose work could not be started, or else the one that is put together now."""
+        """The step whose work could not be started, or else the one being prepared."""
         return next((step for step in self.stage.steps if step.node.id == self.gpu.culprit), self.step)
 
 

@@ -1,4 +1,4 @@
-"""A device at work for the batches of one plan: memory, time, launches and copies."""
+"""State of the device that runs a plan: memory, time, launches and copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dali_lab.model.errors import OperatorError, OutOfDeviceMemory
 
 
 class DeviceState:
-    """What stages on a device share.
+    """State shared by the stages on a device.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class DeviceState:
     Attributes
     ----------
     memory
-        Sizes of results, seen and foreseen.
+        Sizes of results, seen and predicted.
     launches
         Kernels launched for the last batch, by node.
     transfers
@@ -47,20 +47,20 @@ class DeviceState:
         self._lock = threading.Lock()
 
     def on_host(self, run: BatchRun, edge: Edge) -> Batch:
-        """A finished edge of a batch in memory of the CPU."""
+        """A finished edge of a batch in host memory."""
         return run.on_host(edge, lambda edge, batch: self.count_transfer(edge, "cpu", batch))
 
     def count_transfer(self, edge: Edge, to: str, batch: Batch) -> None:
-        """Note that a batch is copied, and how large it is."""
+        """Count a copy of a batch by its size."""
         with self._lock:
             self.transfers[edge, to] = max(batch.nbytes, self.transfers.get((edge, to), 0))
 
     def count_time(self, times: Iterable[tuple[str, Event, Event]]) -> None:
-        """Note events at the begin and at the end of the work of nodes."""
+        """Note the start and end events of the work of nodes."""
         self._times.extend(times)
 
     def seconds(self) -> Mapping[str, float]:
-        """Time of each node on the device, of all that has run by now."""
+        """Device time of each node, over all work finished so far."""
         with self._lock:
             while self._times and self._times[0][2].done():
                 node, begin, end = self._times.popleft()
@@ -68,14 +68,14 @@ class DeviceState:
             return self._seconds
 
     def make_room(self) -> None:
-        """Wait for all work under way on the device, and give unused memory back."""
+        """Wait for all work in progress on the device, and free unused memory."""
         for name in (UPLOAD, COMPUTE, DECODE, TRANSFER):
             self.device.stream(name).synchronize()
         self.device.arena.trim()
         self.device.relieve()
 
     def out_of_memory(self, error: OutOfDeviceMemory) -> OperatorError:
-        """The error for people: what did not fit, what the plan needs, and what they can do."""
+        """The error shown to the user: what did not fit, what the plan needs, and possible remedies."""
         table = self.memory.table()
         free, total = self.device.memory()
         known = f"\n{table}" if table.rows else ""

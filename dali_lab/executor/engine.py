@@ -7,16 +7,16 @@ inconsistent with this, it is a bug.
 1. Order.
 
    - Batches enter each stage in the order of :meth:`Engine.submit`. A stage with an operator that runs `in_order` is
-     entered when the batch before has ended it. What an operator has drawn is counted as its batch enters, so random
+     entered once the batch before has finished it. An operator's draws are counted as its batch enters, so random
      numbers depend neither on threads nor on which batch ends first.
-   - The chunks of a stage run in any order on any thread. A chunk goes from step to step without a barrier; a step that
-     asks for facts of the other chunks is run again when all of them have noted theirs.
+   - The chunks of a stage run in any order on any thread. A chunk goes from step to step without a barrier; a step
+     that asks for facts from the other chunks runs again once all of them have noted theirs.
    - A batch is finished once: `finished` is set, then its callback is called, and neither happens before all of its
      calls have returned (but see 5).
 
 2. An operator fails.
 
-   - Its chunk runs no further step. Other chunks of the batch end the stage, and their failures are noted too. No
+   - Its chunk runs no further step. Other chunks of the batch finish the stage, and their failures are noted too. No
      further stage is entered, and the batch is finished.
    - :meth:`BatchRun.outputs` raises the failure of the first sample, whichever came first in time. It names node,
      operator, the line where the user placed it, and for a failed sample its index in the batch and its file.
@@ -28,14 +28,14 @@ inconsistent with this, it is a bug.
    sample 0. Where memory runs out, all work under way is waited for, caches are emptied, and the stage is tried once
    more; then the failure tells what needs how much.
 
-4. With `keep_going`, for previews, all stages are entered. A step runs on the samples for which all of its inputs are
-   there, chunk by chunk; `missing` says which samples an edge lacks, and `failures` why.
+4. With `keep_going`, for previews, all stages are entered. A step runs on the samples that have all of its inputs,
+   chunk by chunk; `missing` says which samples an edge lacks, and `failures` why.
 
-5. Cancelling. A cancelled batch begins no further step. It is finished when the calls that run now have returned, with
+5. Cancelling. A cancelled batch begins no further step. It is finished when the running calls have returned, with
    :class:`Cancelled` if nothing had failed before. :meth:`Engine.close` cancels all batches in flight and waits for
-   the threads as long as it is told; then all batches are finished, also those whose calls have not returned, so nobody
-   waits for ever. Operators are closed when no thread runs them any more. A closed engine takes no batch; closing it
-   again does nothing.
+   the threads for at most its timeout; then all batches are finished, even those whose calls have not returned, so no
+   thread waits for ever. Operators are closed when no thread runs them any more. A closed engine takes no batch;
+   closing it again does nothing.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ _SETTLED = (1, 8)
 
 
 class Engine:
-    """Runs the batches of one plan; the module says what happens in which order, and on failures.
+    """Runs the batches of one plan; the module docstring is the contract for order and failures.
 
     Parameters
     ----------
     plan
-        What to run.
+        The plan to run.
     threads
         Worker threads.
     seeds
@@ -78,17 +78,17 @@ class Engine:
     chunk
         Samples in a chunk; by default chosen from the batch size and the number of threads.
     keep_going
-        Let other samples and nodes go on when one fails, for previews.
+        Other samples and nodes continue when one fails, for previews.
     memory
-        Note how large the outputs of each node are.
+        Record the size of each node's outputs.
     batch_size
         Most samples of a batch, for planning a device's memory; 0 plans nothing ahead.
     pool
         Threads of the caller to run on; by default the engine has its own.
     progress
-        Called as ``progress(node, samples)`` with each finished step, for long work.
+        Called as ``progress(node, samples)`` after each finished step, for long work.
     transient
-        Batches are used and given back soon; see :class:`~dali_lab.schema.Call`.
+        Batches are returned soon after use; see :class:`~dali_lab.schema.Call`.
     user_context
         Entered around functions of the user.
 
@@ -99,9 +99,9 @@ class Engine:
     seconds, samples
         Time of each node, summed over threads, and the samples that it took.
     memory
-        Bytes of the largest batch and of the largest sample of each edge; `None` if they are not noted.
+        Bytes of the largest batch and of the largest sample of each edge; `None` if not recorded.
     device
-        The plan's device at work, if it has one.
+        State of the plan's device, if it has one.
     """
 
     def __init__(
@@ -168,7 +168,7 @@ class Engine:
         return run
 
     def close(self, timeout: float | None = None) -> None:
-        """Cancel what is in flight and end the threads, waiting at most `timeout` seconds. Can be called again."""
+        """Cancel the batches in flight and end the threads, waiting at most `timeout` seconds. Can be called again."""
         runs = self._admission.close()
         if runs is None:
             return
@@ -183,7 +183,7 @@ class Engine:
             self.plan.close()
 
     def enter(self, run: BatchRun, number: int, /) -> bool:
-        """Begin a stage of a batch; whether there is work. For :class:`Admission` alone."""
+        """Begin a stage of a batch. Returns whether there is work. For :class:`Admission` alone."""
         stage = self.plan.stages[number]
         count = _count(run, stage)
         for step in stage.steps:
@@ -239,7 +239,7 @@ def _watcher(memory: bool, progress: Callable[[str, int], None] | None) -> Watch
 
 
 def _count(run: BatchRun, stage: Stage) -> int:
-    """How many samples a stage works on: those of its branch, where the batch is cut by a condition."""
+    """Samples that a stage works on: those of its branch, where a condition splits the batch."""
     if stage.scope:
         for step in stage.steps:
             for edge in [step.connections["predicate"]] if step.operator.joins_scopes else step.needed:

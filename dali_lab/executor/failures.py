@@ -1,4 +1,4 @@
-"""Errors of a batch: where they come from, and chunks that do not fit together."""
+"""Errors of a batch: adding their origin, and chunks that do not fit together."""
 
 from __future__ import annotations
 

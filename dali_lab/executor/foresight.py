@@ -1,9 +1,9 @@
-"""What is known of results on a device before there is a batch, by running operators without data.
+"""Predicts shapes and types of results on a device before the first batch, by running operators without data.
 
-An operator on a GPU decides on shapes from its arguments and from the shapes of its inputs. So a plan is walked some
-times with a launcher that computes nothing, and with different guesses for all that is not known yet: extents of
-pictures, types, values of connected arguments. Where all ways lead to the same shape and type, these are known
-beforehand; an operator that refuses a guess shows that it does not hold.
+An operator on a GPU derives shapes from its arguments and from the shapes of its inputs. So a plan is run several times
+with a launcher that computes nothing, each time with another guess for the unknowns: extents of pictures, types, values
+of connected arguments. Where all guesses lead to the same shape and type, these are known in advance; an operator that
+refuses a guess rules it out.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Kind:
         return cls(tuple(batch.shapes.max(axis=0, initial=0).tolist()), batch.dtype, batch.layout)
 
     def joined(self, other: Kind) -> Kind:
-        """The kind of which both are."""
+        """The smallest kind that covers both."""
         if len(self.shape) != len(other.shape):
             return other
         return replace(other, shape=tuple(map(max, self.shape, other.shape)))
@@ -48,7 +48,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class _Guess:
-    """What stands for the unknown: extents by the letter of their axis, the type of elements, and samples before."""
+    """A guess for the unknowns: extents by axis letter, the element type, and samples seen before."""
 
     extents: Mapping[str, int]
     extent: int
@@ -56,7 +56,7 @@ class _Guess:
     drawn: int
 
     def filled(self, known: Extent) -> Batch | None:
-        """A batch on the CPU, without memory, of what is known and this guess."""
+        """A batch on the CPU, without memory, made from the known extents and this guess."""
         if known.shape is None:
             return None
         letters = known.layout or " " * len(known.shape)
@@ -77,18 +77,18 @@ _GUESSES = (
     _Guess({**_LARGE, "C": 1}, 1009, UINT8, 0),
     _Guess({**_SMALL, "C": 3}, 1213, FLOAT, 1000),
 )
-"""The first two are what most data is; the others show what depends on the channels and on the type."""
+"""The first two cover most data; the others show dependence on the channels and on the type."""
 
 
 def foresee(plan: Plan, seen: Mapping[Edge, Kind]) -> dict[Edge, Kind]:
-    """Largest samples of results on the plan's device, as far as they are known.
+    """Kinds of the results on the plan's device, as far as they can be predicted.
 
     Parameters
     ----------
     plan
         With a device.
     seen
-        Kinds of results that batches have shown; what follows from them is known as well.
+        Kinds of results that batches have shown; they are used to predict others.
     """
     if plan.device is None:
         return {}
@@ -105,14 +105,14 @@ def foresee(plan: Plan, seen: Mapping[Edge, Kind]) -> dict[Edge, Kind]:
 
 
 class _World:
-    """Results as they would be if a guess held.
+    """Results under the assumption of one guess.
 
     Attributes
     ----------
     batches
-        By edge: batches without data, but for those of arguments, which are on the CPU.
+        By edge: batches without data, except those of arguments, which are on the CPU.
     device_edges
-        Those that are on the device.
+        Edges whose batch is on the device.
     """
 
     def __init__(self, guess: _Guess, seen: Mapping[Edge, Kind], device: Device) -> None:
@@ -124,7 +124,7 @@ class _World:
         self.device_edges: set[Edge] = set()
 
     def make(self, step: Step) -> None:
-        """Find out what a step would make; nothing where it cannot be told."""
+        """Predict the results of a step; none where that is not possible."""
         results = self._declared(step) or self._run(step)
         for output in range(step.outputs):
             edge = Edge(step.node.id, output)
@@ -146,7 +146,7 @@ class _World:
     def _run(self, step: Step) -> tuple[Batch, ...]:
         operator, node = step.operator, step.node
         inputs, arguments = step.inputs, step.connections
-        # On the CPU only operators that are functions of their arguments, and have all of them.
+        # On the CPU only operators that are functions of their arguments, with all of them known.
         pure = operator.on_gpu and not operator.source and operator.family != "python"
         if operator.family == "random" and inputs:  # it would draw a number for each element of its input
             return ()
@@ -168,5 +168,5 @@ class _World:
             call = Call(fresh, 0, _SAMPLES, batch_size=_SAMPLES, drawn_before=self.guess.drawn, batches=batches)
             call.gpu = launcher
             return run_operator(fresh, call, given, step.outputs, check=False)
-        except Exception:  # a guess that the operator refuses, or a result that it would wait for: not known then
+        except Exception:  # the operator refuses the guess, or would wait for a result: unknown
             return ()

@@ -1,4 +1,4 @@
-"""Operators that run as they are called, on batches that are there."""
+"""Runs operators as soon as they are called, on existing batches."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from dali_lab.schema.source import Draw
 
 
 class ImmediateGraph:
-    """A small graph, often of one operator, that runs when it is asked to; what it has drawn is kept between runs.
+    """A small graph, often of one operator, that runs on request; its draws are kept between runs.
 
     Parameters
     ----------
     graph
-        A graph whose outputs are wanted.
+        A graph whose outputs are computed.
     given
         The nodes that stand for the batches of each run.
     seeds
         Seed of each node that draws random numbers.
     device
-        Where the nodes run that are placed on the GPU; on the CPU without one.
+        Where nodes placed on the GPU run; `None` runs them on the CPU.
     pool, threads
-        Threads to run on, and their number; without them it runs on the thread that asks.
+        Threads to run on, and their number; without them it runs on the calling thread.
     chunk
         Samples in a chunk; by default chosen by the engine.
     operators
-        Operators to use instead of making new ones, by node.
+        Operators to reuse, by node.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class ImmediateGraph:
     def run(
         self, size: int, batches: Sequence[Batch], *, iteration: int = 0, draws: Mapping[str, Draw] | None = None
     ) -> list[Batch]:
-        """The outputs for the batches of the given nodes; `size` samples are drawn where nothing says otherwise.
+        """The outputs for the batches of the given nodes; `size` samples are drawn where no input fixes the number.
 
         Raises
         ------
@@ -69,5 +69,5 @@ class ImmediateGraph:
         return run.outputs()
 
     def close(self) -> None:
-        """Give up what the operators hold."""
+        """Release the operators' resources."""
         self._plan.close()

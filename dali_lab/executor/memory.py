@@ -1,4 +1,4 @@
-"""Memory of the compiler that is idle."""
+"""Frees idle memory of the compiler."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ _MADV_DONTNEED = 4
 def release_compiler() -> None:
     """Unmap the compiler's machine code: once kernels are loaded it is idle, and 50 MiB of it are resident.
 
-    What is needed again is mapped again, from the system's file cache, when it is first called. Elsewhere than on
-    Linux nothing is done.
+    Pages that are needed again are mapped again, from the system's file cache. Does nothing except on Linux.
     """
     if not sys.platform.startswith("linux") or "llvmlite.binding" not in sys.modules:
         return

@@ -1,4 +1,4 @@
-"""How many samples a chunk holds: enough work for a call to pay, and chunks enough for all threads."""
+"""Chooses chunk sizes: enough work for a call to pay, and enough chunks for all threads."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from dali_lab.executor.pool import InlinePool, ThreadPool
 
 _WORTH_A_CHUNK = 2e-2
-"""Seconds of work that a chunk should hold: the calls of a chunk take one or two thousandths, with the GIL."""
+"""Seconds of work that a chunk should hold: calling the steps of a chunk costs 1 to 2 ms with the GIL held."""
 
 _LEAST = 5e-4
-"""Seconds of work under which a chunk is not worth another thread."""
+"""Seconds of work below which a chunk is not worth another thread."""
 
 _WORTH_HELP = 1e-3
-"""Seconds of work for which another thread is called to help: a call takes some hundredths of a millisecond."""
+"""Seconds of work for which another thread is called to help: waking one costs some hundredths of a millisecond."""
 
 
 @dataclass
@@ -29,7 +29,7 @@ class Effort:
     shared: float = 0.0
 
     def share(self, pool: ThreadPool | InlinePool, count: int, few: int, work: Callable[[int], bool]) -> None:
-        """Do work on `count` samples here, and on a `few` at a time on threads that find nothing else to do."""
+        """Run work on `count` samples here, and on a `few` at a time on idle threads."""
         began = time.thread_time()
         helped = 0.0
         if count > few:
@@ -41,11 +41,11 @@ class Effort:
 
 
 class Pace:
-    """What the samples of each stage took lately, in CPU time, and the chunks that follow from it.
+    """Recent CPU time per sample of each stage, and the chunk sizes that follow.
 
-    Chunks are at least as many as there are threads, because each is begun by one. Where threads share most of the work
-    (:meth:`~dali_lab.schema.call.Call.share`), there need only be enough for the rest; half a thread's does not count,
-    because other batches are in flight.
+    There are at least as many chunks as threads, because each thread begins one. Where threads share most of the work
+    (:meth:`~dali_lab.schema.call.Call.share`), only enough for the rest are needed; less than half a thread's work does
+    not count, because other batches are in flight.
     """
 
     def __init__(self, threads: int) -> None:
@@ -54,7 +54,7 @@ class Pace:
         self._shared: dict[int, float] = {}
 
     def chunk_size(self, stage: int, count: int) -> int:
-        """Four chunks for each thread, or fewer where these would hold little work; one where that is next to none."""
+        """Four chunks for each thread, fewer where these would hold little work, one where the work is negligible."""
         pace = self._seconds.get(stage, 0.0)
         if not pace:
             return max(1, min(64, -(-count // (4 * self._threads))))
@@ -64,12 +64,12 @@ class Pace:
         return max(1, -(-count // chunks), min(count, int(_LEAST / pace)))
 
     def part_size(self, stage: int) -> int:
-        """How many samples a thread that helps takes at a time: few, because tasks of its own may come."""
+        """Samples that a helping thread takes at a time: few, because tasks of its own may come."""
         pace = self._seconds.get(stage, 0.0)
         return math.ceil(_WORTH_HELP / pace) if pace else 1
 
     def note(self, stage: int, count: int, effort: Effort) -> None:
-        """Keep the least CPU time of a sample in a stage that was seen lately: compilation must not count."""
+        """Record the least recent CPU time per sample of a stage, so that compilation does not count."""
         seconds, shared = effort.seconds / count, effort.shared / max(1e-9, effort.seconds)
         known = self._seconds.get(stage)
         self._seconds[stage] = max(1e-9, seconds if known is None else min(seconds, 1.1 * known))

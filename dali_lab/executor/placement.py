@@ -1,4 +1,4 @@
-"""Where nodes run that ask for a GPU: on a device, or on the CPU where there is none."""
+"""Placement of nodes that ask for a GPU: on a device, or on the CPU where there is none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dali_lab.model.user_code import user_stacklevel
 from dali_lab.schema.registry import find_operator
 
 _NAMED = 12
-"""How many nodes a warning names; policies of augmentation have hundreds."""
+"""Most nodes that a warning names; augmentation policies have hundreds."""
 
 
 def gpu_nodes(graph: Graph) -> list[str]:
@@ -28,25 +28,25 @@ def output_on_gpu(graph: Graph, edge: Edge) -> bool:
 
 @functools.lru_cache(maxsize=16)
 def emulated_device(index: int) -> Device:
-    """The emulated device of a number."""
+    """The emulated device with this number."""
     from dali_lab.device.emulated import EmulatedDevice
 
-    # Under a memory checker each sample has memory of its own, so that its ends are seen.
+    # Under a memory checker each sample has its own memory, so that overruns are seen.
     return EmulatedDevice(index, exact=os.environ.get("DALI_LAB_SANITIZE") == "1")
 
 
 def find_device(mode: str, index: int = 0) -> Device:
-    """The device of a number.
+    """The device with this number.
 
     Parameters
     ----------
     mode
-        ``"emulated"`` for the emulated one, else a GPU.
+        ``"emulated"`` for the emulated device, else a GPU.
 
     Raises
     ------
     DeviceError
-        With what is wrong and what to do.
+        With the cause and a remedy.
     """
     if mode == "emulated":
         return emulated_device(index)
@@ -56,7 +56,7 @@ def find_device(mode: str, index: int = 0) -> Device:
 
 
 def gpu_available(index: int = 0) -> bool:
-    """Whether there is a GPU of this number, and all that is needed to use it."""
+    """Whether the GPU with this number exists and can be used."""
     try:
         find_device("auto", index)
     except DeviceError:
@@ -73,7 +73,7 @@ def _device_if_any(mode: str, index: int) -> Device | None:
 
 
 def device_for_preview(graph: Graph) -> Device | None:
-    """Where nodes run that are placed on a GPU, as pipelines choose by default; `None`, without a word, on the CPU."""
+    """Device for nodes placed on a GPU, chosen as pipelines do by default; `None`, without a warning, for the CPU."""
     mode = os.environ.get("DALI_LAB_GPU") or "auto"
     if mode == "never" or not gpu_nodes(graph):
         return None
@@ -81,7 +81,7 @@ def device_for_preview(graph: Graph) -> Device | None:
 
 
 def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
-    """Where the nodes of a graph run that are placed on a GPU; `None` if on the CPU, which is warned of once.
+    """Device for the nodes of a graph placed on a GPU; `None` for the CPU, with one warning.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def choose_device(graph: Graph, mode: str, index: int = 0) -> Device | None:
 
 
 def cpu_only(node: Node, device: Device) -> str:
-    """Why a node that is placed on a GPU runs on the CPU; empty where it runs on the device, or makes what it gives."""
+    """Why a node placed on a GPU runs on the CPU; empty for a source, or where it runs on the device."""
     operator = find_operator(node.op)
     if operator.source:
         return ""

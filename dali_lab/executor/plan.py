@@ -1,4 +1,4 @@
-"""From a graph to what the engine runs: operators made, and nodes put into stages without a barrier inside."""
+"""Plans a graph for the engine: makes the operators, and groups nodes into stages without inner barriers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class Step:
     Attributes
     ----------
     scope
-        Number of the group of samples that it works on.
+        Number of the group of samples it works on.
     taker
-        The only user of its output, if it takes undecoded pictures.
+        The only consumer of its output, if it takes undecoded pictures.
     inputs, connections, needed
         The edges of its inputs, of its arguments, and both, without devices.
     """
@@ -51,7 +51,7 @@ class Step:
 
     @property
     def stream(self) -> str:
-        """The stream of the device that it runs on: decoders have one of their own, to be ahead of the kernels."""
+        """The device stream that it runs on: decoders have their own, to run ahead of the kernels."""
         return DECODE if self.node.device == "mixed" else COMPUTE
 
 
@@ -62,15 +62,15 @@ class Stage:
     Attributes
     ----------
     steps
-        In an order in which they can run.
+        In dependency order.
     whole
-        The steps see the whole batch at once.
+        Whether the steps see the whole batch at once.
     scope
         Which group of samples they work on: 0 for the batch itself, others for the branches of conditionals.
     exports
-        Edges that something outside the stage uses.
+        Edges used outside the stage.
     gpu
-        The steps run on the plan's device, on the whole batch.
+        Whether the steps run on the plan's device, on the whole batch.
     """
 
     steps: list[Step]
@@ -85,29 +85,29 @@ class Stage:
         return any(step.operator.in_order for step in self.steps)
 
     def blamed(self, error: BaseException, step: Step) -> Step:
-        """The step that an error is about, which came up in `step`."""
+        """The step responsible for an error raised in `step`."""
         node = getattr(error, "node", None)
         return next((other for other in self.steps if other.node.id == node), step)
 
 
 @dataclass
 class Plan:
-    """What the engine runs.
+    """A graph made ready to run.
 
     Attributes
     ----------
     graph
         The graph as it is run.
     stages
-        In an order in which they can run.
+        In dependency order.
     outputs
-        Edges wanted at the end, taps included.
+        Edges to compute, taps included.
     sources
         Steps without inputs whose samples are drawn in order.
     known
         Edges whose batches are given instead of computed.
     device
-        Where the nodes run that are placed on a GPU; `None` lets them run on the CPU.
+        Where nodes placed on a GPU run; `None` runs them on the CPU.
     """
 
     graph: Graph
@@ -122,7 +122,7 @@ class Plan:
         return [step for stage in self.stages for step in stage.steps]
 
     def close(self) -> None:
-        """Give up what the operators hold."""
+        """Release the operators' resources."""
         for step in self.steps():
             step.operator.close()
 
@@ -133,7 +133,7 @@ def bare(edge: Edge) -> Edge:
 
 
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:
-    """Whether a node runs on the device of a plan; others run on the CPU, with copies around them where needed."""
+    """Whether a node runs on the plan's device; others run on the CPU, with copies around them where needed."""
     if node.device not in ("gpu", "mixed") or operator.source or (node.device == "mixed" and not device.decodes):
         return False
     return not operator.on_cpu_only(operator.values)
@@ -179,11 +179,11 @@ def make_plan(
     outputs
         Edges to compute; by default the graph's outputs. Taps are just more of them.
     known
-        Edges whose batches will be given; nothing before them is run.
+        Edges whose batches will be given; nothing upstream of them runs.
     operators
-        Operators to use again instead of making new ones, by node.
+        Operators to reuse, by node.
     device
-        Where the nodes run that are placed on a GPU; on the CPU without one.
+        Where nodes placed on a GPU run; `None` runs them on the CPU.
 
     Raises
     ------
@@ -218,8 +218,8 @@ def make_plan(
             behind = behind or (gpu and source.scope != scope)
             level = max(level, levels[edge.node] + behind)
         levels[name] = level
-        # A node that needs the whole batch is a stage of its own, in the order of the graph, after its level's chunks.
-        # Nodes on the GPU that depend on nothing else in between are one stage, after all others of their level.
+        # A node that needs the whole batch is its own stage, in graph order, after the chunks of its level.
+        # Consecutive GPU nodes with no other dependency in between form one stage, after all others of their level.
         turn = len(order) + 1 + (step.stream == DECODE) if gpu else place if operator.whole_batch else 0
         grouped.setdefault((level, turn, scope), []).append(step)
     stages = [
@@ -246,7 +246,7 @@ def _needed(graph: Graph, wanted: Sequence[Edge], given: frozenset[Edge]) -> set
 
 
 def _find_deferring(stages: list[Stage]) -> None:
-    """Let steps leave their work to the step after them where that is the only one to see it."""
+    """Let a step defer its work to the next step where that is the only consumer."""
     for stage in stages:
         if stage.gpu or stage.whole:
             continue

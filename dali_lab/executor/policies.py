@@ -1,10 +1,10 @@
-"""Settings of NVIDIA DALI's executor that programs name; here they have no effect."""
+"""NVIDIA DALI's executor policies, accepted from programs; they have no effect here."""
 
 from enum import Enum
 
 
 class StreamPolicy(Enum):
-    """How operators share CUDA streams."""
+    """Sharing of CUDA streams between operators."""
 
     UNSPECIFIED = 0
     SINGLE = 16
@@ -13,7 +13,7 @@ class StreamPolicy(Enum):
 
 
 class OperatorConcurrency(Enum):
-    """Which operators may run at the same time; here all that do not depend on each other."""
+    """Which operators may run concurrently; here all that do not depend on each other."""
 
     UNSPECIFIED = 0
     NONE = 2

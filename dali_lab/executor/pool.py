@@ -1,4 +1,4 @@
-"""A pool of worker threads that takes the most urgent task first and can be closed at any time."""
+"""Pool of worker threads that runs the most urgent task first and can be closed at any time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dali_lab.model import buffers
 
 Task = Callable[[], None]
 Part = Callable[[], bool]
-"""Does a part of some work that several threads share, and returns whether more is left to be begun."""
+"""Runs one unit of shared work; returns whether units remain."""
 _pools: weakref.WeakSet[ThreadPool] = weakref.WeakSet()
 _interpreter_ends = threading.Event()
 
 
 class _Shared:
-    """Work that one thread has offered to those that find nothing else to do; `seconds` is their CPU time."""
+    """Work that one thread offers to idle threads; `seconds` is the CPU time they spent on it."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -31,11 +31,11 @@ class _Shared:
         self.error: BaseException | None = None
 
     def help(self) -> bool:
-        """Do a part, and return whether more is left."""
+        """Run one unit; returns whether units remain."""
         began = time.thread_time()
         try:
             return self.part()
-        except BaseException as error:  # it belongs to whoever has offered the work
+        except BaseException as error:  # raised by the thread that offered the work
             self.error = error
             return False
         finally:
@@ -43,9 +43,9 @@ class _Shared:
 
 
 class ThreadPool:
-    """Threads that run tasks in order of their urgency, and help each other where there is none to begin.
+    """Threads that run tasks in order of urgency, and help each other when idle.
 
-    Tasks must not raise: what goes wrong is theirs to keep.
+    Tasks must not raise: they keep their own errors.
     """
 
     def __init__(self, threads: int, name: str = "dali-lab") -> None:
@@ -60,7 +60,7 @@ class ThreadPool:
         buffers.keep_for(self)
         for index in range(threads):
             thread = threading.Thread(target=self._work, name=f"{name}-{index}", daemon=True)
-            with lock:  # the interpreter may end meanwhile, and then joins the threads that have started
+            with lock:  # the interpreter may be exiting, and then joins the threads that have started
                 if self._closed:
                     return
                 thread.start()
@@ -69,7 +69,7 @@ class ThreadPool:
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
         """Queue a task; smaller urgencies run first.
 
-        When the interpreter ends, daemon threads that still run pipelines are left waiting, as it ends them anyway.
+        When the interpreter exits, daemon threads that still run pipelines are left waiting, as it ends them anyway.
 
         Raises
         ------
@@ -85,7 +85,7 @@ class ThreadPool:
             self._ready.notify()
 
     def share(self, work: Callable[[], object], part: Part) -> float:
-        """Run `work`, and `part` as often as other threads find nothing else to do, until nothing is left to begin.
+        """Run `work`, with idle threads running `part` meanwhile, until no units remain.
 
         Returns
         -------
@@ -95,7 +95,7 @@ class ThreadPool:
         Raises
         ------
         BaseException
-            What `part` raised.
+            The error that `part` raised.
         """
         shared = _Shared(part)
         with self._ready:
@@ -113,7 +113,7 @@ class ThreadPool:
         return shared.seconds
 
     def close(self, timeout: float | None = None) -> bool:
-        """Drop what has not begun, and wait for what has, for `timeout` seconds if that is given.
+        """Drop the tasks that have not begun, and wait for the others, at most `timeout` seconds if given.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class ThreadPool:
                 self._helped.notify_all()
 
     def _withdraw(self, shared: _Shared) -> None:
-        """Offer this work no longer; lock held."""
+        """Stop offering this work; lock held."""
         if shared in self._offered:
             self._offered.remove(shared)
 
@@ -175,16 +175,16 @@ class InlinePool:
         buffers.keep_for(self)
 
     def submit(self, urgency: tuple[int, ...], task: Task) -> None:
-        """Add a task; they run in the order in which they came."""
+        """Add a task; they run in the order of submission."""
         self._tasks.append(task)
 
     def share(self, work: Callable[[], object], part: Part) -> float:
-        """Run `work`: there is nobody to share it with."""
+        """Run `work`: there is no other thread to share it with."""
         work()
         return 0.0
 
     def run(self) -> None:
-        """Do the tasks, and those that they add."""
+        """Run the tasks, and those that they add."""
         while self._tasks:
             self._tasks.popleft()()
 
@@ -197,7 +197,7 @@ class InlinePool:
 
 @atexit.register
 def _close_pools() -> None:
-    """End all threads before the interpreter goes: a kernel that returns into a finalized interpreter would crash."""
+    """End all threads before the interpreter exits: a kernel that returns into a finalized interpreter would crash."""
     _interpreter_ends.set()
     for pool in list(_pools):
         pool.close()

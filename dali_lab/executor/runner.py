@@ -1,4 +1,4 @@
-"""Keeps batches in flight: asks the sources, starts batches ahead of the consumer, and hands them out in order."""
+"""Keeps batches in flight: draws from the sources, starts batches ahead of the consumer, returns them in order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dali_lab.schema.source import Draw
 
 @dataclass
 class _Flight:
-    """A batch on its way, or what kept it from starting; `before` is the state from which it was drawn."""
+    """A batch in flight, or the error that kept it from starting; `before` is the state from which it was drawn."""
 
     run: BatchRun | None = None
     error: BaseException | None = None
@@ -35,7 +35,7 @@ class _Flight:
 
 
 class Runner:
-    """A graph at work.
+    """Runs a graph batch by batch.
 
     Parameters
     ----------
@@ -46,27 +46,27 @@ class Runner:
     seeds
         Seed of each node that draws random numbers.
     device
-        Where nodes placed on the GPU run; without one they run on the CPU.
+        Where nodes placed on the GPU run; `None` runs them on the CPU.
     saved
-        What :meth:`checkpoint` gave for the same graph, to go on from.
+        A checkpoint of the same graph, to resume from.
     user_context
         Entered around functions of the user.
 
     Attributes
     ----------
     sources
-        By node, those first that may come to an end.
+        By node, finite ones first.
     workers
         Processes of parallel sources, if there are any.
 
     Raises
     ------
     FormatError
-        If what was saved is of another graph.
+        If `saved` is a checkpoint of another graph.
 
     Notes
     -----
-    It belongs to the process that made it: a child made by a fork has none of its threads and must not use it.
+    It belongs to the process that made it: a forked child has none of its threads and must not use it.
     """
 
     def __init__(
@@ -114,12 +114,12 @@ class Runner:
 
     @property
     def in_flight(self) -> int:
-        """Batches started and not yet taken."""
+        """Batches started but not yet taken."""
         return len(self._flights)
 
     @property
     def ended(self) -> bool:
-        """Whether a source came to its end and waits for :meth:`reset`."""
+        """Whether a source is exhausted and waits for :meth:`reset`."""
         return self.state.ended
 
     def schedule(self, each: Callable[[], None] | None = None) -> bool:
@@ -128,12 +128,12 @@ class Runner:
         Parameters
         ----------
         each
-            Called before the sources are asked; it may feed them, or end the epoch with :class:`StopIteration`.
+            Called before the sources draw; it may feed them, or end the epoch with :class:`StopIteration`.
 
         Returns
         -------
         bool
-            Whether there is one more in flight: not so at the end of the epoch, after an error that was not yet taken,
+            Whether one more is in flight: not so at the end of the epoch, after an error that has not been taken,
             or when nothing was fed and other batches can be taken first.
         """
         self._check_process()
@@ -149,7 +149,7 @@ class Runner:
         except StopIteration:
             self.state = replace(self.state, ended=True)
             return False
-        except Exception as error:  # whatever a callback raises belongs to whoever takes this batch
+        except Exception as error:  # an error of the callback is raised where this batch is taken
             self._flights.append(_Flight(error=error))
             return True
         run = self.engine.submit(self.state.iteration, size, draws)
@@ -180,14 +180,14 @@ class Runner:
         return draws, sizes.pop() if sizes else self.batch_size
 
     def take(self) -> list[Batch]:
-        """Wait for the oldest batch and hand it out.
+        """Wait for the oldest batch and return it.
 
         Raises
         ------
         StopIteration
             If none is in flight.
         BaseException
-            What made the batch fail; the next one can be taken all the same.
+            The failure of the batch; the next one can still be taken.
         """
         self._check_process()
         if not self._flights:
@@ -206,7 +206,7 @@ class Runner:
         return batches
 
     def _placed(self, batch: Batch, edge: Edge) -> Batch:
-        """An output where the graph wants it."""
+        """An output, moved to the device that the graph asks for."""
         assert self.engine.device is not None
         device = self.engine.device.device
         to = "gpu" if output_on_gpu(self.graph, edge) else "cpu"
@@ -225,7 +225,7 @@ class Runner:
                 raise OperatorError(f"output {index} has {what} {got!s}, the pipeline was told to expect {expected!s}")
 
     def reset(self) -> bool:
-        """Begin the next epoch, if this one has ended; returns whether it had."""
+        """Begin the next epoch if this one has ended; returns whether it had."""
         if not self.state.ended:
             return False
         self.state = replace(self.state, ended=False, epoch=self.state.epoch + 1, consumed=0)
@@ -236,7 +236,7 @@ class Runner:
     # -- state --------------------------------------------------------------------------------------------------
 
     def operators(self) -> dict[str, str]:
-        """Operator of each node that has a state."""
+        """Operator of each node with state."""
         steps = self.plan.steps()
         return {
             step.node.id: step.node.op for step in steps if step.operator.source or step.node.id in self.engine.seeds

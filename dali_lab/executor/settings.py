@@ -1,4 +1,4 @@
-"""The arguments of a pipeline: what they may be, and what they mean to the engine."""
+"""Pipeline settings: checks the arguments of a pipeline and derives the engine's values from them."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class Settings:
 
     @property
     def separated(self) -> bool:
-        """Whether the depths for CPU and GPU were given apart."""
+        """Whether separate depths for CPU and GPU were given."""
         return isinstance(self.prefetch_queue_depth, Mapping)
 
     @property
     def dynamic(self) -> bool:
-        """What NVIDIA DALI answers for ``exec_dynamic``."""
+        """The value of ``exec_dynamic`` in NVIDIA DALI."""
         if self.exec_dynamic is None:
             return self.exec_pipelined and self.exec_async and not self.separated
         return bool(self.exec_dynamic)
@@ -74,7 +74,7 @@ class Settings:
 
     @property
     def ahead(self) -> int:
-        """Batches that the first run starts."""
+        """Number of batches that the first run starts."""
         return max(self.depths) if self.exec_pipelined else 1
 
     @property
@@ -88,16 +88,16 @@ class Settings:
 
     @property
     def threads(self) -> int:
-        """Threads to use: as many as were asked for, or as there are cores, up to 4."""
+        """Threads to use: as many as requested, else as there are cores, up to 4."""
         return self.num_threads if self.num_threads is not None else min(4, os.cpu_count() or 1)
 
     def expectations(self, outputs: int) -> list[tuple[DALIDataType | None, int | None, str | None]]:
-        """For each output the dtype, the number of dimensions and the layout that it must have.
+        """The required dtype, number of dimensions and layout of each output.
 
         Raises
         ------
         ArgumentError
-            If a list is not as long as the outputs are many.
+            If a list does not have one item for each output.
         """
         columns = []
         for name in ("output_dtype", "output_ndim", "output_layout"):
@@ -110,7 +110,7 @@ class Settings:
 
 
 def _count(name: str, value: Any) -> int | None:
-    """A number of at least 1; `None` and −1 mean that it was not given."""
+    """A number of at least 1; `None` and −1 mean not given."""
     if value is None or (isinstance(value, SupportsIndex) and value == -1):
         return None
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):

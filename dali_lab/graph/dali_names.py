@@ -1,4 +1,4 @@
-"""What NVIDIA DALI calls operators and their outputs, in serialized pipelines and in checkpoints."""
+"""NVIDIA DALI's names of operators and outputs, in serialized pipelines and in checkpoints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.schema.registry import known_operator
 
 Names = Mapping[str, str]
-"""What NVIDIA DALI calls the operators of nodes; nodes that are not there have their own names."""
+"""NVIDIA DALI's names of operators by node; a node that is not listed keeps its own name."""
 
 
 def schema_name(op: str) -> str:
@@ -21,7 +21,7 @@ def schema_name(op: str) -> str:
 
 
 def made_up_name(op: str, number: int) -> str:
-    """What an operator is called that was given no name: ``__Image_3``."""
+    """The name NVIDIA DALI makes up for an operator without one: ``__Image_3``."""
     schema = schema_name(op)
     return f"__{schema.rpartition('__')[2] or schema}_{number}"
 
@@ -64,7 +64,7 @@ def count_outputs(graph: Graph, node: Node) -> int:
 
 
 def output_name(graph: Graph, edge: Edge, names: Names) -> str:
-    """The name of what an edge takes: the operator's, with the output's number where there are several."""
+    """The name of an edge's batch: the operator's, with the output's number where there are several."""
     node = graph.nodes.get(edge.node)
     if node is None:
         return edge.node

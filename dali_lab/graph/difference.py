@@ -1,4 +1,4 @@
-"""What changed in meaning between two graphs: nodes, wiring, arguments, outputs, settings; never where things stand."""
+"""Changes in meaning between two graphs: nodes, wiring, arguments, outputs, settings; never positions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Change:
     Attributes
     ----------
     kind
-        What changed.
+        The kind of change.
     node
         The node, or `None` for outputs and settings.
     name
@@ -71,7 +71,7 @@ _SWITCH_WORDS: Mapping[str | None, str] = {None: "in use", "bypass": "bypassed",
 
 
 def difference(before: Graph, after: Graph) -> list[Change]:
-    """What changed from one graph to the other, empty for graphs of the same meaning.
+    """The changes from one graph to the other, empty for graphs of the same meaning.
 
     A node that has another name and is otherwise the same, with the same inputs and consumers, is said to be renamed.
     """
@@ -131,7 +131,7 @@ def _mapping_changes(
 
 
 def _renamed(before: Graph, after: Graph) -> dict[str, str]:
-    """Nodes that only have another name, by their old one: what they are and what they take is the same."""
+    """Nodes that were only renamed, by their old name: operator, arguments and inputs are the same."""
     new: dict[Any, list[Node]] = {}
     for name, node in after.nodes.items():
         if name not in before.nodes:
@@ -158,7 +158,7 @@ def _order(graph: Graph) -> list[str]:
 
 
 def _wiring(node: Node, names: Mapping[str, str]) -> Any:
-    """What a node is and takes, its arguments aside, with other names for the nodes that it takes from."""
+    """Operator and inputs of a node without its arguments; `names` renames the nodes it reads from."""
 
     def now(edge: Edge) -> Edge:
         return edge._replace(node=names.get(edge.node, edge.node))

@@ -1,4 +1,4 @@
-"""Expressions over data nodes: what Python's operators and brackets record in a graph."""
+"""Expressions over data nodes: the nodes that Python's operators and brackets record in a graph."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def subscript(node: DataNode, index: Any) -> DataNode:
     Parameters
     ----------
     node
-        What is indexed.
+        The node to index.
     index
         Integers, slices, nodes of scalars in either, :data:`~dali_lab.newaxis`, or a tuple of these.
 

@@ -1,4 +1,4 @@
-"""The one graph: nodes and edges as an immutable value, which every other part edits, rewrites, runs or stores."""
+"""The graph: nodes and edges as an immutable value, which every other part edits, rewrites, runs or stores."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Edge(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """One operator at work: which, where, on what, and with which arguments.
+    """One use of an operator: its placement, inputs and arguments.
 
     Nodes are equal if they mean the same: an argument that only repeats its default makes no difference.
 
@@ -120,13 +120,13 @@ class Graph:
     nodes
         Nodes by id.
     outputs
-        What a run returns, in order.
+        The edges that a run returns, in order.
     pipeline
         Arguments of :class:`dali_lab.Pipeline` that travel with the graph: ``batch_size``, ``num_threads``,
         ``device_id``, ``seed``, ``prefetch_queue_depth`` and others.
     view
-        Positions, notes and groups for the editor: no part of the meaning, and no part of equality. It says too which
-        nodes are switched off (:mod:`dali_lab.graph.switches`), and that is.
+        Positions, notes and groups for the editor: no part of the meaning, and no part of equality. It also says which
+        nodes are switched off (:mod:`dali_lab.graph.switches`), which does count.
     """
 
     nodes: Mapping[str, Node] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class Graph:
         return self.replaced(nodes={**self.nodes, node.id: node})
 
     def without(self, ids: Iterable[str]) -> Graph:
-        """A copy without these nodes; edges to them are left as they are."""
+        """A copy without these nodes; edges to them are left unchanged."""
         gone = set(ids)
         return self.replaced(nodes={name: node for name, node in self.nodes.items() if name not in gone})
 
@@ -255,17 +255,17 @@ class Graph:
         return result
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """What notebooks show: a picture, where something draws graphs (:func:`show_graphs_with`)."""
+        """A picture for notebooks, if a drawer is registered (:func:`show_graphs_with`)."""
         text = f"Graph of {len(self.nodes)} nodes: {', '.join(self.nodes)}"
         return {**(_drawers[-1](self) if _drawers else {}), "text/plain": text}
 
     def _repr_html_(self) -> str:
-        """The same for what asks for HTML, such as Panel."""
+        """The same for programs that ask for HTML, such as Panel."""
         bundle = self._repr_mimebundle_()
         return bundle.get("text/html") or html.escape(bundle["text/plain"])
 
     def unique_name(self, wanted: str) -> str:
-        """`wanted`, or `wanted` with the first free number behind it."""
+        """`wanted`, or `wanted` with the first free number appended."""
         return unique_name(wanted, self.nodes)
 
 
@@ -273,12 +273,12 @@ _drawers: list[Callable[[Graph], dict[str, str]]] = []
 
 
 def show_graphs_with(drawer: Callable[[Graph], dict[str, str]]) -> None:
-    """Have notebooks show graphs by what `drawer` makes of them: texts by their MIME types."""
+    """Register the drawer that notebooks use for graphs; it returns texts by MIME type."""
     _drawers[:] = [drawer]
 
 
 def unique_name(wanted: str, taken: Iterable[str] | Mapping[str, Any]) -> str:
-    """`wanted`, or `wanted` with the first free number behind it, such as ``resize_2``."""
+    """`wanted`, or `wanted` with the first free number appended, such as ``resize_2``."""
     names = taken if isinstance(taken, Mapping) else set(taken)
     if wanted not in names:
         return wanted

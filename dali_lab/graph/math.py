@@ -148,7 +148,7 @@ def fpow(base: Any, exponent: Any) -> DataNode:
 
 
 def atan2(x: Any, y: Any) -> DataNode:
-    """The angle whose tangent is ``x / y``, in radians, in the quadrant that the signs of both tell."""
+    """The angle whose tangent is ``x / y``, in radians, in the quadrant given by the signs of both."""
     return operation("atan2", x, y)
 
 

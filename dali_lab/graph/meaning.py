@@ -1,7 +1,7 @@
-"""What a graph means, whatever way it was written down: arguments that only repeat their defaults say nothing.
+"""The meaning of a graph, however it was written: arguments that repeat their defaults do not count.
 
-Two graphs are equal, and nothing differs between them, if they differ only in that. Code that is exported leaves such
-arguments out.
+Graphs that differ only in such arguments are equal and have no differences; exported code leaves the arguments
+out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TOLD_APART = frozenset(
     {"axes", "axis", "axis_names", "background", "contrast_center", "interp_type", "mag_filter", "min_filter", "size"}
 )
-"""Arguments for which some operator of NVIDIA DALI tells its default from nothing; these are kept as they are."""
+"""Arguments for which some operator of NVIDIA DALI tells an explicit default from an absent one; these are kept."""
 
 DEFAULT_SETTINGS: Mapping[str, Any] = {
     "batch_size": 1,
@@ -37,13 +37,13 @@ DEFAULT_SETTINGS: Mapping[str, Any] = {
     "py_start_method": "fork",
     "optimize": True,
 }
-"""Settings of a pipeline that is made of a graph, where the graph has none; all others are not set."""
+"""Settings that a pipeline made from a graph gets where the graph has none; all others stay unset."""
 
 
 def meaningful_arguments(node: Node) -> dict[str, Any]:
-    """The arguments of a node that say something, in the order of the declaration.
+    """The arguments of a node that carry meaning, in the order of the declaration.
 
-    Where an operator tells an argument that has its default from one that was not given, all are kept.
+    Where an operator tells an explicit default from an absent argument, all are kept.
     """
     known = has_operator(node.op)
     table = find_operator(node.op).argument_table if known else {}
@@ -59,10 +59,10 @@ def meaningful_arguments(node: Node) -> dict[str, Any]:
 
 
 def compared_arguments(node: Node) -> dict[str, Any]:
-    """The arguments by which nodes are compared: those that say something, numbers in the precision they are used in.
+    """The arguments by which nodes are compared: those that carry meaning, rounded to the precision in use.
 
-    Numbers of declared floating point arguments are single precision in both engines and in serialized pipelines, so
-    two that round to the same say the same.
+    Declared floating point arguments are single precision in both engines and in serialized pipelines, so two numbers
+    that round to the same value are equal.
     """
     table = find_operator(node.op).argument_table if has_operator(node.op) else {}
     floats = {name for name, arg in table.items() if arg.type == "float"}
@@ -95,7 +95,7 @@ def is_default(arg: Arg | None, value: Any) -> bool:
 
 
 def meaningful_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a pipeline that say something."""
+    """The settings of a pipeline that carry meaning."""
     return {
         key: value
         for key, value in settings.items()

@@ -1,7 +1,7 @@
 """Names of nodes from the names of variables: ``turned = fn.rotate(images)`` makes a node called ``turned``.
 
-The name is read off the bytecode of the caller: what Python does with the result of the call that is being made. So it
-needs no source, and holds in loops, helper functions and expressions alike.
+The name is read from the caller's bytecode: the variable that takes the result of the current call. So it needs no
+source, and works in loops, helper functions and expressions alike.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 
 RESERVED = frozenset({"fn", "math", "np", "ops", "pipeline_def", "types"})
-"""Names that programs use for other things; a variable that ends in ``_`` to avoid one names a node without it."""
+"""Names that programs use for other things; ``input_``, written to avoid one, names a node ``input``."""
 
 _suggestion: ContextVar[str | None] = ContextVar("suggestion", default=None)
 
 
 @contextlib.contextmanager
 def suggesting(name: str) -> Iterator[None]:
-    """Suggest this name, whatever the calling code looks like; for callers that are not the person's own code."""
+    """Suggest this name regardless of the calling code; for callers that are not the user's own code."""
     token = _suggestion.set(name)
     try:
         yield
@@ -42,7 +42,7 @@ def suggested_name(frame: FrameType | None) -> str:
 
 
 def suggested_names(frame: FrameType | None, count: int) -> tuple[str, ...]:
-    """Names for the nodes of a call whose `count` results go to a variable each; empty if they go elsewhere."""
+    """One name for each of a call's `count` results, if each goes to its own variable; otherwise empty."""
     if _suggestion.get() is not None or frame is None:
         return ()
     variables = _waiting(frame)
@@ -52,13 +52,13 @@ def suggested_names(frame: FrameType | None, count: int) -> tuple[str, ...]:
 def _waiting(frame: FrameType) -> tuple[str, ...]:
     """The variables that take the result of the call that a frame waits for."""
     offsets, targets = _targets(frame.f_code)
-    # A frame that waits for a call may point behind the instruction, at its inline caches.
+    # A frame that waits for a call may point past the instruction, at its inline caches.
     place = bisect.bisect_right(offsets, frame.f_lasti) - 1
     return targets[place] if place >= 0 else ()
 
 
 def node_name(variables: tuple[str, ...]) -> str:
-    """The name for a node whose outputs go to these variables: the first that says something."""
+    """The name for a node whose outputs go to these variables: the first meaningful one."""
     for variable in variables:
         if variable.strip("_"):
             plain = variable.rstrip("_")
@@ -80,7 +80,7 @@ def _targets(code: CodeType) -> tuple[list[int], list[tuple[str, ...]]]:
 
 
 def _skip_moves(instructions: list[dis.Instruction], place: int) -> int:
-    """Step over ``.gpu()`` and ``.cpu()`` behind a call, and the copy that ``a = b = call()`` makes."""
+    """Skip ``.gpu()`` and ``.cpu()`` after a call, and the copy that ``a = b = call()`` makes."""
     while place < len(instructions):
         item = instructions[place]
         if item.opname == "COPY" and item.arg == 1:

@@ -1,6 +1,6 @@
-"""The pipeline that is being defined: which one it is, the calls that it records, and the nodes that stand for outputs.
+"""Recorder of the pipeline being defined: it collects operator calls and the nodes that stand for outputs.
 
-Calls of operators ask :meth:`Recorder.current`, so nothing below pipelines needs to know them.
+Operator calls ask :meth:`Recorder.current`, so nothing below pipelines needs to know them.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _calls = itertools.count()
 
 
 def next_call_number() -> int:
-    """A number between those of the calls made so far and those to come."""
+    """A number between those of earlier and later calls."""
     return next(_calls)
 
 
 @dataclass(eq=False)
 class OpCall:
-    """One operator as it was called: the mutable forerunner of a graph node.
+    """One operator call: the mutable precursor of a graph node.
 
     Attributes
     ----------
@@ -34,17 +34,17 @@ class OpCall:
     device, inputs, arguments, connections
         As in :class:`dali_lab.graph.Node`, with data nodes in place of edges.
     name
-        The name that was asked for, or `None`.
+        The requested name, or `None`.
     owner
         The recorder that was current, or `None`.
     origin
         ``file:line`` of the user's call.
     placed
-        The name of its node, once there is a graph.
+        The name of its node, once the graph is built.
     number
         Place in the order of calls.
     together
-        The same for all calls that one call on lists of inputs stands for; they have one seed. `None` for all others.
+        Shared by all calls made by one call on lists of inputs, which have one seed; `None` for other calls.
     unnamed
         Its number among the operators of its pipeline that NVIDIA DALI would make up a name for, or −1.
     """
@@ -66,7 +66,7 @@ class OpCall:
     together: object | None = None
 
     def __post_init__(self, owner: Recorder | None) -> None:
-        # A weak reference: a recorder holds nodes, and must go as soon as its pipeline does.
+        # A weak reference: a recorder holds nodes and must be freed as soon as its pipeline is.
         self._recorder = weakref.ref(owner) if owner is not None else None
 
     @property
@@ -76,29 +76,29 @@ class OpCall:
 
 
 class ConditionScopes(Protocol):
-    """The conditions around the code that is being traced, as :mod:`dali_lab.conditionals` keeps them."""
+    """Conditions around the code being traced, implemented by :mod:`dali_lab.conditionals`."""
 
     @property
     def depth(self) -> int:
-        """How many there are."""
+        """Number of nested conditions."""
 
     def scope(self) -> DataNode | None:
-        """A node with as many samples as the branch that is being traced."""
+        """A node with as many samples as the branch being traced."""
 
     def bring(self, node: DataNode) -> DataNode:
-        """The part of a node's batch that belongs to the branch that is being traced."""
+        """The part of a node's batch that belongs to the branch being traced."""
 
     def enter(
         self, inputs: Sequence[DataNode], connections: Mapping[str, DataNode]
     ) -> tuple[tuple[DataNode, ...], dict[str, DataNode]]:
-        """The inputs of a call as the branch that is being traced sees them."""
+        """The inputs of a call as the branch being traced sees them."""
 
     def record(self, call: OpCall) -> None:
         """Note a call as made in this branch."""
 
 
 class _Stack(threading.local):
-    """For each thread, the recorders that were made current, innermost last; `None` stands for no pipeline."""
+    """Current recorders of each thread, innermost last; `None` stands for no pipeline."""
 
     def __init__(self) -> None:
         self.recorders: list[Recorder | None] = []
@@ -113,11 +113,11 @@ class Recorder:
     Attributes
     ----------
     owner
-        Gives the pipeline, if it still exists: the recorder does not keep it.
+        Returns the pipeline if it still exists: the recorder does not keep it alive.
     sinks
-        Nodes that run though no output depends on them.
+        Nodes that run although no output depends on them.
     conditions
-        Where conditions on nodes are traced, their scopes.
+        The condition scopes, where conditions on nodes are traced.
     unnamed
         Number of the next operator that NVIDIA DALI would make up a name for.
     """
@@ -129,16 +129,16 @@ class Recorder:
         self.unnamed = 0
 
     def results(self, call: OpCall, device: str) -> tuple[DataNode, ...]:
-        """The nodes that stand for the outputs of a call which was recorded."""
+        """The nodes that stand for the outputs of a recorded call."""
         return tuple(DataNode(call, index, device) for index in range(call.outputs))
 
     def adopted(self, item: object) -> DataNode | None:
-        """Data from outside as a node, where that can be."""
+        """External data as a node, where that is possible."""
         return None
 
     @staticmethod
     def current() -> Recorder | None:
-        """The recorder of the pipeline that is being defined on this thread, or whose Python function runs on it."""
+        """The recorder of the pipeline being defined on this thread, or whose Python function runs on it."""
         return _stack.recorders[-1] if _stack.recorders else None
 
     @staticmethod
@@ -153,7 +153,7 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """This recorder is the current one meanwhile."""
+        """Make this recorder current within the block."""
         Recorder.push(self)
         try:
             yield
@@ -163,7 +163,7 @@ class Recorder:
 
 @contextmanager
 def outside() -> Iterator[None]:
-    """No pipeline is being defined meanwhile."""
+    """Make no pipeline current within the block."""
     Recorder.push(None)
     try:
         yield
@@ -195,7 +195,7 @@ newaxis = _NewAxis()
 
 
 class DataNode:
-    """A batch that an operator will make, as a symbol in a pipeline definition.
+    """Symbol for an operator's output batch in a pipeline definition.
 
     It carries no data. It can be passed to operators, used in expressions and indexed, and returned as an output.
 
@@ -275,7 +275,7 @@ def _expression(name: str, *, swap: bool = False, unary: bool = False) -> Any:
         if not is_operand(other) and name not in ("eq", "neq"):
             return NotImplemented
         if swap:
-            # NumPy hands its scalar on the left over as a Python number, so in NVIDIA DALI its type does not count.
+            # NumPy hands over its scalar on the left as a Python number, so in NVIDIA DALI its type does not count.
             return operation(name, other.item() if getattr(other, "shape", None) == () else other, self)
         return operation(name, self, other)
 

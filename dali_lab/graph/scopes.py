@@ -1,4 +1,4 @@
-"""Which samples each node of a graph works on: the whole batch, or a branch of a conditional."""
+"""Scopes: the samples that each node of a graph works on, the whole batch or a branch of a conditional."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which seed NVIDIA DALI gives to each operator of a pipeline."""
+"""Seeds that NVIDIA DALI gives to the operators of a pipeline."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from dali_lab.kernels.seed_sequence import seed_sequence
 from dali_lab.schema.registry import find_operator, has_operator
 
 SEED_WORDS = 1024
-"""Seeds that a pipeline has to give; with more operators they are given again from the first."""
+"""Number of distinct seeds a pipeline hands out; further operators start over from the first."""
 
 
 def graph_seeds(graph: Graph, seed: int) -> dict[str, int]:
     """Seed of each node that takes one, as NVIDIA DALI assigns them.
 
-    Nodes that no output needs come after all others, so that a graph that is still being drawn has the seeds
-    that the program made from it will have.
+    Nodes that no output needs come last, so that an unfinished graph in the editor has the seeds of the program made
+    from it.
     """
 
     def inputs_of(name: str) -> list[str]:
@@ -45,16 +45,16 @@ def pipeline_words(pipeline_seed: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class SeedRequest:
-    """What one operator asks of :func:`assign_seeds`.
+    """One operator's input to :func:`assign_seeds`.
 
     Attributes
     ----------
     takes_seed
-        Its declaration has the argument ``seed``.
+        Whether its declaration has the argument ``seed``.
     own
-        The seed it was given, or `None`. A given -1 is a seed like any other.
+        Its explicit seed, or `None`. An explicit -1 is a seed like any other.
     group
-        The same for all nodes that one call with several input sets made; `None` for a node of its own.
+        Shared by all nodes that one call with several input sets made; `None` for a node of its own.
     """
 
     takes_seed: bool

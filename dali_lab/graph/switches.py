@@ -1,7 +1,7 @@
-"""Nodes that a person has switched off: what a graph is without them.
+"""Nodes that the user has switched off, and the graph without them.
 
-A bypassed node hands its first input on in place of its first output. A disabled node gives nothing, so that it is off
-with all that needs it; a bypassed one that has nothing to hand on is off in the same way.
+A bypassed node passes its first input on as its first output. A disabled node gives nothing, so every node that
+needs it is off too; a bypassed node with nothing to pass on counts as disabled.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Switch = Literal["bypass", "disabled"]
 
 
 class Wires(NamedTuple):
-    """What a node takes: its inputs, `None` where nothing is connected yet, and its argument inputs."""
+    """Inputs of a node, `None` where nothing is connected yet, and its argument inputs."""
 
     inputs: Sequence[Edge | None]
     connections: Mapping[str, Edge | None]
@@ -26,7 +26,7 @@ class Wires(NamedTuple):
 
 
 def switches(view: Mapping[str, Any]) -> dict[str, Switch]:
-    """The nodes that a view (of a graph or of a document) switches off; disabled counts more than bypassed."""
+    """The nodes that a view (of a graph or of a document) switches off; disabled overrides bypassed."""
     places = view.get("nodes")
     found: dict[str, Switch] = {}
     for name, place in places.items() if isinstance(places, Mapping) else ():
@@ -39,18 +39,18 @@ def switches(view: Mapping[str, Any]) -> dict[str, Switch]:
 
 
 def own_switches(graph: Graph) -> dict[str, Switch]:
-    """The nodes of a graph that are switched off; a view may tell of nodes that are gone."""
+    """The nodes of a graph that are switched off; a view may list nodes that no longer exist."""
     found = switches(graph.view)
     return {name: switch for name, switch in found.items() if name in graph.nodes}
 
 
 class Switched:
-    """What the switches of some nodes make of a graph.
+    """Effect of switches on a graph.
 
     Attributes
     ----------
     off
-        The nodes that give nothing, each with the node whose switch is the cause; a disabled one is its own.
+        Nodes that give nothing, each with the node whose switch is the cause; a disabled one is its own cause.
     """
 
     def __init__(self, wires: Mapping[str, Wires], found: Mapping[str, Switch]) -> None:
@@ -82,12 +82,12 @@ class Switched:
         return found if isinstance(found, Edge) else None
 
     def cause(self, edge: Edge) -> str | None:
-        """The node whose switch is why an edge is off; `None` where it is not."""
+        """The node whose switch turns an edge off; `None` where it is on."""
         found = self._followed(edge)
         return None if isinstance(found, Edge) else found
 
     def reason(self, cause: str) -> str:
-        """Why such a node gives nothing, in words."""
+        """Why that node gives nothing, in words."""
         if self._switches.get(cause) == "bypass":
             return f"'{cause}' is bypassed and has nothing to hand on"
         return f"'{cause}' is disabled"
@@ -107,7 +107,7 @@ class Switched:
 
 
 def switched(graph: Graph) -> Switched:
-    """What the switches in a graph's view make of it."""
+    """Apply the switches in a graph's view."""
     found = switches(graph.view)
     wires = {
         name: Wires([edge if edge.node else None for edge in node.inputs], node.connections)
@@ -127,7 +127,7 @@ def missing_outputs(graph: Graph) -> list[str]:
 
 
 def without_off(graph: Graph) -> Graph:
-    """The graph as it works: without the nodes that are off or bypassed, and without the outputs that are off."""
+    """The graph that runs: without nodes that are off or bypassed, and without outputs that are off."""
     found = switched(graph)
     if not found:
         return graph
@@ -142,7 +142,7 @@ def without_off(graph: Graph) -> Graph:
 
 
 def complete(graph: Graph) -> Graph:
-    """The graph as it works, with all its outputs: a program that takes two must not be handed one.
+    """The graph that runs, with all its outputs: a program that expects two must not get one.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From calls in Python to a graph: ``fn`` calls record themselves, and the outputs decide what belongs to it."""
+"""Tracing: Python calls to a graph. ``fn`` calls record themselves; the outputs decide which nodes belong to it."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _warned: set[str] = set()
 
 
 def traced_call(operator: type[Operator], inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """What ``fn.<name>(*inputs, **kwargs)`` does: record a call as the operator wants it."""
+    """Implementation of ``fn.<name>(*inputs, **kwargs)``: record a call as the operator asks for it."""
     return operator.python_call(call_operator, inputs, kwargs)
 
 
 def call_operator(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any], together: object | None = None) -> Any:
     """Record a call of the operator called `name` under ``fn``.
 
-    `together` is the same for calls that are to have one seed.
+    `together` is the same for calls that share one seed.
 
     Returns
     -------
@@ -80,12 +80,12 @@ def _has_nodes(item: Any) -> bool:
 
 
 def _is_set(item: Any) -> bool:
-    """Whether an input is a list that stands for several calls: nodes, and constants among them."""
+    """Whether an input is a list of nodes, and perhaps constants, that stands for several calls."""
     return _has_nodes(item) and all(isinstance(each, (DataNode, ScalarConstant)) for each in item)
 
 
 def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Apply the operator to each set of inputs in turn, where lists of nodes were passed; all have one seed."""
+    """Apply the operator to each set of inputs in turn, where lists of nodes were passed; all share one seed."""
     counts = {len(item) for item in inputs if _is_set(item)}
     if len(counts) != 1:
         raise GraphError("lists of inputs must have the same length", operator=name, origin=user_line())
@@ -97,7 +97,7 @@ def _call_on_sets(name: str, inputs: Sequence[Any], kwargs: Mapping[str, Any]) -
     variables = suggested_names(user_frame(), len(sets))
     results = []
     for index, each in enumerate(sets):
-        # A name that is given belongs to the first; the others have it with a number.
+        # An explicit name belongs to the first; the others get it with a number.
         called = kwargs.get("name") or (variables[index] if variables else None)
         with suggesting(called) if called else contextlib.nullcontext():
             results.append(call_operator(name, each, others if index else kwargs, together))
@@ -234,7 +234,7 @@ def _sort_arguments(
             adopted = recorder.adopted(value)
             value = value if adopted is None else adopted
         if arg.tensor and is_array(value) and np.shape(value) not in (((),) if arg.arrays_are_nodes else ((), (1,))):
-            # An array of more than a number stands for a node of a constant.
+            # An array of more than one number stands for a constant node.
             value = implied_constant(value)
         if isinstance(value, DataNode):
             if not arg.tensor:
@@ -273,7 +273,7 @@ def _warn_once(key: str, message: str) -> None:
 def build_graph(
     outputs: Sequence[DataNode], sinks: Iterable[DataNode] = (), pipeline: Mapping[str, Any] | None = None
 ) -> Graph:
-    """Collect everything that the outputs depend on into a graph, in the order in which it was called."""
+    """Collect the calls that the outputs depend on into a graph, in call order."""
     calls: dict[int, OpCall] = {}
     sinks = list(sinks)
     kept = {node.source.number for node in sinks}
@@ -312,7 +312,7 @@ def build_graph(
 
 
 def _groups(calls: Iterable[OpCall]) -> dict[int, dict[str, int]]:
-    """The argument by which calls that are to have one seed find each other, for each of them that draws one."""
+    """For each call that draws a seed, the argument that links it to the calls that share its seed."""
     members: dict[object, list[OpCall]] = {}
     taken = set()
     for call in calls:
@@ -329,7 +329,7 @@ def _groups(calls: Iterable[OpCall]) -> dict[int, dict[str, int]]:
 
 
 def dali_names(outputs: Sequence[DataNode]) -> dict[str, str]:
-    """What NVIDIA DALI calls the operators of those nodes of a graph that were built without a name of their own."""
+    """NVIDIA DALI's names for the operators of nodes that were built without an explicit name."""
     calls: dict[int, OpCall] = {}
     stack = [node.source for node in outputs]
     while stack:

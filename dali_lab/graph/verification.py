@@ -1,4 +1,4 @@
-"""What is wrong with a graph, all of it at once, before anything runs."""
+"""Verification: finds every problem of a graph before anything runs."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from dali_lab.schema.registry import find_operator, has_operator
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing that is wrong.
+    """One problem found by verification.
 
     Attributes
     ----------
     message
         A sentence.
     code
-        A word that programs tell it by, as :attr:`dali_lab.model.errors.DaliLabError.code`.
+        A word by which programs recognise it, as :attr:`dali_lab.model.errors.DaliLabError.code`.
     node, argument, input
-        Where.
+        Where it is.
     absent
-        For an edge from a node that is not there (``"node_missing"``): the name of that node.
+        For an edge from a missing node (``"node_missing"``): the name of that node.
     severity
         ``"error"`` or ``"warning"``.
     """
@@ -39,7 +39,7 @@ class Problem:
 
 
 def problems(graph: Graph) -> list[Problem]:
-    """Everything that keeps the graph from running."""
+    """Every problem that keeps the graph from running."""
     found = [problem for node in graph.nodes.values() for problem in _node_problems(graph, node)]
     for edge in graph.outputs:
         found.extend(_edge_problems(graph, edge, None, None, None))
@@ -119,7 +119,7 @@ def _node_problems(graph: Graph, node: Node) -> Iterator[Problem]:
         except DaliLabError as error:
             yield Problem(error.message, error.code, node.id, error.argument)
         except (TypeError, ValueError) as error:
-            # An argument that takes any object may hold anything that a file can.
+            # An argument that takes any object may hold anything a file can hold.
             yield Problem(f"its arguments are not what they should be: {error}", "argument_type", node.id)
 
 
@@ -144,7 +144,7 @@ def _edge_problems(
 
 
 def _place(graph: Graph, node: str | None, argument: str | None, index: int | None) -> str:
-    """What an edge leads to, in words."""
+    """The input, argument or output that an edge leads to, in words."""
     if node is None or index is None:
         return "an output of the graph" if node is None else f"the argument '{argument}'"
     op = graph.nodes[node].op

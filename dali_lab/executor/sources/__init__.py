@@ -1,1 +1,1 @@
-"""Sources: readers and callbacks that feed a running pipeline, and the processes in which Python sources run."""
+"""Sources: readers and callbacks that feed a running pipeline, and the worker processes for Python sources."""

@@ -1,4 +1,4 @@
-"""External sources at work: batches that are fed, or that a callable or an iterable gives."""
+"""External sources at run time: fed batches, or batches from a callable or an iterable."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class ExternalInput(Source):
-    """Base of both kinds.
+    """Base of fed and Python inputs.
 
     Parameters
     ----------
     external
         The declaration.
     device
-        Where data that is on a GPU stays; by default all data goes to the CPU.
+        Where data on a GPU stays; `None` moves all data to the CPU.
     """
 
     is_input = True
@@ -71,7 +71,7 @@ class ExternalInput(Source):
         raise NotImplementedError
 
     def _check_alike(self, batches: Sequence[Batch]) -> None:
-        """Refuse batches of another kind than those before; empty ones have no kind, and a layout may come later."""
+        """Refuse a batch of another kind than before; empty batches have no kind, and a layout may be added later."""
         for index, batch in enumerate(batches):
             if not len(batch):
                 continue
@@ -88,7 +88,7 @@ class ExternalInput(Source):
 
 
 class FedInput(ExternalInput):
-    """Gives batches in the order in which they are fed."""
+    """Returns batches in the order in which they are fed."""
 
     def __init__(self, external: External, device: Device | None = None) -> None:
         super().__init__(external, device)
@@ -104,7 +104,7 @@ class FedInput(ExternalInput):
         self.push(batch)
 
     def push(self, batch: Batch) -> None:
-        """Take a batch that was converted before."""
+        """Accept a batch that was converted before."""
         self._fed.put(batch)
 
     def ready(self) -> bool:
@@ -126,7 +126,7 @@ class FedInput(ExternalInput):
 
 
 class PythonInput(ExternalInput):
-    """Asks a callable or an iterable in this process."""
+    """Draws from a callable or an iterable in this process."""
 
     ends = True
 

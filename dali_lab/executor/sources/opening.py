@@ -1,4 +1,4 @@
-"""Opens sources: makes the runtime of what an operator declares."""
+"""Opens sources: makes the runtime object for a source that an operator declares."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def open_source(
     Parameters
     ----------
     operator
-        One that declares a source.
+        An operator that declares a source.
     seed
         The node's seed.
     checkpointing
-        Checkpoints are taken of the run.
+        Whether checkpoints are taken of the run.
     device
-        The device of the run, for nodes that are placed on it.
+        The device of the run, for nodes placed on it.
     workers
-        The processes of parallel sources; without them they run in this process.
+        Worker processes for parallel sources; without them these run in this process.
     """
     external = operator.external()
     if external is None:
@@ -57,12 +57,12 @@ def open_sources(
     device: Device | None,
     workers: WorkerPool | None,
 ) -> dict[str, Source]:
-    """The sources of steps by their nodes, those first that may come to an end.
+    """The sources of steps by node, finite ones first.
 
     Raises
     ------
     DaliLabError
-        If one does not find its data, with the node and the user's line.
+        If a source does not find its data, with the node and the user's line.
     """
     opened = {}
     for step in steps:
@@ -78,7 +78,7 @@ def open_sources(
 
 
 def start_workers(steps: Iterable[Step], settings: Settings, batch_size: int) -> WorkerPool | None:
-    """Start processes for parallel sources, if there are any; before there are threads that a fork leaves behind."""
+    """Start worker processes for parallel sources, if any; call it before starting threads, which a fork would lose."""
     declared = [external for step in steps if (external := step.operator.external()) is not None]
     parallel = [external for external in declared if external.parallel and external.source is not None]
     if not parallel:

@@ -1,6 +1,6 @@
-"""Functions for worker processes that start afresh: by name where that works, else by their code.
+"""Pickles functions for spawned worker processes: by name where that works, else by their code.
 
-It is used between processes of one program alone, never on files.
+Used only between processes of one program, never on files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def pickle_by_value(function: F) -> F:
-    """Mark a function to be sent by its code rather than by its name, as for one that is defined in a notebook."""
+    """Mark a function to be pickled by its code rather than by its name, as one defined in a notebook is."""
     function._dali_lab_by_value = True  # type: ignore[attr-defined]
     return function
 
@@ -31,7 +31,7 @@ def dumps(item: Any) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """What :func:`dumps` was given, in another process of the same program."""
+    """The item that :func:`dumps` packed, in another process of the same program."""
     return pickle.loads(data)
 
 
@@ -54,13 +54,13 @@ def _by_value(function: types.FunctionType) -> bool:
 
 
 def _names(code: types.CodeType) -> set[str]:
-    """Names of globals that some code, and the functions inside it, may use."""
+    """Names of globals that code, and the functions inside it, may use."""
     inner = [_names(item) for item in code.co_consts if isinstance(item, types.CodeType)]
     return set(code.co_names).union(*inner)
 
 
 def _reduce(function: types.FunctionType) -> Any:
-    """How to make the function, and what to fill it with afterwards: so it may refer to itself."""
+    """Reduce a function to its constructor and the state filled in afterwards, so it may refer to itself."""
     code = function.__code__
     state = {
         "globals": {name: function.__globals__[name] for name in sorted(_names(code)) if name in function.__globals__},
@@ -72,7 +72,7 @@ def _reduce(function: types.FunctionType) -> Any:
 
 
 class _Empty:
-    """Stands for a variable of an enclosing function that has no value yet."""
+    """Stands for a closure variable that has no value yet."""
 
 
 def _is_filled(cell: types.CellType) -> bool:

@@ -1,4 +1,4 @@
-"""What runs in a worker process: asks sources and writes their batches into shared memory."""
+"""Main loop of a worker process: draws from sources and writes their batches into shared memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ALIGNMENT = 64
 
 @dataclass
 class Column:
-    """One output of a batch or of a part of it: where its samples lie in the block, or the bytes themselves."""
+    """One output of a batch or of a part of it: offsets of its samples in the block, or the bytes themselves."""
 
     dtype: int
     layout: str
@@ -40,16 +40,16 @@ class Column:
 
 @dataclass
 class Answer:
-    """What a worker says to one task.
+    """A worker's answer to one task.
 
     Attributes
     ----------
     block
         Number of the block of shared memory, or −1.
     new_block, block_size
-        Whether the block is a new one, whose handle follows.
+        Whether the block is new, in which case its handle follows.
     dropped
-        Blocks that the worker gave up.
+        Blocks that the worker has freed.
     """
 
     task: int
@@ -70,12 +70,12 @@ class RemoteTraceback(Exception):
 
 @dataclass
 class _Failure:
-    """An error with the traceback that would be lost on the way between processes."""
+    """An error with the traceback that pickling would lose."""
 
     error: BaseException
 
     def sendable(self) -> BaseException:
-        """The error itself where it can be sent, else one that says the same."""
+        """The error itself if it can be pickled, else an equivalent one."""
         text = "".join(traceback.format_exception(self.error))
         error = self.error
         try:
@@ -103,7 +103,7 @@ def _arrived(error: BaseException, text: str) -> BaseException:
 
 
 class _Blocks:
-    """A worker's shared memory: blocks that the consumer gives back when their batch is gone."""
+    """A worker's shared memory: blocks that the consumer returns when their batch is gone."""
 
     def __init__(self) -> None:
         self._blocks: dict[int, tuple[mmap.mmap, int, int]] = {}
@@ -115,7 +115,7 @@ class _Blocks:
         self._free.extend(number for number in numbers if number in self._blocks)
 
     def take(self, size: int, answer: Answer) -> tuple[npt.NDArray[np.uint8], int]:
-        """Memory of at least `size` bytes and its handle; the answer is told which block it is."""
+        """Memory of at least `size` bytes and its handle; the block is recorded in the answer."""
         fitting = [number for number in self._free if self._blocks[number][1] >= size]
         if fitting:
             number = min(fitting, key=lambda found: self._blocks[found][1])
@@ -139,7 +139,7 @@ class _Blocks:
 
 
 def _anonymous_file(size: int) -> int:
-    """A file that no folder shows: it is gone when no process holds it any more, however they end."""
+    """A file without a name: it is gone when no process holds it any more, however they end."""
     if hasattr(os, "memfd_create"):
         handle = os.memfd_create("dali-lab")
     else:
@@ -188,7 +188,7 @@ def _serve(connection: Connection, answer: Answer, source: External, request: Re
         handle = _write(batches, answer, source.bytes_per_sample * count, blocks)
     except StopIteration as end:
         answer.error = StopIteration(*end.args)
-    except Exception as error:  # whatever the user's code raises is raised again in the main process
+    except Exception as error:  # an error in the user's code is raised again in the main process
         answer.error = _Failure(error).sendable()
     connection.send(answer)
     if answer.new_block:

@@ -28,7 +28,7 @@ from dali_lab.schema.external import External, Request
 
 
 class _Lease:
-    """Keeps one block of a worker's shared memory in use as long as a batch over it lives."""
+    """Keeps one block of a worker's shared memory in use while a batch over it lives."""
 
     __slots__ = ("__weakref__", "memory")
 
@@ -46,7 +46,7 @@ class _Worker:
 
 @dataclass
 class _Job:
-    """One batch on its way: the tasks it is made of, and their answers."""
+    """One batch in flight: its tasks, and their answers."""
 
     tasks: list[int]
     answers: dict[int, tuple[_Worker, Answer]] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class WorkerPool:
     Raises
     ------
     ArgumentError
-        If there can be no workers.
+        If worker processes cannot be used.
     """
 
     def __init__(self, sources: Sequence[External], count: int, method: str, pickler: Any, batch_size: int) -> None:
@@ -119,7 +119,7 @@ class WorkerPool:
         self._finalizer()
 
     def submit(self, requests: Sequence[tuple[int, int, Request]]) -> _Job:
-        """Start a batch: for each part of it the worker, the number of the source, and what is asked for."""
+        """Start a batch: for each part of it the worker, the number of the source, and the request."""
         job = _Job([])
         for worker_index, source, request in requests:
             worker = self.workers[worker_index % len(self.workers)]
@@ -134,7 +134,7 @@ class WorkerPool:
         return job
 
     def forget(self, job: _Job) -> None:
-        """Give up a batch; answers that still come are dropped."""
+        """Give up a batch; late answers are dropped."""
         for number in job.tasks:
             self._jobs.pop(number, None)
         for worker, answer in job.answers.values():
@@ -156,7 +156,7 @@ class WorkerPool:
                 by_handle[worker.connection] = worker
                 by_handle[worker.process.sentinel] = worker
             ready = multiprocessing.connection.wait(list(by_handle))
-            # What a process sent before it died is read first.
+            # Anything a process sent before it died is read first.
             for handle in sorted(ready, key=lambda found: not isinstance(found, Connection)):
                 worker = by_handle[handle]
                 if isinstance(handle, Connection) or worker.connection.poll():
@@ -234,7 +234,7 @@ def _column(column: Column, lease: _Lease | None, base: int) -> Batch:
 
 
 def _packed(sources: list[External], pickler: Any) -> tuple[bytes, Any]:
-    """Sources as bytes for a fresh interpreter, with the function that reads them there."""
+    """Sources pickled for a fresh interpreter, with the function that unpickles them there."""
     from dali_lab.executor.sources import pickling
 
     module: Any = pickling
@@ -248,7 +248,7 @@ def _packed(sources: list[External], pickler: Any) -> tuple[bytes, Any]:
         module = pickler
     try:
         return module.dumps(sources, **dump_options), (module.loads, load_options)
-    except Exception as error:  # a pickler, be it the user's, may raise anything
+    except Exception as error:  # a pickler, especially the user's, may raise anything
         raise ArgumentError(
             f"cannot be sent to a process that is started afresh: {error}. Define it at the top level of a module,"
             " use py_start_method='fork', or give py_callback_pickler a module such as dill.",
@@ -275,7 +275,7 @@ def _end(workers: list[_Worker], pid: int) -> None:
 
 
 class ParallelInput(PythonInput):
-    """Has workers ask a source: keeps a few batches ahead, and gives them in order."""
+    """Draws from a source in worker processes: keeps a few batches ahead, and returns them in order."""
 
     def __init__(self, external: External, pool: WorkerPool, index: int, batch_size: int) -> None:
         super().__init__(external)
@@ -288,7 +288,7 @@ class ParallelInput(PythonInput):
         self._generation = 1
 
     def _ask(self, request: Request) -> Sequence[Batch]:
-        """The next batch; errors of the source have the traceback of the worker as their cause."""
+        """The next batch; errors of the source have the worker's traceback as their cause."""
         while len(self._jobs) <= self.external.ahead:
             self._schedule(request)
         job = self._jobs.popleft()
@@ -301,7 +301,7 @@ class ParallelInput(PythonInput):
         return self._pool.batches(found)
 
     def _schedule(self, request: Request) -> None:
-        """Start the batch that comes after those that are on their way."""
+        """Start the batch after those in flight."""
         lead = len(self._jobs)
         asked = replace(
             request,
@@ -323,9 +323,9 @@ class ParallelInput(PythonInput):
         self._jobs.append(self._pool.submit(parts))
 
     def reset(self) -> None:
-        """Give up the batches that were started ahead, and let an iterable that came to its end begin again."""
+        """Drop the batches started ahead, and restart an exhausted iterable."""
         super().reset()
-        # An iterable cannot be asked for them again; they belong to the next epoch.
+        # An iterable cannot give them again; they belong to the next epoch.
         if self._described.kind == "callable" or not self._jobs:
             self._drop()
 

@@ -1,4 +1,4 @@
-"""Rewrites of a graph that give the same results in less time; each is a pure function from graph to graph."""
+"""Graph rewrites that give the same results in less time; each is a pure function from graph to graph."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EXACT: tuple[Pass, ...] = (decode_region, resize_normalize, window_chain, color_
 
 
 def optimized(graph: Graph) -> Graph:
-    """The graph after all exact passes; outputs and names of what remains are unchanged."""
+    """The graph after all exact passes; outputs and names of the remaining nodes are unchanged."""
     for rewrite in EXACT:
         graph = rewrite(graph)
     return graph

@@ -1,4 +1,4 @@
-"""Operators in a row that become one: windows as one copy, colours as one walk over the pixels."""
+"""Fuses runs of operators: crops and slices into one copy, colour operators into one walk over the pixels."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from dali_lab.graph.passes.matching import connections, described, fused_name, o
 
 
 def window_chain(graph: Graph) -> Graph:
-    """Exact: windows of windows are windows, and elements are moved as they are.
+    """Exact: a window of a window is a window, and elements are copied unchanged.
 
-    Where a window may be padded, or its position is an input, the operator stays by itself. So do warps: what they
-    compute is rounded in between.
+    An operator whose window may be padded, or whose position is an input, is not fused. Nor are warps: their results
+    are rounded in between.
     """
     return _merged(graph, "_window_chain")
 
@@ -24,10 +24,10 @@ def color_chain(graph: Graph) -> Graph:
 
 
 def _merged(graph: Graph, fused: str) -> Graph:
-    """The graph with nodes that fuse as this operator and follow each other alone replaced by one of it.
+    """Replace consecutive nodes that can become part of the operator `fused` by one node of it.
 
-    They are placed on one device. It has the name of the last one, the inputs of the first one, and the argument
-    ``parts`` (:func:`described`).
+    All are placed on one device, and each has the next as its only consumer. The new node has the name of the last
+    one, the inputs of the first one, and the argument ``parts`` (:func:`described`).
     """
     for name in list(graph.nodes):
         first = graph.nodes.get(name)

@@ -1,4 +1,4 @@
-"""Arithmetic and casts that only feed each other become one operator, which evaluates them block by block."""
+"""Fuses arithmetic and casts that only feed each other into one operator, evaluated block by block."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dali_lab.graph.passes.matching import described, fused_name
 
 _FUSED = "_expression"
 _MOST = 32
-"""Nodes that become one: each keeps a block of its results."""
+"""Most nodes fused into one: each keeps a block of its results."""
 
 
 def expression(graph: Graph) -> Graph:
-    """Exact: every step has its own type, and rounds and wraps as by itself; only the arrays between them are gone."""
+    """Exact: every step keeps its own type, rounding and wrapping; only the arrays between them are gone."""
     users: dict[str, set[str]] = defaultdict(set)
     for node in graph.nodes.values():
         for edge in node.edges():

@@ -1,4 +1,4 @@
-"""What passes ask of a graph."""
+"""Helpers with which passes match and replace parts of a graph."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def replaced_pair(graph: Graph, first: str, second: str, merged: Node) -> Graph:
 
 
 def fused_name(node: Node) -> str:
-    """The operator that this node may become a part of, or an empty text."""
+    """The fused operator that this node may become part of, or an empty text."""
     return find_operator(node.op).fuses_as(node.arguments, len(node.inputs))
 
 
 def described(node: Node) -> dict[str, Any]:
-    """What a fused node keeps of a node: an element of the argument ``parts``."""
+    """Description of a node inside a fused node: an element of the argument ``parts``."""
     return {"op": node.op, "node": node.id, "arguments": dict(node.arguments), "origin": node.origin}
 
 
