@@ -13,9 +13,7 @@ import pytest
 
 import dali_lab
 from dali_lab import fn, ops
-from dali_lab.formats.dali import writer as dali_proto
-from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.python import writer as python_code
+from dali_lab.formats import dumps, loads
 from dali_lab.kernels.cpu import background
 from dali_lab.operators.readers.coco.run_lengths import as_runs
 from tests.unit.readers.coco_data import HEIGHT, WIDTH, annotations, write
@@ -109,9 +107,9 @@ def test_old_names_and_serialized_pipelines(data: dict[str, str]) -> None:
         results = reader()
         pipeline.set_outputs(*results, fn.get_property(results[0], key="source_info"))
     graph = pipeline.graph
-    for form in (dali_proto, json_file, python_code):
-        assert form.loads(form.dumps(graph)) == graph
-    assert ", boxes, labels, polygons, vertices, image_ids = " in python_code.dumps(graph).replace("\n", " ")
+    for form in ("json", "dali-serialized", "python"):
+        assert loads(dumps(graph, form)) == graph
+    assert ", boxes, labels, polygons, vertices, image_ids = " in dumps(graph, "python").decode().replace("\n", " ")
     theirs = dali.Pipeline.deserialize(pipeline.serialize())
     theirs.build()
     assert_same(take(theirs, 3), expected)

@@ -11,9 +11,7 @@ import pytest
 
 import dali_lab
 from dali_lab import Pipeline, fn, types
-from dali_lab.formats.dali import writer as dali_proto
-from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.python import writer as python_code
+from dali_lab.formats import dumps, loads
 from tests.unit.readers.reading import assert_same, make, take
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
@@ -86,8 +84,8 @@ def test_formats(root: Path) -> None:
     given = {"file_root": str(root), "sequence_length": 2, "stride": 2}
     expected = take(make(dali_lab, "sequence_reader", given), 2)
     pipeline = make(dali_lab, "readers.sequence", given)
-    for form in (dali_proto, json_file, python_code):
-        assert form.loads(form.dumps(pipeline.graph)) == pipeline.graph
+    for form in ("json", "dali-serialized", "python"):
+        assert loads(dumps(pipeline.graph, form)) == pipeline.graph
     theirs = dali.Pipeline.deserialize(pipeline.serialize())
     theirs.build()
     assert_same([batch[:-1] for batch in take(theirs, 2)], [batch[:-1] for batch in expected])

@@ -19,6 +19,7 @@ import dali_lab.cli
 from dali_lab import Pipeline, fn, ops, tfrecord
 from dali_lab.errors import ArgumentError, DaliLabError, SampleError
 from dali_lab.formats import dumps, loads
+from dali_lab.model.features import parse
 from tests.unit.readers.records import example, feature, field, write
 
 dali = pytest.importorskip("nvidia.dali", reason="NVIDIA DALI is the oracle of these tests")
@@ -273,7 +274,7 @@ def test_exported_code_is_as_people_write_it() -> None:
 
 def test_features_are_values() -> None:
     for each in all_kinds().values():
-        for same in (copy.deepcopy(each), pickle.loads(pickle.dumps(each)), tfrecord.parse(each)):
+        for same in (copy.deepcopy(each), pickle.loads(pickle.dumps(each)), parse(each)):
             assert (same, same.shape, same.default) == (each, each.shape, each.default)
     assert tfrecord.FixedLenFeature([2], tfrecord.int64, 1) == "FixedLenFeature([2], int64, 1)"
     for text in (
@@ -285,7 +286,7 @@ def test_features_are_values() -> None:
         "VarLenFeature(" * 99,
     ):
         with pytest.raises(ValueError, match="is no feature"):
-            tfrecord.parse(text)
+            parse(text)
 
 
 @pytest.mark.parametrize("module", [tfrecord, dali.tfrecord], ids=["ours", "theirs"])

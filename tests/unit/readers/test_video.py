@@ -17,9 +17,7 @@ import dali_lab.types as types
 from dali_lab import fn
 from dali_lab.codecs.video import Video
 from dali_lab.errors import DaliLabError
-from dali_lab.formats.dali import writer as dali_proto
-from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.python import writer as python_code
+from dali_lab.formats import dumps, loads
 from dali_lab.schema import aliases, samples
 from dali_lab.schema.cases import Case
 from tests.conformance.harness import compare, run
@@ -332,8 +330,8 @@ def test_a_checkpoint_goes_on(folder: Path) -> None:
 
 def test_round_trips(folder: Path) -> None:
     pipe = pipeline(fn.readers.video_resize, device="gpu", file_root=str(folder), resize_shorter=20, dtype=types.FLOAT)
-    for form in (json_file, dali_proto, python_code):
-        assert form.loads(form.dumps(pipe.graph)) == pipe.graph
+    for form in ("json", "dali-serialized", "python"):
+        assert loads(dumps(pipe.graph, form)) == pipe.graph
 
 
 def test_old_names(folder: Path) -> None:
