@@ -196,6 +196,7 @@ class ChunkRunner:
                 ended = self._run_chunk(stage_run, chunk)
                 chunk.effort.seconds += time.thread_time() - began
                 if ended:
+                    chunk.local.clear()  # other chunks can use the memory while the stage goes on
                     self._pace.note(id(stage), chunk.stop - chunk.start, chunk.effort)
         finally:
             if stage_run.chunk_ended():

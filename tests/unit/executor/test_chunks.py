@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -62,6 +63,20 @@ def test_a_chunk_goes_through_all_steps_before_the_next_one_begins() -> None:
 
     ran(chain(step("first", named("a")), step("last", named("b"), Edge("first"))), size=3)
     assert order == ["a0", "b0", "a3", "b3"]
+
+
+def test_intermediate_results_are_free_when_their_chunk_has_ended() -> None:
+    made: list[weakref.ref[np.ndarray]] = []
+    alive: list[int] = []
+
+    def first(call: Call, data: Batch) -> Batch:
+        alive.append(sum(reference() is not None for reference in made))
+        out = np.array(data.stacked())
+        made.append(weakref.ref(out))
+        return Batch.dense(out, data.layout)
+
+    run = ran(chain(step("first", first), step("last", same, Edge("first"))), size=2)
+    assert OUT in run.values and alive == [0, 0, 0]
 
 
 def test_a_whole_stage_is_one_chunk() -> None:
