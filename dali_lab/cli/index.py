@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import mmap
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import IO
 
 from dali_lab.cli.options import Commands
 
@@ -30,13 +29,11 @@ def _index(options: argparse.Namespace) -> int:
         raise FormatError(f"--output is for the index of one file, and there are {len(options.files)}")
     for path in options.files:
         target = options.output or _beside(path)
-        with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-        try:
-            text = "".join(f"{line}\n" for line in _lines(content, options.kind))
-        except ValueError as error:
-            raise FormatError(str(error), source=path) from error
+        with open(path, "rb") as content:
+            try:
+                text = "".join(f"{line}\n" for line in _lines(content, options.kind))
+            except ValueError as error:
+                raise FormatError(str(error), source=path) from error
         with open(target, "w", encoding="utf-8", errors="surrogateescape", newline="\n") as file:
             file.write(text)
         print(f"{path}: {target}", file=sys.stderr)
@@ -48,12 +45,12 @@ def _beside(path: str) -> str:
     return f"{base if ending.lower() in _ENDINGS else path}.idx"
 
 
-def _lines(content: Any, kind: str | None) -> Iterable[str]:
+def _lines(content: IO[bytes], kind: str | None) -> Iterable[str]:
     from dali_lab.operators.readers.archives import index as archive_index
     from dali_lab.operators.readers.records import index as record_index
 
     if kind is None:
-        kind = "tfrecord" if record_index.are_records(bytes(content[:12])) else "webdataset"
+        kind = "tfrecord" if record_index.are_records(content.read(12)) else "webdataset"
     if kind == "webdataset":
         return archive_index.lines(archive_index.of_archive(content))
     return (f"{at} {length}" for at, length in record_index.of_records(content))

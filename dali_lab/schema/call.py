@@ -78,7 +78,7 @@ class Call:
     sharing
         How :meth:`share` finds other threads.
     transient
-        The batch is used and given back soon, as a preview's is not: samples may be mapped files.
+        The batch is used and given back soon, as a preview's is not: samples may lie in memory that they share.
     user_context
         Entered around functions of the user: it makes their pipeline the current one.
     """

@@ -1,4 +1,4 @@
-"""Files read and mapped from compiled code: a table of paths in one call, by the C library, without the GIL.
+"""Files read from compiled code: a table of them in one call, by the C library, without the GIL.
 
 Each kernel answers how many files it has done; where that is fewer than asked for, the next one has failed. Only on
 POSIX systems; the caller asks the operating system again, from Python, what was wrong.
@@ -6,7 +6,6 @@ POSIX systems; the caller asks the operating system again, from Python, what was
 
 from __future__ import annotations
 
-import mmap
 import os
 from typing import Any
 
@@ -21,9 +20,10 @@ Array = np.ndarray[Any, Any]
 AVAILABLE = os.name == "posix" and uses("libraries")
 _READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
 _TO_END = os.SEEK_END
-_PROTECTION = getattr(mmap, "PROT_READ", 1) | getattr(mmap, "PROT_WRITE", 2)
-_PRIVATE = getattr(mmap, "MAP_PRIVATE", 2)
-_SOON = getattr(mmap, "MADV_WILLNEED", 3)
+_SPAN = 256 << 10
+"""Bytes that are read at once for rows of a window."""
+_WORTH_A_CALL = 2048
+"""Bytes that are skipped rather than read; reading fewer costs less than a call of the operating system."""
 
 _address, _int, _long = nb_types.intp, nb_types.int32, nb_types.int64
 
@@ -36,10 +36,8 @@ def _function(name: str, result: Any, *arguments: Any) -> Any:
 _open = _function("open", _int, _address, _int)
 _close = _function("close", _int, _int)
 _lseek = _function("lseek", _long, _int, _long, _int)
+_memcpy = _function("memcpy", _address, _address, _address, _address)
 _pread = _function("pread", _long, _int, _address, _address, _long)
-_mmap = _function("mmap", _address, _address, _address, _int, _int, _int, _long)
-_munmap = _function("munmap", _int, _address, _address)
-_madvise = _function("madvise", _int, _address, _address, _int)
 
 
 @part
@@ -145,43 +143,94 @@ def groups_of_rows(table: Array, group: Array) -> int:
 
 
 @kernel
-def read_ranges(paths: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
-    """Read ``counts[i]`` bytes of file `i` from ``offsets[i]`` on to ``addresses[i]``."""
+def read_ranges(handles: Array, offsets: Array, counts: Array, addresses: Array) -> Any:
+    """Read ``counts[i]`` bytes of the open file ``handles[i]`` from ``offsets[i]`` on to ``addresses[i]``."""
+    for i in range(handles.shape[0]):
+        if not _read(handles[i], offsets[i], counts[i], addresses[i]):
+            return i
+    return handles.shape[0]
+
+
+@part
+def _read_rows(handle: Any, offset: Any, rows: Any, stride: Any, width: Any, target: Any, span: Array) -> Any:
+    """Read `rows` pieces of `width` bytes that lie `stride` apart, one behind the other; whether they were there."""
+    at_once = 1 + (span.shape[0] - width) // stride if span.shape[0] >= width else 0
+    apart = stride - width > _WORTH_A_CALL or at_once < 2
+    row = 0
+    while row < rows:
+        if apart:
+            if not _read(handle, offset + row * stride, width, target + row * width):
+                return False
+            row += 1
+            continue
+        count = min(at_once, rows - row)
+        if not _read(handle, offset + row * stride, (count - 1) * stride + width, span.ctypes.data):
+            return False
+        for k in range(count):
+            _memcpy(target + (row + k) * width, span.ctypes.data + k * stride, width)
+        row += count
+    return True
+
+
+@kernel
+def read_windows(paths: Array, offsets: Array, shapes: Array, start: Array, extent: Array, addresses: Array) -> Any:
+    """Read a window of the array in each file.
+
+    Parameters
+    ----------
+    paths
+        Addresses of the paths.
+    offsets
+        Where the elements begin in each file.
+    shapes
+        ``int64[N, 3 or more]``: extents of the arrays in the order in which they lie there, the last one in bytes.
+    start, extent
+        Of the windows, which are inside the arrays; the last column is in bytes.
+    addresses
+        Where the windows are written to, densely.
+    """
+    ndim = shapes.shape[1]
+    span = np.empty(_SPAN, np.uint8)
+    index = np.empty(ndim, np.int64)
     for i in range(paths.shape[0]):
+        # The last axes that are whole are one piece with the next one before them.
+        last = ndim - 1
+        width, whole = extent[i, last], shapes[i, last]
+        while last > 0 and width == whole:
+            last -= 1
+            width, whole = extent[i, last] * whole, shapes[i, last] * whole
+        rows_axis = last - 1
+        inner = whole // shapes[i, last] if shapes[i, last] else 0
+        first = start[i, last] * inner
+        rows = extent[i, rows_axis] if rows_axis >= 0 else 1
         handle = _open(paths[i], _READ)
         if handle < 0:
             return i
-        done = _read(handle, offsets[i], counts[i], addresses[i])
+        total = 1
+        for axis in range(rows_axis):
+            total *= extent[i, axis]
+        target = addresses[i]
+        index[:] = 0
+        done = (width > 0 and rows > 0) or _read(handle, offsets[i], 0, target)
+        if width > 0 and rows > 0:
+            for _ in range(total):
+                place = np.int64(0)
+                for axis in range(rows_axis):
+                    place = place * shapes[i, axis] + start[i, axis] + index[axis]
+                if rows_axis >= 0:
+                    place = place * shapes[i, rows_axis] + start[i, rows_axis]
+                if not _read_rows(handle, offsets[i] + place * whole + first, rows, whole, width, target, span):
+                    done = False
+                    break
+                target += rows * width
+                axis = rows_axis - 1
+                while axis >= 0:
+                    index[axis] += 1
+                    if index[axis] < extent[i, axis]:
+                        break
+                    index[axis] = 0
+                    axis -= 1
         _close(handle)
         if not done:
             return i
     return paths.shape[0]
-
-
-@kernel
-def map_files(paths: Array, ends: Array, soon: bool, addresses: Array) -> Any:
-    """Map the first ``ends[i]`` bytes of each file, privately: what is written there does not reach the file.
-
-    With `soon`, the system is told to have them read by the time they are looked at.
-    """
-    for i in range(paths.shape[0]):
-        handle = _open(paths[i], _READ)
-        if handle < 0:
-            return i
-        address = -1
-        if _lseek(handle, 0, _TO_END) >= ends[i]:
-            address = _mmap(0, ends[i], _PROTECTION, _PRIVATE, handle, 0)
-        _close(handle)
-        if address == -1:
-            return i
-        if soon:
-            _madvise(address, ends[i], _SOON)
-        addresses[i] = address
-    return paths.shape[0]
-
-
-@kernel
-def unmap_files(addresses: Array, ends: Array) -> None:
-    """Give mappings back."""
-    for i in range(addresses.shape[0]):
-        _munmap(addresses[i], ends[i])

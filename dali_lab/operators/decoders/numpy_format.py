@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import struct
 from functools import lru_cache
 from typing import NamedTuple
@@ -18,6 +19,8 @@ START = 12
 """Bytes that hold the magic, the version and the length of the header, whatever the version."""
 HEAD = 256
 """Bytes of a header that are looked at at once; a longer one, which is rare, is read by itself."""
+
+_MOST_ELEMENTS = 1 << 56
 
 
 class NumpyHeader(NamedTuple):
@@ -43,7 +46,7 @@ class NumpyHeader(NamedTuple):
         """Bytes of the elements."""
         from dali_lab.model.dtypes import numpy_dtype
 
-        return int(np.prod(self.shape, dtype=np.int64)) * numpy_dtype(self.dtype).itemsize
+        return math.prod(self.shape) * numpy_dtype(self.dtype).itemsize
 
 
 def header_length(start: bytes) -> int:
@@ -91,10 +94,12 @@ def parse_header(data: bytes) -> NumpyHeader:
         if not isinstance(name, str):
             raise TypeError
         dtype = to_dali_type(np.dtype(name).newbyteorder("="))
-    except (TypeError, ValueError, KeyError):
+    except (TypeError, ValueError, KeyError, SyntaxError):  # NumPy evaluates names of types with commas
         raise CodecError(f"its elements are of type {name!r}, which samples cannot have") from None
     if not np.dtype(name).isnative:
         raise CodecError(f"its elements are big-endian ({name})")
+    if math.prod(max(extent, 1) for extent in shape) >= _MOST_ELEMENTS:
+        raise CodecError(f"its header is damaged: no file has {shape} elements")
     return NumpyHeader(dtype, shape, order, length)
 
 

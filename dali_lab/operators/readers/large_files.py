@@ -1,28 +1,53 @@
-"""Files with many samples in each, such as archives: parts of them mapped, or read, for a whole chunk at once."""
+"""Files with many samples in each, such as archives: parts of them read for a whole chunk at once.
+
+Files are read, never mapped: reading behind the end of a file that was cut short is an error of the sample, where a
+mapped page that is gone ends the process.
+"""
 
 from __future__ import annotations
 
-import mmap
 import os
-import sys
 import threading
-from collections.abc import Sequence
-from typing import Any
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.ranges import described, outside
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import UINT8, DALIDataType, numpy_dtype
 from dali_lab.model.errors import ArgumentError
-from dali_lab.operators.readers.whole_files import Paths, can_read_compiled
+from dali_lab.operators.readers.whole_files import can_read_compiled
 from dali_lab.schema import Call
 
 Table = npt.NDArray[np.int64]
 
+_MOST_OPEN = 64
+"""Files that a reader keeps open."""
+
+
+class _Opened:
+    """An open file; it is closed when nobody reads from it any more."""
+
+    __slots__ = ("_file", "handle", "state")
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 - it is shared by threads
+        self.handle = self._file.fileno()
+        found = os.fstat(self.handle)
+        self.state = (found.st_size, found.st_mtime_ns)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_file"):
+            self._file.close()
+
 
 class LargeFiles:
     """Files that a reader takes parts of.
+
+    A file that is replaced while it is open is read on as it was. One that has changed when it is opened again is an
+    error of the sample: the positions in it may not be its own.
 
     Parameters
     ----------
@@ -30,10 +55,13 @@ class LargeFiles:
         Their paths.
     argument
         The argument that holds them, for errors.
-    mapped
-        Map the files; otherwise parts are read by ``read``.
     ahead
-        Ask the system to read each file as a whole when it is mapped.
+        Ask the system to read each file as a whole when it is opened.
+
+    Attributes
+    ----------
+    lengths
+        ``int64[N]``, bytes of each file.
 
     Raises
     ------
@@ -41,40 +69,13 @@ class LargeFiles:
         If a file is not there, is a folder, or may not be read.
     """
 
-    def __init__(self, names: Sequence[str], argument: str, *, mapped: bool = True, ahead: bool = False) -> None:
-        self.paths = Paths(names)
-        self.mapped = mapped
-        self.lengths = np.array([_checked_length(name, argument) for name in names], np.int64)
+    def __init__(self, names: Sequence[str], argument: str, *, ahead: bool = False) -> None:
+        self.names = names
         self._ahead = ahead
-        self._maps: dict[int, npt.NDArray[np.uint8]] = {}
-        self._bases = np.zeros(len(names), np.int64)
+        self._open: OrderedDict[int, _Opened] = OrderedDict()
         self._lock = threading.Lock()
-
-    def memory(self, file: int) -> npt.NDArray[np.uint8]:
-        """All bytes of a file, mapped: what is written there does not reach the file.
-
-        Raises
-        ------
-        OSError
-            If it cannot be opened any more.
-        """
-        with self._lock:
-            found = self._maps.get(file)
-            if found is None:
-                found = self._maps[file] = self._map(file)
-                self._bases[file] = found.ctypes.data
-            return found
-
-    def _map(self, file: int) -> npt.NDArray[np.uint8]:
-        with open(self.paths.names[file], "rb", buffering=0) as opened:
-            length = os.fstat(opened.fileno()).st_size
-            self.lengths[file] = length
-            if not length:
-                return np.empty(0, np.uint8)
-            memory = _mapped(opened.fileno(), length)
-        if self._ahead and hasattr(memory, "madvise"):
-            memory.madvise(mmap.MADV_WILLNEED)
-        return np.frombuffer(memory, np.uint8)
+        self._states = [_checked(name, argument) for name in names]
+        self.lengths = np.array([size for size, _ in self._states], np.int64)
 
     def read(
         self,
@@ -84,8 +85,6 @@ class LargeFiles:
         counts: Table,
         sources: Sequence[str],
         dtype: DALIDataType = UINT8,
-        *,
-        in_place: bool,
     ) -> Batch:
         """Parts of files as one-dimensional samples.
 
@@ -99,103 +98,135 @@ class LargeFiles:
             Names of the samples in errors.
         dtype
             Type of the elements.
-        in_place
-            Whether the samples may lie in the mapped files themselves, rather than in memory of their own.
 
         Raises
         ------
         SampleError
             If a file cannot be read or ends before its part.
         """
-        item = numpy_dtype(dtype).itemsize
-        shapes = (counts // item).reshape(-1, 1)
-        addresses = self.addresses(call, files, offsets, counts, sources) if self.mapped else None
-        if addresses is not None and in_place and not (offsets % item).any():
-            return Batch(addresses, shapes, dtype, "", self.owners(files))
-        out = Batch.allocate(shapes, dtype)
-        if addresses is None:
-            self._read(call, files, offsets, counts, sources, out)
-        else:
-            from dali_lab.kernels.cpu import copy
-
-            copy.copy(addresses, out.addresses, counts, 1)
+        wrong = outside(offsets, counts, self.lengths[files])
+        if wrong.any():
+            raise self._ends_early(call, files, offsets, counts, int(wrong.argmax()), sources)
+        out = Batch.allocate((counts // numpy_dtype(dtype).itemsize).reshape(-1, 1), dtype)
+        for rows in self._groups(files):
+            self._fill(call, rows, files, offsets, counts, sources, out)
         return out
 
-    def owners(self, files: Table) -> tuple[Any, ...]:
-        """The objects that keep the samples' files mapped."""
-        return tuple(self._maps[file] for file in np.unique(files).tolist())
+    def pages(self, file: int, offsets: Table, size: int) -> npt.NDArray[np.uint8]:
+        """Pieces of one file that are equally long, ``uint8[N, size]``; those beyond its end are zeros.
 
-    def addresses(
-        self, call: Call, files: Table, offsets: Table, counts: Table, sources: Sequence[str]
-    ) -> npt.NDArray[np.int64]:
-        """Addresses in memory of parts of files; see :meth:`read`."""
-        if not self._bases[files].all():
-            for index, file in enumerate(files.tolist()):
-                if file in self._maps:
-                    continue
+        Raises
+        ------
+        OSError
+            If it cannot be read.
+        """
+        pages = np.zeros((len(offsets), size), np.uint8)
+        inside = np.flatnonzero(~outside(offsets, size, self.lengths[file]))
+        with open(self.names[file], "rb", buffering=0) as opened:
+            for row in inside.tolist():
+                _read_into(opened.fileno(), int(offsets[row]), pages[row])
+        return pages
+
+    def _groups(self, files: Table) -> Iterator[Table]:
+        """Rows of few enough files to have them open together."""
+        distinct = np.unique(files)
+        if len(distinct) <= _MOST_OPEN:
+            yield np.arange(len(files))
+            return
+        for first in range(0, len(distinct), _MOST_OPEN):
+            yield np.flatnonzero(np.isin(files, distinct[first : first + _MOST_OPEN]))
+
+    def _opened(self, file: int) -> _Opened:
+        with self._lock:
+            found = self._open.get(file)
+            if found is None:
+                found = self._open[file] = _Opened(self.names[file])
+                if found.state != self._states[file]:
+                    del self._open[file]
+                    raise OSError(f"'{self.names[file]}' was replaced or changed after the reader had opened it")
+                if self._ahead and hasattr(os, "posix_fadvise"):
+                    os.posix_fadvise(found.handle, 0, 0, os.POSIX_FADV_WILLNEED)
+                if len(self._open) > _MOST_OPEN:
+                    self._open.popitem(last=False)
+            else:
+                self._open.move_to_end(file)
+            return found
+
+    def _fill(
+        self,
+        call: Call,
+        rows: Table,
+        files: Table,
+        offsets: Table,
+        counts: Table,
+        sources: Sequence[str],
+        out: Batch,
+    ) -> None:
+        """Read some of the samples into `out`."""
+        opened: dict[int, _Opened] = {}
+        for row, file in zip(rows.tolist(), files[rows].tolist(), strict=True):
+            if file not in opened:
                 try:
-                    self.memory(file)
+                    opened[file] = self._opened(file)
                 except (OSError, ValueError) as error:
-                    raise _unreadable(call, index, sources, error) from error
-        outside = (offsets < 0) | (counts < 0) | (offsets + counts > self.lengths[files])
-        if outside.any():
-            index = int(outside.argmax())
-            raise self._ends_early(call, files, offsets, counts, index, sources)
-        return np.asarray(self._bases[files] + offsets, np.int64)
+                    raise _unreadable(call, row, sources, error) from error
+        if can_read_compiled():
+            from dali_lab.kernels.cpu import background, file_access
+
+            handles = np.array([opened[file].handle for file in files[rows].tolist()], np.int32)
+            first, size, target = (np.ascontiguousarray(table[rows]) for table in (offsets, counts, out.addresses))
+            if background.ready(file_access.read_ranges, handles, first, size, target):
+                rows = rows[int(file_access.read_ranges(handles, first, size, target)) :]
+        for row in rows.tolist():
+            file = int(files[row])
+            memory = out.array(row).reshape(-1).view(np.uint8)
+            try:
+                complete = _read_into(opened[file].handle, int(offsets[row]), memory)
+            except OSError as error:
+                raise _unreadable(call, row, sources, error) from error
+            if not complete:
+                raise self._ends_early(call, files, offsets, counts, row, sources)
 
     def _ends_early(
         self, call: Call, files: Table, offsets: Table, counts: Table, index: int, sources: Sequence[str]
     ) -> Exception:
-        length = int(self.lengths[files[index]])
-        what = f"bytes {int(offsets[index])} to {int(offsets[index] + counts[index])}"
+        path = self.names[int(files[index])]
+        try:
+            length = os.stat(path).st_size
+        except OSError as error:
+            return _unreadable(call, index, sources, error)
         return call.problem(
-            f"{what} are not in '{self.paths.names[int(files[index])]}', which has {length}:"
+            f"{described(offsets[index], counts[index])} are not in '{path}', which has {length}:"
             " the file was cut short, or its index is not its own",
             sample=index,
             source=sources[index],
         )
 
-    def _read(
-        self, call: Call, files: Table, offsets: Table, counts: Table, sources: Sequence[str], out: Batch
-    ) -> None:
-        """Read parts of files into `out`."""
-        good = not ((offsets < 0) | (counts < 0)).any()
-        if good and can_read_compiled():
-            from dali_lab.kernels.cpu import file_access as kernels
 
-            wanted = np.ascontiguousarray(self.paths.addresses[files])
-            if kernels.read_ranges(wanted, offsets, counts, out.addresses) == len(files):
-                return
-        for index, file in enumerate(files.tolist()):
-            try:
-                with open(self.paths.names[file], "rb", buffering=0) as opened:
-                    self.lengths[file] = os.fstat(opened.fileno()).st_size
-                    if offsets[index] < 0 or offsets[index] + counts[index] > self.lengths[file]:
-                        raise self._ends_early(call, files, offsets, counts, index, sources)
-                    opened.seek(int(offsets[index]))
-                    memory = out.array(index).reshape(-1).view(np.uint8)
-                    at = 0
-                    while at < len(memory):
-                        got = opened.readinto(memory[at:].data)
-                        if not got:
-                            raise self._ends_early(call, files, offsets, counts, index, sources)
-                        at += got
-            except (OSError, ValueError) as error:
-                raise _unreadable(call, index, sources, error) from error
+def _read_into(handle: int, offset: int, memory: npt.NDArray[np.uint8]) -> bool:
+    """Read bytes of an open file to memory; whether they were all there."""
+    at = 0
+    while at < len(memory):
+        if hasattr(os, "preadv"):
+            got = os.preadv(handle, [memory[at:].data], offset + at)
+        else:
+            with open(os.dup(handle), "rb", buffering=0) as file, _SEEKING:
+                file.seek(offset + at)
+                got = file.readinto(memory[at:].data) or 0
+        if not got:
+            return False
+        at += got
+    return True
 
 
-def _mapped(handle: int, length: int) -> mmap.mmap:
-    """A private mapping; where the system can be told so, one that may be larger than its memory."""
-    if os.name != "posix":
-        return mmap.mmap(handle, length, access=mmap.ACCESS_COPY)
-    unreserved = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
-    return mmap.mmap(handle, length, flags=mmap.MAP_PRIVATE | unreserved, prot=mmap.PROT_READ | mmap.PROT_WRITE)
+_SEEKING = threading.Lock()
+"""Held between seeking and reading where the system cannot do both in one call."""
 
 
-def _checked_length(name: str, argument: str) -> int:
+def _checked(name: str, argument: str) -> tuple[int, int]:
+    """Size and time of change of a file that can be read."""
     try:
-        with open(name, "rb", buffering=0) as file:
-            return os.fstat(file.fileno()).st_size
+        return _Opened(name).state
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise ArgumentError(f"cannot read '{name}': {reason}", argument=argument) from error

@@ -34,11 +34,7 @@ READER = (
         minimum=1,
         advanced=True,
     ),
-    flag(
-        "dont_use_mmap",
-        "Always read files into memory. Otherwise arrays may be mapped: those files must not be cut short meanwhile.",
-        advanced=True,
-    ),
+    flag("dont_use_mmap", "Kept for programs that set it; files are read into memory.", advanced=True),
     integer("tensor_init_bytes", 1048576, "Kept for programs that set it.", advanced=True),
 )
 """Arguments of all readers."""

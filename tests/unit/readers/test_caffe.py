@@ -221,8 +221,12 @@ def test_damaged_pages_are_found(caffe: str) -> None:
     for turn in range(1500):
         memory = content.copy()
         memory[random.integers(0, len(memory) if turn % 2 else 4 * 4096, 3)] = random.integers(0, 256, 3)
+
+        def pages(starts: np.ndarray, size: int, memory: np.ndarray = memory) -> np.ndarray:
+            return memory[starts[:, None] + np.arange(size)]
+
         try:
-            found = find_entries(memory)
+            found = find_entries(pages, len(memory))
         except LmdbError:
             refusals += 1
             continue

@@ -110,8 +110,7 @@ def test_an_index_with_repeated_positions(some: dict[str, Any], tmp_path: Path) 
     agree("readers.mxnet", 4, 7, path=some["path"], index_path=str(tmp_path / "twice.idx"))
 
 
-@pytest.mark.parametrize("mapped", [True, False])
-def test_damaged_records_are_named_and_the_next_batch_comes(some: dict[str, Any], mapped: bool) -> None:
+def test_damaged_records_are_named_and_the_next_batch_comes(some: dict[str, Any]) -> None:
     path = Path(some["path"][0])
     content = bytearray(path.read_bytes())
     at = content.find(b"1" * 7) - 32
@@ -119,9 +118,7 @@ def test_damaged_records_are_named_and_the_next_batch_comes(some: dict[str, Any]
         damaged = bytearray(content)
         damaged[place] = value
         path.write_bytes(damaged)
-        reader = pipeline_of(
-            dali_lab, "readers.mxnet", 2, {"prefetch_queue_depth": 1}, dont_use_mmap=not mapped, **some
-        )
+        reader = pipeline_of(dali_lab, "readers.mxnet", 2, {"prefetch_queue_depth": 1}, **some)
         with pytest.raises(dali_lab.DaliLabError, match=rf"(?s)sample 1.*damaged.*{word}.*0\.rec at index {at}"):
             reader.run()
         assert taken(reader)[0][0] == b"2" * 14

@@ -197,7 +197,7 @@ def run_several(pipeline: dali_lab.Pipeline) -> None:
 
 
 def stored(tmp_path: Path, count: int, shape: tuple[int, ...]) -> list[np.ndarray]:
-    """Files of random float32 arrays, large enough to be mapped."""
+    """Files of random float32 arrays in both orders."""
     rng = np.random.default_rng(1)
     arrays = [rng.random(shape, dtype=np.float32) for _ in range(count)]
     for index, array in enumerate(arrays):
@@ -205,8 +205,8 @@ def stored(tmp_path: Path, count: int, shape: tuple[int, ...]) -> list[np.ndarra
     return arrays
 
 
-@pytest.mark.parametrize("arguments", [{}, {"dont_use_mmap": True}, {"cache_header_information": True}])
-def test_large_files_mapped_or_read(tmp_path: Path, arguments: dict[str, Any]) -> None:
+@pytest.mark.parametrize("arguments", [{}, {"cache_header_information": True}])
+def test_large_files_and_regions_of_them(tmp_path: Path, arguments: dict[str, Any]) -> None:
     arrays = stored(tmp_path, 6, (130, 140))
     with dali_lab.Pipeline(3, 2, None) as pipeline:
         pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path), **arguments))
@@ -235,6 +235,27 @@ def test_writing_into_a_batch_leaves_files_alone(tmp_path: Path) -> None:
     assert (batch.at(0) == 1).all()
     del batch, pipeline
     assert (held == 5).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_regions_of_arrays_of_all_shapes(tmp_path: Path, seed: int) -> None:
+    """Regions that are rows, far apart or close together, whole axes, single elements and nothing."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(extent) for extent in rng.choice((1, 2, 7, 40, 300, 3000), rng.integers(1, 4)))
+    arrays = [rng.integers(0, 255, shape).astype(dtype) for dtype in ("u1",) * 4]
+    for index, array in enumerate(arrays):
+        np.save(tmp_path / f"{index}.npy", array if rng.integers(2) else np.asfortranarray(array))
+    for _ in range(4):
+        start = rng.integers(0, shape, len(shape))
+        extent = rng.integers(0, np.array(shape) - start + 1)
+        start[rng.integers(len(shape))] = 0
+        with dali_lab.Pipeline(4, 2, None) as pipeline:
+            region = {"roi_start": start.tolist(), "roi_shape": extent.tolist()}
+            pipeline.set_outputs(fn.readers.numpy(file_root=str(tmp_path), **region))
+        (batch,) = pipeline.run()
+        window = tuple(slice(a, a + n) for a, n in zip(start, extent, strict=True))
+        for index, array in enumerate(arrays):
+            np.testing.assert_array_equal(batch.at(index), array[window])
 
 
 def test_a_file_that_was_cut_short_is_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -55,7 +55,7 @@ def split_name(path: str) -> tuple[str, str]:
     return (path, path) if dot < 0 else (path[:dot], path[dot + 1 :])
 
 
-def of_archive(archive: Any) -> Components:
+def of_archive(archive: IO[bytes]) -> Components:
     """The components of an archive; files that follow each other and have one name, but for extensions, are a sample.
 
     Files whose names begin with a dot are left out.
@@ -63,12 +63,14 @@ def of_archive(archive: Any) -> Components:
     Parameters
     ----------
     archive
-        All its bytes.
+        The archive, opened to be read.
 
     Raises
     ------
     TarError
         If it is damaged.
+    OSError
+        If it cannot be read.
     """
     samples, extensions, found = [], [], []
     number, last = -1, ""

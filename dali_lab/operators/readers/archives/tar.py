@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -12,8 +13,11 @@ BLOCK = 512
 _ZEROS = bytes(BLOCK)
 _AT_ONCE = 4096
 _MOST = 1 << 60
+_LONGEST_HEADER = 16 << 20
+"""Bytes of a header that goes on behind its block, beyond which the archive is taken for a damaged one."""
 _FILES = b"0\x007"
-_WITH_DATA_NOWHERE = b"123456"
+_ENTRY_TYPES_WITHOUT_DATA = b"123456"
+_LONGEST_SIZE = 20
 _RECORD = re.compile(rb"(\d{1,20}) ([^=]+)=", re.DOTALL)
 
 
@@ -37,7 +41,7 @@ class Entry(NamedTuple):
     size: int
 
 
-def entries(archive: Any) -> Iterator[Entry]:
+def entries(archive: IO[bytes]) -> Iterator[Entry]:
     """The regular files of an archive in their order; folders, links and devices are passed over.
 
     The last file may reach beyond the end of an archive that was cut short.
@@ -45,48 +49,81 @@ def entries(archive: Any) -> Iterator[Entry]:
     Parameters
     ----------
     archive
-        All bytes of the archive; anything with the buffer protocol.
+        The archive, opened to be read.
 
     Raises
     ------
     TarError
         If a header is damaged; the message says at which byte.
+    OSError
+        If the archive cannot be read.
     """
-    view = memoryview(archive).cast("B")
-    heads: list[int] = []
+    heads = _Heads()
     try:
-        yield from _walk(view, heads)
+        yield from _walk(archive, heads)
     except (TarError, ValueError) as error:
-        _check(view, heads)
+        heads.check()
         raise TarError(str(error)) from error
-    _check(view, heads)
+    heads.check()
 
 
-def _walk(view: memoryview, heads: list[int]) -> Iterator[Entry]:
-    """The files, and the positions of all headers, whose checksums are not verified yet."""
-    end = len(view)
+class _Heads:
+    """Headers whose checksums are not verified yet; many are verified at once."""
+
+    def __init__(self) -> None:
+        self._places: list[int] = []
+        self._blocks: list[bytes] = []
+
+    def add(self, place: int, block: bytes) -> None:
+        self._places.append(place)
+        self._blocks.append(block)
+        if len(self._blocks) == _AT_ONCE:
+            self.check()
+
+    def check(self) -> None:
+        """Verify the checksums; raises for a damaged header, whatever was read from it."""
+        blocks = np.frombuffer(b"".join(self._blocks), np.uint8).reshape(-1, BLOCK)
+        sums = blocks.sum(axis=1, dtype=np.int64) - blocks[:, 148:156].sum(axis=1, dtype=np.int64) + 8 * 32
+        for place, found, stated in zip(self._places, sums.tolist(), blocks[:, 148:156], strict=True):
+            try:
+                right = int(stated.tobytes().split(b"\0", 1)[0].strip() or b"0", 8) == found
+            except ValueError:
+                right = False
+            if not right:
+                raise TarError(f"the header at byte {place} is damaged" if place else "it is no tar archive")
+        self._places.clear()
+        self._blocks.clear()
+
+
+def _walk(archive: IO[bytes], heads: _Heads) -> Iterator[Entry]:
+    """The regular files; headers are added to `heads`."""
+    end = archive.seek(0, io.SEEK_END)
     at = zeros = 0
     long_name: bytes | None = None
     records: dict[bytes, bytes] = {}
     while at < end and zeros < 2:
-        block = bytes(view[at : at + BLOCK])
+        archive.seek(at)
+        block = archive.read(BLOCK)
         if block == _ZEROS:
             zeros += 1
             at += BLOCK
             continue
         if len(block) < BLOCK:
             raise TarError(f"it is no tar archive, or it ends in the middle of the header at byte {at}")
-        heads.append(at)
+        heads.add(at, block)
         kind = block[156:157]
         size = int(records[b"size"]) if b"size" in records else _number(block[124:136], at)
         begin, at = at + BLOCK, at + BLOCK
-        if kind not in _WITH_DATA_NOWHERE:
+        if kind not in _ENTRY_TYPES_WITHOUT_DATA:
             at += (size + BLOCK - 1) // BLOCK * BLOCK
-        if kind == b"L":
-            long_name = bytes(view[begin : begin + size]).split(b"\0", 1)[0]
-            continue
-        if kind == b"x":
-            records = _pax_records(bytes(view[begin : begin + size]), begin)
+        if kind in (b"L", b"x"):
+            if size > _LONGEST_HEADER:
+                raise TarError(f"the extended header at byte {begin} is damaged")
+            content = archive.read(size)
+            if kind == b"L":
+                long_name = content.split(b"\0", 1)[0]
+            else:
+                records = _pax_records(content, begin)
             continue
         if kind == b"K" or kind == b"g":
             continue
@@ -96,22 +133,6 @@ def _walk(view: memoryview, heads: list[int]) -> Iterator[Entry]:
         # In the oldest archives a folder is told from a file by the slash at its end.
         if kind in _FILES and not name.endswith(b"/"):
             yield Entry(name.decode("utf-8", "surrogateescape"), begin, size)
-
-
-def _check(view: memoryview, heads: list[int]) -> None:
-    """Verify the checksums of all headers; raises for a damaged one, whatever was read from it."""
-    content = np.frombuffer(view, np.uint8)
-    for first in range(0, len(heads), _AT_ONCE):
-        places = np.array(heads[first : first + _AT_ONCE])
-        blocks = content[places.reshape(-1, 1) + np.arange(BLOCK)]
-        sums = blocks.sum(axis=1, dtype=np.int64) - blocks[:, 148:156].sum(axis=1, dtype=np.int64) + 8 * 32
-        for place, found, stated in zip(places.tolist(), sums.tolist(), blocks[:, 148:156], strict=True):
-            try:
-                right = int(stated.tobytes().split(b"\0", 1)[0].strip() or b"0", 8) == found
-            except ValueError:
-                right = False
-            if not right:
-                raise TarError(f"the header at byte {place} is damaged" if place else "it is no tar archive")
 
 
 def _number(field: bytes, at: int) -> int:
@@ -144,6 +165,7 @@ def _pax_records(data: bytes, at: int) -> dict[bytes, bytes]:
             raise TarError(f"the extended header at byte {at} is damaged")
         result[found[2]] = data[found.end() : place + length - 1]
         place += length
-    if not result.get(b"size", b"0").isdigit():
+    size = result.get(b"size", b"0")
+    if not size.isdigit() or len(size) > _LONGEST_SIZE or int(size) >= _MOST:
         raise TarError(f"the extended header at byte {at} is damaged")
     return result

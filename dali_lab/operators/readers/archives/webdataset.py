@@ -87,8 +87,7 @@ class Webdataset(ListReader):
         self._warned = False
         self._names: tuple[str, ...] = self.value("paths")
         self._dtypes = self.value("dtypes") or (UINT8,) * len(self.value("ext"))
-        mapped = not self.value("dont_use_mmap")
-        self._files = LargeFiles(self._names, "paths", mapped=mapped, ahead=self.value("read_ahead"))
+        self._files = LargeFiles(self._names, "paths", ahead=self.value("read_ahead"))
         tables, chosen, start, archives = [], [], 0, []
         for number in range(len(self._names)):
             table = self._components(number)
@@ -115,7 +114,8 @@ class Webdataset(ListReader):
         path = indices[number] if indices else self._names[number]
         try:
             if not indices:
-                return index.of_archive(self._files.memory(number))
+                with open(path, "rb") as archive:
+                    return index.of_archive(archive)
             with open(path, encoding="utf-8", errors="surrogateescape") as file:
                 return index.parse(file.read())
         except (TarError, IndexFileError, OSError, ValueError) as error:
@@ -183,7 +183,7 @@ class Webdataset(ListReader):
                 f"{self._names[archive]}:{offset}:{self._entries[place]}" if place >= 0 else ""
                 for archive, offset, place in zip(archives.tolist(), offsets.tolist(), places.tolist(), strict=True)
             )
-            batch = self._files.read(call, archives, offsets, sizes, sources, dtype, in_place=call.transient)
+            batch = self._files.read(call, archives, offsets, sizes, sources, dtype)
             batch.sources = sources
             results.append(batch)
         return tuple(results)

@@ -12,14 +12,11 @@ from dali_lab.model.batch import Batch
 from dali_lab.model.conversion import elements
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.geometry.windows import Windows, within
-from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles, Headers
+from dali_lab.operators.readers.arrays.numpy_files import ArrayFiles
 from dali_lab.operators.readers.arrays.numpy_region import REGION, region_windows, verify_region, wants_region
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
 from dali_lab.operators.readers.list_reader import AFTER_EPOCH, READER, ListReader
 from dali_lab.schema import Call, Output, flag, register, string, strings
-
-_WORTH_MAPPING = 64 << 10
-"""Bytes of an array from which mapping its file costs less than reading it."""
 
 
 @register
@@ -75,53 +72,33 @@ class Numpy(ListReader):
         rows = call.ticket[call.start : call.start + call.count]
         sources = self._files.sources(rows)
         headers = self._arrays.headers(call, rows)
-        if wants_region(self) or headers.fortran.any():
-            out = self._cut(call, rows, headers)
-        else:
-            mapped = self._mapped(call, rows, headers, ahead=True) if call.transient else None
-            if mapped is not None:
-                mapped.sources = sources
-                return mapped
-            out = call.allocate(headers.shapes, headers.dtype, "")
-            self._arrays.read(call, rows, headers, out)
-        out.sources = sources
-        return out
-
-    def _mapped(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers, *, ahead: bool) -> Batch | None:
-        """The files themselves as a batch, where that is allowed and worth it."""
-        assert self._arrays is not None
-        if self.value("dont_use_mmap") or headers.counts.mean() < _WORTH_MAPPING:
-            return None
-        return self._arrays.map(rows, headers, ahead=ahead)
-
-    def _stored(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers, *, ahead: bool) -> Batch:
-        """The elements in the order in which they lie in the files."""
-        assert self._arrays is not None
-        batch = self._mapped(call, rows, headers, ahead=ahead)
-        if batch is None:
-            batch = Batch.allocate(headers.shapes, headers.dtype)
-            self._arrays.read(call, rows, headers, batch)
-        return batch
-
-    def _cut(self, call: Call, rows: npt.NDArray[np.int64], headers: Headers) -> Batch:
-        """The region of each array, or all of it, in C order."""
-        from dali_lab.kernels.cpu import copy
-
         windows = Windows(np.zeros_like(headers.shapes), headers.shapes)
         if wants_region(self):
             windows, _ = within(call, region_windows(call, headers.shapes), headers.shapes)
         out = call.allocate(windows.shape, headers.dtype, "")
-        fill = elements((self.value("fill_value"),), headers.dtype)
-        for fortran in (False, True):
-            which = np.flatnonzero(headers.fortran == fortran)
+        first = np.clip(windows.start, 0, headers.shapes)
+        inside = Windows(first, np.clip(windows.start + windows.shape, first, headers.shapes) - first)
+        if headers.fortran.any() or (inside.shape != windows.shape).any():
+            stored = Batch.allocate(headers.as_stored(inside.shape), headers.dtype)
+            self._arrays.read(call, rows, headers, inside, stored)
+            self._arrange(stored, headers.fortran, Windows(windows.start - first, windows.shape), out)
+        else:
+            self._arrays.read(call, rows, headers, inside, out)
+        out.sources = sources
+        return out
+
+    def _arrange(self, stored: Batch, fortran: npt.NDArray[np.bool_], windows: Windows, out: Batch) -> None:
+        """Bring what was read in the order of the files into C order, with the fill value around it."""
+        from dali_lab.kernels.cpu import copy
+
+        fill = elements((self.value("fill_value"),), out.dtype)
+        for turned in (False, True):
+            which = np.flatnonzero(fortran == turned)
             if not len(which):
                 continue
-            part = headers.take(which)
-            stored = self._stored(call, rows[which], part, ahead=not wants_region(self))
-            turn = slice(None, None, -1) if fortran else slice(None)
+            turn = slice(None, None, -1) if turned else slice(None)
             copy.copy_window(
-                stored.addresses, out.addresses[which], part.shapes[:, turn], windows.start[which][:, turn],
+                stored.addresses[which], out.addresses[which], stored.shapes[which], windows.start[which][:, turn],
                 windows.shape[which][:, turn], stored.itemsize, fill=fill, fill_axis=-1,
-                order=tuple(range(out.ndim))[::-1] if fortran else None,
+                order=tuple(range(out.ndim))[::-1] if turned else None,
             )  # fmt: skip
-        return out

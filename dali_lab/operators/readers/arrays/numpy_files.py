@@ -1,4 +1,4 @@
-"""NumPy files of a chunk: their headers, and their elements read or mapped, each by one call for all of them."""
+"""NumPy files of a chunk: their headers, and windows of their elements, each read by one call for all of them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dali_lab.codecs.encoded import CodecError
+from dali_lab.io.ranges import outside
 from dali_lab.model.batch import Batch
-from dali_lab.model.dtypes import DALIDataType, numpy_dtype
+from dali_lab.model.dtypes import DALIDataType
 from dali_lab.operators.decoders.numpy_format import (
     HEAD,
     START,
@@ -20,6 +21,7 @@ from dali_lab.operators.decoders.numpy_format import (
     header_length,
     parsed_header,
 )
+from dali_lab.operators.geometry.windows import Windows
 from dali_lab.operators.readers.whole_files import Paths, can_read_compiled
 from dali_lab.schema import Call
 
@@ -46,28 +48,9 @@ class Headers(NamedTuple):
     fortran: npt.NDArray[np.bool_]
     offsets: Table
 
-    @property
-    def counts(self) -> Table:
-        """Bytes of the elements."""
-        return np.asarray(self.shapes.prod(axis=1) * numpy_dtype(self.dtype).itemsize, np.int64)
-
-    def take(self, which: Table) -> Headers:
-        """The headers of some of the files."""
-        return Headers(self.dtype, self.shapes[which], self.fortran[which], self.offsets[which])
-
-
-class Mapping:
-    """Keeps files mapped as long as it lives."""
-
-    def __init__(self, addresses: Table, ends: Table) -> None:
-        from dali_lab.kernels.cpu import file_access
-
-        self._unmap = file_access.unmap_files
-        self._addresses = addresses
-        self._ends = ends
-
-    def __del__(self) -> None:
-        self._unmap(self._addresses, self._ends)
+    def as_stored(self, table: Table) -> Table:
+        """A table of axes in the order in which each file has them, the one that varies fastest last."""
+        return np.ascontiguousarray(np.where(self.fortran[:, None], table[:, ::-1], table))
 
 
 class ArrayFiles:
@@ -160,56 +143,54 @@ class ArrayFiles:
             raise self._problem(call, rows, index, reason) from error
 
     def _check_sizes(self, call: Call, rows: Table, found: list[NumpyHeader], group: Table, sizes: Table) -> None:
-        ends = np.array([header.offset + header.nbytes for header in found], np.int64)[group]
-        if (ends > sizes).any():
-            index = int((ends > sizes).argmax())
-            count = found[group[index]].nbytes
-            raise self._problem(call, rows, index, f"the file ends before its {count} bytes of elements")
+        offsets = np.array([header.offset for header in found], np.int64)[group]
+        counts = np.array([header.nbytes for header in found], np.int64)[group]
+        short = outside(offsets, counts, sizes)
+        if short.any():
+            index = int(short.argmax())
+            raise self._problem(call, rows, index, f"the file ends before its {counts[index]} bytes of elements")
 
-    def map(self, rows: Table, headers: Headers, *, ahead: bool) -> Batch | None:
-        """A batch over the files themselves, in the order in which elements lie there; `None` if it cannot be.
+    def read(self, call: Call, rows: Table, headers: Headers, windows: Windows, out: Batch) -> None:
+        """Read a window of the array in each of the chosen files.
 
-        What is written into it does not reach the files. With `ahead`, they are read by the time they are used.
-        """
-        item = numpy_dtype(headers.dtype).itemsize
-        if not can_read_compiled() or (headers.offsets % item).any() or not headers.counts.all():
-            return None
-        from dali_lab.kernels.cpu import file_access
-
-        ends = headers.offsets + headers.counts
-        addresses = np.zeros(len(rows), np.int64)
-        count = file_access.map_files(self.paths.addresses[rows], ends, ahead, addresses)
-        mapping = Mapping(addresses[:count], ends[:count])
-        if count < len(rows):
-            return None
-        return Batch(addresses + headers.offsets, headers.shapes, headers.dtype, "", (mapping,))
-
-    def read(self, call: Call, rows: Table, headers: Headers, out: Batch) -> None:
-        """Read the elements of the chosen files, in the order in which they lie there, into `out`.
+        Parameters
+        ----------
+        call
+            The call that reads, for errors.
+        rows, headers
+            The files and their headers.
+        windows
+            What to read, inside the arrays.
+        out
+            Memory for it, with the axes as the files have them.
 
         Raises
         ------
         SampleError
             If a file cannot be read.
         """
-        counts = headers.counts
+        item = out.itemsize
+        shapes = _in_bytes(headers.as_stored(headers.shapes), item)
+        start = _in_bytes(headers.as_stored(windows.start), item, 0)
+        extent = _in_bytes(headers.as_stored(windows.shape), item)
         if can_read_compiled():
             from dali_lab.kernels.cpu import file_access
 
-            if file_access.read_ranges(self.paths.addresses[rows], headers.offsets, counts, out.addresses) == len(rows):
+            paths = self.paths.addresses[rows]
+            if file_access.read_windows(paths, headers.offsets, shapes, start, extent, out.addresses) == len(rows):
                 return
         for index in range(len(rows)):
+            count = int(shapes[index].prod())
             try:
-                with open(self._name(rows, index), "rb", buffering=0) as file:
+                with open(self._name(rows, index), "rb") as file:
+                    if outside(headers.offsets[index], count, os.fstat(file.fileno()).st_size):
+                        raise CodecError(f"the file ends before its {count} bytes of elements")
                     file.seek(int(headers.offsets[index]))
-                    memory = out.array(index).reshape(-1).view(np.uint8)
-                    at = 0
-                    while at < len(memory):
-                        count = file.readinto(memory[at:].data)
-                        if not count:
-                            raise CodecError(f"the file ends before its {counts[index]} bytes of elements")
-                        at += count
-            except (OSError, CodecError) as error:
+                    stored = np.frombuffer(file.read(count), np.uint8).reshape(shapes[index])
+                    ends = (start + extent)[index].tolist()
+                    part = stored[tuple(map(slice, start[index].tolist(), ends))]
+                    out.array(index).reshape(-1).view(np.uint8)[:] = part.reshape(-1)
+            except (OSError, ValueError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise self._problem(call, rows, index, reason) from error
 
@@ -218,3 +199,10 @@ class ArrayFiles:
 
     def _problem(self, call: Call, rows: Table, index: int, reason: str) -> Any:
         return call.problem(f"cannot read the array: {reason}", sample=index, source=self._name(rows, index))
+
+
+def _in_bytes(table: Table, item: int, single: int = 1) -> Table:
+    """Axes with the last one counted in bytes; where there are none, one with `single` elements."""
+    if not table.shape[1]:
+        return np.full((len(table), 1), single * item)
+    return np.concatenate([table[:, :-1], table[:, -1:] * item], axis=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -61,11 +62,12 @@ class LmdbReader(ListReader):
     def load(self) -> int:
         self._paths = self.value("path")
         names = [os.path.join(path, "data.mdb") if os.path.isdir(path) else path for path in self._paths]
-        self._files = LargeFiles(names, "path", mapped=not self.value("dont_use_mmap"))
+        self._files = LargeFiles(names, "path")
         found = []
         for number, name in enumerate(names):
             try:
-                found.append(find_entries(self._files.memory(number)))
+                pages = functools.partial(self._files.pages, number)
+                found.append(find_entries(pages, int(self._files.lengths[number])))
             except (OSError, LmdbError) as error:
                 reason = getattr(error, "strerror", None) or str(error)
                 raise ArgumentError(f"cannot read '{name}': {reason}", argument="path") from error
@@ -80,8 +82,8 @@ class LmdbReader(ListReader):
         assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         files = self._file[rows]
-        sources = self._sources(rows)
-        records = self._files.read(call, files, self._values[rows], self._sizes[rows], sources, in_place=True)
+        sources = self._sources(call, rows)
+        records = self._files.read(call, files, self._values[rows], self._sizes[rows], sources)
         samples: list[Columns] = []
         for index, record in enumerate(records.arrays()):
             try:
@@ -95,15 +97,15 @@ class LmdbReader(ListReader):
             for output in range(self.output_count(self.values))
         )
 
-    def _sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    def _sources(self, call: Call, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Path and key of each entry, as NVIDIA DALI writes them."""
         assert self._files is not None
-        sources = []
-        for row in rows.tolist():
-            file, start = int(self._file[row]), int(self._keys[row])
-            key = self._files.memory(file)[start : start + int(self._key_sizes[row])].tobytes()
-            sources.append(f"{self._paths[file]} at key {key.decode(errors='replace')}")
-        return tuple(sources)
+        files = self._file[rows]
+        paths = [self._paths[file] for file in files.tolist()]
+        keys = self._files.read(call, files, self._keys[rows], self._key_sizes[rows], paths).arrays()
+        return tuple(
+            f"{path} at key {key.tobytes().decode(errors='replace')}" for path, key in zip(paths, keys, strict=True)
+        )
 
     def _column(self, call: Call, output: int, arrays: Columns, sources: tuple[str, ...]) -> Batch:
         """One output of all samples, in memory of its own."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -50,26 +51,29 @@ def _numbers(words: Iterable[bytes]) -> Iterator[int]:
         yield number
 
 
-def of_records(records: Any) -> Iterator[tuple[int, int]]:
+def of_records(records: IO[bytes]) -> Iterator[tuple[int, int]]:
     """Offset of each record of a TFRecord file, and its bytes with its frame.
 
     Parameters
     ----------
     records
-        All bytes of the file; anything with the buffer protocol.
+        The file, opened to be read.
 
     Raises
     ------
     RecordError
         If the file ends in the middle of a record.
+    OSError
+        If it cannot be read.
     """
-    view = memoryview(records).cast("B")
+    end = records.seek(0, io.SEEK_END)
     at = 0
-    while at < len(view):
-        left = len(view) - at
-        length = struct.unpack_from("<Q", view, at)[0] + FRAME if left >= FRAME else left + 1
-        if length > left:
-            raise RecordError(f"the record at byte {at} reaches beyond the end of the file, at byte {len(view)}")
+    while at < end:
+        records.seek(at)
+        start = records.read(8)
+        length = struct.unpack("<Q", start)[0] + FRAME if len(start) == 8 else FRAME
+        if length > end - at:
+            raise RecordError(f"the record at byte {at} reaches beyond the end of the file, at byte {end}")
         yield at, length
         at += length
 

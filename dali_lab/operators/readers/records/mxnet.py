@@ -63,7 +63,7 @@ class MXNet(ListReader):
             raise ArgumentError("is an empty list", argument="path")
         if len(indices) != 1:
             raise ArgumentError(f"takes one file, got {len(indices)}", argument="index_path")
-        files = LargeFiles(paths, "path", mapped=not self.value("dont_use_mmap"), ahead=self.value("read_ahead"))
+        files = LargeFiles(paths, "path", ahead=self.value("read_ahead"))
         try:
             starts = np.sort(read_index(indices[0])[:, 1])
         except OSError as error:
@@ -105,11 +105,9 @@ class MXNet(ListReader):
         wrong = (lengths < 0) | (begins + lengths > offsets + sizes)
         if wrong.any():
             raise self._damaged(call, int(wrong.argmax()), sources, "it is longer than its index says")
-        labels = self._files.read(
-            call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT, in_place=call.transient
-        )
+        labels = self._files.read(call, file, places, 4 * np.maximum(counts, 1), sources, FLOAT)
         if parts.any():
-            records = self._files.read(call, file, offsets, sizes, sources, in_place=True).arrays()
+            records = self._files.read(call, file, offsets, sizes, sources).arrays()
             first = (begins - offsets).tolist()
             pictures = [
                 self._joined(call, index, sources, record.tobytes(), first[index])
@@ -117,7 +115,7 @@ class MXNet(ListReader):
             ]
             encoded = Batch.of([np.frombuffer(bytearray(picture), np.uint8) for picture in pictures], dtype=UINT8)
         else:
-            encoded = self._files.read(call, file, begins, lengths, sources, in_place=call.transient)
+            encoded = self._files.read(call, file, begins, lengths, sources)
         encoded.sources = sources
         return encoded, labels
 
@@ -130,7 +128,7 @@ class MXNet(ListReader):
         if short.any():
             raise self._damaged(call, int(short.argmax()), sources, "its index leaves it no room")
         counts = np.full(len(offsets), _HEADER.itemsize)
-        heads = self._files.read(call, file, offsets, counts, sources, in_place=False).stacked().view(_HEADER)[:, 0]
+        heads = self._files.read(call, file, offsets, counts, sources).stacked().view(_HEADER)[:, 0]
         foreign = heads["magic"] != _MAGIC
         if foreign.any():
             raise self._damaged(call, int(foreign.argmax()), sources, "there is no record where the index says so")

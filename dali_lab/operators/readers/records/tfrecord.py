@@ -141,8 +141,7 @@ class TFRecord(ListReader):
         self._told: set[int] = set()
         self._names: tuple[str, ...] = self.value("path")
         self._features: tuple[tfrecord.Feature, ...] = self.value("features")
-        mapped = not self.value("dont_use_mmap")
-        self._files = LargeFiles(self._names, "path", mapped=mapped, ahead=self.value("read_ahead"))
+        self._files = LargeFiles(self._names, "path", ahead=self.value("read_ahead"))
         tables = []
         for path in self.value("index_path"):
             try:
@@ -173,7 +172,7 @@ class TFRecord(ListReader):
             f"{self._names[file]} at index {offset}"
             for file, offset in zip(files.tolist(), offsets.tolist(), strict=True)
         )
-        records = self._files.read(call, files, offsets, sizes, sources, in_place=True)
+        records = self._files.read(call, files, offsets, sizes, sources)
         found = np.zeros((len(rows), len(self._features), 3), np.int64)
         wrong = np.zeros(2, np.int64)
         addresses = np.ascontiguousarray(records.addresses)
@@ -221,7 +220,7 @@ class TFRecord(ListReader):
         records: Batch,
         sources: Sequence[str],
     ) -> Batch:
-        """The first string of each record, where it lies in the file if that is allowed."""
+        """The first string of each record, where it lies in the record if that is allowed."""
         if not counts.all():
             index = int((counts == 0).argmax())
             raise call.problem(
