@@ -14,6 +14,10 @@ from dali_lab.codecs.encoded import Buffer, CodecError
 Array = npt.NDArray[Any]
 
 
+_AT_ONCE = 1 << 24
+"""Elements of a sound that memory is made ready for before they are read: headers may say anything."""
+
+
 class AudioInfo(NamedTuple):
     """The header of a sound file.
 
@@ -151,9 +155,8 @@ def _decode_one(
             if start and file.seekable():
                 file.seek(start)
                 start = 0
-            # With the number of samples given, libsndfile also reads files in which it cannot seek (GSM).
-            sound = file.read(start + count, "float32" if resamples or mixes else wanted.name, always_2d=True)[start:]
-        except RuntimeError as error:
+            sound = _read(file, start + count, "float32" if resamples or mixes else wanted.name)[start:]
+        except (RuntimeError, ValueError) as error:
             raise CodecError(f"damaged {file.format} file: {error}") from None
     if mixes:
         sound = _mix(sound)
@@ -165,6 +168,18 @@ def _decode_one(
         sound = resample(sound, rate, target, quality)
         rate = target
     return _as_dtype(sound, wanted), rate
+
+
+def _read(file: Any, count: int, dtype: str) -> Array:
+    """The next samples of a sound, ``[samples, channels]``; fewer where the file ends before its header says."""
+    # With the number of samples given, libsndfile also reads files in which it cannot seek (GSM).
+    if count * file.channels <= _AT_ONCE:
+        return np.asarray(file.read(count, dtype, always_2d=True))
+    blocks, size = [], max(1, _AT_ONCE // file.channels)
+    while count > 0:
+        blocks.append(file.read(min(size, count), dtype, always_2d=True))
+        count = count - size if len(blocks[-1]) == size else 0
+    return np.concatenate(blocks)
 
 
 def _mix(sound: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from dali_lab.graph.graph import Node
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import DaliLabError, OperatorError, SampleError
+from dali_lab.model.errors import SampleError, as_ours
 
 
 class Cancelled(Exception):
@@ -20,11 +20,7 @@ def explain(error: BaseException, node: Node, inputs: Sequence[Batch], start: in
     """
     if isinstance(error, (StopIteration, Cancelled)):
         return error
-    if not isinstance(error, DaliLabError):
-        short = isinstance(error, MemoryError)
-        wrapped = OperatorError(f"{'there is not enough memory' if short else type(error).__name__}: {error}")
-        wrapped.__cause__ = error
-        error = wrapped
+    error = as_ours(error)
     error.locate(node.id, node.op, node.origin)
     if isinstance(error, SampleError) and error.sample is not None and error.source is None:
         for batch in inputs:

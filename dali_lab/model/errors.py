@@ -143,6 +143,27 @@ class FormatError(DaliLabError, ValueError):
     default_code = "file_invalid"
 
 
+def as_ours(
+    error: BaseException, *, node: str | None = None, sample: int | None = None, source: str | None = None
+) -> DaliLabError:
+    """The error of this package for one that was raised by a library; the latter is its cause.
+
+    Parameters
+    ----------
+    error
+        The error; one of this package stays as it is.
+    node, sample, source
+        Where it was, as in :class:`DaliLabError`.
+    """
+    if isinstance(error, DaliLabError):
+        return error
+    what = "there is not enough memory" if isinstance(error, MemoryError) else type(error).__name__
+    kind = OperatorError if sample is None else SampleError
+    wrapped = kind(f"{what}: {error}" if str(error) else what, node=node, sample=sample, source=source)
+    wrapped.__cause__ = error
+    return wrapped
+
+
 def nearest(word: str, words: Iterable[str]) -> str:
     """Say ``", did you mean 'x'?"`` for the word most like `word`, or nothing."""
     import difflib  # when something is wrong already

@@ -215,6 +215,17 @@ class Operator:
         """For a `source` whose data comes from outside: its declaration, of which the executor makes the source."""
         return None
 
+    def source_names(self, call: Call) -> tuple[str, ...]:
+        """For a `source`: the file of each sample of a call, for errors; empty where there are none."""
+        return ()
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it reads files or decodes what was in them, so that an error of any kind is about a sample."""
+        if self.source:
+            return self.external() is None and not self.fed
+        return self.decodes or bool(self.inputs and self.inputs[0].kind == "encoded")
+
     def close(self) -> None:
         """Close files and release whatever else outlives a call."""
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from dali_lab.model.batch import Batch
-from dali_lab.model.errors import InputError, OperatorError
-from dali_lab.schema.call import Call
+from dali_lab.model.errors import DaliLabError, InputError, OperatorError, as_ours
+from dali_lab.schema.call import Call, Wait
 from dali_lab.schema.operator import Operator
 
 
@@ -33,7 +33,14 @@ def run_operator(
         inputs = [batch.unfolded() if batch.layout.startswith("F") else batch for batch in inputs]
         call.repeat = counts
         call.count = len(inputs[0])
-    results = operator.run(call, *inputs)
+    try:
+        results = operator.run(call, *inputs)
+    except (DaliLabError, Wait):
+        raise
+    except Exception as error:
+        if not operator.reads_files or call.gpu is not None:
+            raise
+        raise _of_a_sample(operator, call, inputs, error) from error
     outputs = results if isinstance(results, tuple) else (results,)
     if len(outputs) != output_count:
         raise OperatorError(f"declares {output_count} outputs and returned {len(outputs)}")
@@ -49,6 +56,27 @@ def run_operator(
             if batch.sources is None:
                 batch.sources = call.sources if call.sources and len(call.sources) == len(batch) else None
     return outputs
+
+
+def _of_a_sample(operator: Operator, call: Call, inputs: Sequence[Batch], error: Exception) -> DaliLabError:
+    """An error that a library raised while files were read or decoded, with the sample and the file that it is about.
+
+    The sample is found by running the operator on each of them alone.
+    """
+    sources = operator.source_names(call) if operator.source else inputs[0].sources if inputs else None
+    for index in range(call.count):
+        alone = dataclasses.replace(
+            call, start=call.start + index, count=1, place=None, notes=None, sharing=None,
+            batches={name: batch.take(slice(index, index + 1)) for name, batch in call.batches.items()},
+        )  # fmt: skip
+        try:
+            operator.run(alone, *(batch.take(slice(index, index + 1)) for batch in inputs))
+        except (DaliLabError, Wait):
+            continue
+        except Exception as found:
+            source = sources[index] if sources and index < len(sources) else None
+            return as_ours(found, sample=call.start + index, source=source)
+    return as_ours(error)
 
 
 def _channels_before_frames(operator: Operator, call: Call, inputs: Sequence[Batch]) -> bool:

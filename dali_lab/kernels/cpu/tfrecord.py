@@ -22,6 +22,8 @@ ABSENT = -1
 
 _TOO_SHORT, _ENDS_EARLY, DAMAGED = 1, 2, 3
 _BEFORE, _FRAME = 12, 16
+_LONGEST_NUMBER = 10
+"""Bytes of a number of 64 bits."""
 
 
 @part
@@ -90,9 +92,16 @@ def _count(data: Array, begin: Any, end: Any, kind: Any, place: Array) -> Any:
         elif kind == FLOAT32 and wire == 2:
             count += (at - first) // 4
         elif kind == INT64 and wire == 2:
+            length = 0
             for i in range(first, at):
+                length += 1
+                if length > _LONGEST_NUMBER:
+                    return -2
                 if data[i] < 128:
                     count += 1
+                    length = 0
+            if length > 0:
+                return -2
         elif (kind == FLOAT32 and wire == 5) or (kind == INT64 and wire == 0):
             count += 1
     return count
@@ -218,10 +227,10 @@ def take_floats(lists: Array, sizes: Array, addresses: Array, counts: Array) -> 
         data = array_at(lists[i], (sizes[i],), like)
         out = array_at(addresses[i], (4 * counts[i],), bits_like)
         at = to = 0
-        while at < sizes[i]:
+        while 0 <= at < sizes[i]:
             number, wire, first, at = _field(data, at, sizes[i])
             if number == 1 and (wire == 2 or wire == 5):
-                count = (at - first) // 4 * 4
+                count = min((at - first) // 4 * 4, 4 * counts[i] - to)
                 out[to : to + count] = data[first : first + count]
                 to += count
 
@@ -236,7 +245,7 @@ def take_integers(lists: Array, sizes: Array, addresses: Array, counts: Array) -
         data = array_at(lists[i], (sizes[i],), like)
         out = array_at(addresses[i], (counts[i],), out_like)
         at = to = 0
-        while at < sizes[i]:
+        while 0 <= at < sizes[i]:
             number, wire, first, at = _field(data, at, sizes[i])
             if number == 1 and (wire == 2 or wire == 0):
                 while first < at and to < counts[i]:

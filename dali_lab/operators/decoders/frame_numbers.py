@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dali_lab.codecs.video_index import FrameIndex, Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import DALIDataType
+from dali_lab.model.errors import DaliLabError, as_ours
 from dali_lab.schema import Arg, Call, choice, integers
 
 _MODES = (("", "none"), ("repeat", "edge"), ("symmetric", "reflect_1001"), ("reflect", "reflect_101"))
@@ -90,10 +91,13 @@ def each_sample(call: Call, work: Callable[[int], None]) -> None:
 
 @contextlib.contextmanager
 def named(call: Call, sample: int, source: str | None) -> Iterator[None]:
-    """Make errors of the codec name the sample and its file."""
+    """Make errors of the codec and its libraries name the sample and its file."""
     from dali_lab.codecs.encoded import CodecError
 
     try:
         yield
-    except CodecError as error:
-        raise call.problem(f"cannot decode the video: {error}", sample=sample, source=source) from None
+    except DaliLabError:
+        raise
+    except Exception as error:
+        reason = error if isinstance(error, CodecError) else as_ours(error).message
+        raise call.problem(f"cannot decode the video: {reason}", sample=sample, source=source) from error

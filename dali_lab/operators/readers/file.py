@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import INT32
 from dali_lab.model.errors import ArgumentError
@@ -79,11 +82,15 @@ class File(ListReader):
         self._paths = Paths(self._files.paths)
         return len(self._files.paths)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._files is not None
+        return self._files.sources(rows)
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None
         assert self._paths is not None
         chosen = call.ticket[call.start : call.start + call.count]
-        sources = self._files.sources(chosen)
+        sources = self.sources(chosen)
         encoded = read_files(call, self._paths, chosen, sources)
         labels = Batch.dense(self._files.labels[chosen].reshape(-1, 1), dtype=INT32)
         labels.sources = sources

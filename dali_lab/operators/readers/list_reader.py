@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.model.errors import ArgumentError, DaliLabError
+from dali_lab.model.errors import ArgumentError, as_ours
 from dali_lab.schema import Call, Operator, flag, integer
 from dali_lab.schema.source import Draw, Source
 
@@ -66,6 +66,13 @@ class ListReader(Operator):
     def load(self) -> int:
         """Find the samples, and return their number; called once, before all other methods."""
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """The files of samples, by their places in the list; empty where there are none."""
+        return ()
+
+    def source_names(self, call: Call) -> tuple[str, ...]:
+        return self.sources(call.ticket[call.start : call.start + call.count])
+
     @classmethod
     def verify(cls, values: Mapping[str, Any], connected: Iterable[str], inputs: int) -> None:
         count, shard = values.get("num_shards", 1), values.get("shard_id", 0)
@@ -107,9 +114,12 @@ class ListSource(Source):
                 checkpointing=self._checkpointing,
                 shuffle_list=reader.shuffles_list,
             )
-        except DaliLabError as error:
-            error.locate(reader.node, reader.name)
-            raise
+        except Exception as error:
+            ours = as_ours(error)
+            ours.locate(reader.node, reader.name)
+            if ours is error:
+                raise
+            raise ours from error
 
     def draw(self, batch_size: int) -> Draw:
         return Draw(batch_size, self._order.next_batch(batch_size))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -124,13 +125,16 @@ class NemoAsr(ListReader):
         rest = {"sample_rate": Extent((), FLOAT), "text": Extent((-1,), UINT8), "index": Extent((1,), INT64)}
         return (sound, *(rest[output.name] for output in self.present_outputs(self.values)[1:]))
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        return tuple(self._entries[row].path for row in rows.tolist())
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.codecs.audio import peek_audio
 
         assert self._paths is not None
         rows = call.ticket[call.start : call.start + call.count]
         entries = [self._entries[row] for row in rows.tolist()]
-        data = read_files(call, self._paths, rows, tuple(entry.path for entry in entries))
+        data = read_files(call, self._paths, rows, self.sources(rows))
         spans = np.array([(entry.offset, entry.duration) for entry in entries], np.float64).reshape(-1, 2)
         rate = np.float32(max(self.value("sample_rate"), 0))
         sounds, rates = decode_sounds(call, data, np.full(len(entries), rate), spans)
@@ -194,6 +198,9 @@ def read_manifest(path: str, low: float, high: float, *, read_text: bool) -> lis
                 message = f"line {row} of '{path}' is damaged: {error}"
                 raise ArgumentError(message, argument="manifest_filepaths") from error
         duration = said.duration
+        if not (math.isfinite(said.offset) and math.isfinite(duration)):
+            message = f"line {row} of '{path}' is damaged: 'offset' and 'duration' are numbers of seconds"
+            raise ArgumentError(message, argument="manifest_filepaths")
         if not said.audio_filepath:
             _skip(path, row, "names no 'audio_filepath'")
         elif not (high > 0 and duration > high) and not (low > 0 and duration < low):

@@ -82,6 +82,10 @@ class Sequence(ListReader):
         shape = (self.value("sequence_length"), -1, -1, _CHANNELS[self.value("image_type")])
         return (Extent(shape, UINT8, "FHWC"),)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._paths is not None
+        return tuple(self._paths.names[frame] for frame in self._frames[rows, 0].tolist())
+
     def run(self, call: Call) -> Batch:
         from dali_lab.codecs import image
 

@@ -33,14 +33,21 @@ class Paths:
     def __init__(self, names: Sequence[str]) -> None:
         self.names = names
         self.typical: float = _FIRST_GUESS
-        # A name with a zero byte in it stands as an empty one, which cannot be opened.
-        encoded = [os.fsencode("" if "\0" in name else name) for name in names]
+        encoded = [_encoded(name) for name in names]
         self._bytes = np.frombuffer(b"\0".join(encoded) + b"\0", np.uint8)
         lengths = np.fromiter(map(len, encoded), np.int64, len(encoded)) + 1
         self.addresses = self._bytes.ctypes.data + np.cumsum(lengths) - lengths
 
     def __len__(self) -> int:
         return len(self.names)
+
+
+def _encoded(name: str) -> bytes:
+    """A name as the system takes it; one that it cannot take stands as an empty one, which cannot be opened."""
+    try:
+        return os.fsencode("" if "\0" in name else name)
+    except UnicodeEncodeError:
+        return b""
 
 
 def can_read_compiled() -> bool:

@@ -172,6 +172,9 @@ class Webdataset(ListReader):
             stacklevel=2,
         )
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        return tuple(self._names[archive] for archive in self._archive_of[rows].tolist())
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         rows = call.ticket[call.start : call.start + call.count]
         archives = self._archive_of[rows]

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.file_list import FileList, find_unlabelled
@@ -78,12 +81,16 @@ class Fits(ListReader):
         )
         return len(self._files.paths)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._files is not None
+        return self._files.sources(rows)
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.operators.readers.arrays.fits_images import FitsError, read_image
 
         assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
-        sources = self._files.sources(rows)
+        sources = self.sources(rows)
         outputs = []
         for output, number in enumerate(self.value("hdu_indices")):
             images = []

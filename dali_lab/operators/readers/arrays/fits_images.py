@@ -16,6 +16,9 @@ _BLOCK = 2880
 _CARD = 80
 _MOST_BLOCKS = 10_000
 """Blocks of a header beyond which the file is taken for another one."""
+_AT_ONCE = 1 << 20
+_MOST_UNPACKED = 1 << 30
+"""Bytes in a file that is compressed by gzip as a whole, beyond which it is refused."""
 _STORED = {8: "u1", 16: ">i2", 32: ">i4", 64: ">i8", -32: ">f4", -64: ">f8"}
 """Types of elements by the number of their bits, negative for floats."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([ED][+-]?\d+)?")
@@ -50,10 +53,7 @@ def read_image(path: str, number: int) -> npt.NDArray[Any]:
         source: IO[bytes] = file
         if file.read(2) == b"\x1f\x8b":
             file.seek(0)
-            try:
-                source = io.BytesIO(gzip.decompress(file.read()))
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise FitsError(f"it is compressed by gzip and damaged ({error})") from error
+            source = _unpacked(file)
         header = _find(source, number)
         if header.get("ZIMAGE") is True:
             source.seek(0)
@@ -69,6 +69,21 @@ def read_image(path: str, number: int) -> npt.NDArray[Any]:
             raise FitsError(f"the file ends in the elements of unit {number}")
         stored = np.frombuffer(source.read(count), dtype).reshape(shape)
         return scaled(stored, float(header.get("BSCALE", 1)), float(header.get("BZERO", 0)))
+
+
+def _unpacked(file: IO[bytes]) -> IO[bytes]:
+    """The content of a file that is compressed by gzip."""
+    content = io.BytesIO()
+    try:
+        with gzip.GzipFile(fileobj=file) as packed:
+            while block := packed.read(_AT_ONCE):
+                content.write(block)
+                if content.tell() > _MOST_UNPACKED:
+                    raise FitsError(f"it is compressed by gzip and holds more than {_MOST_UNPACKED >> 20} MiB")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise FitsError(f"it is compressed by gzip and damaged ({error})") from error
+    content.seek(0)
+    return content
 
 
 def scaled(stored: npt.NDArray[Any], scale: float, zero: float) -> npt.NDArray[Any]:

@@ -66,11 +66,14 @@ class Numpy(ListReader):
         self._arrays = ArrayFiles(self._files.paths, self.value("cache_header_information"))
         return len(self._files.paths)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._files is not None
+        return self._files.sources(rows)
+
     def run(self, call: Call) -> Batch:
         assert self._arrays is not None
-        assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
-        sources = self._files.sources(rows)
+        sources = self.sources(rows)
         headers = self._arrays.headers(call, rows)
         windows = Windows(np.zeros_like(headers.shapes), headers.shapes)
         if wants_region(self):

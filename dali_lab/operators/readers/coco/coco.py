@@ -172,11 +172,15 @@ class COCO(ListReader):
         self._table = table
         return len(table.names)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        assert self._table is not None
+        return tuple(self._table.names[row] for row in rows.tolist())
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._table is not None
         assert self._paths is not None
         table, rows = self._table, call.ticket[call.start : call.start + call.count]
-        sources = tuple(table.names[row] for row in rows.tolist())
+        sources = self.sources(rows)
         objects = table.objects.take(rows)
         results = [
             read_files(call, self._paths, rows, sources),
@@ -200,6 +204,7 @@ class COCO(ListReader):
 
     def _draw(self, call: Call, table: CocoTable, rows: npt.NDArray[np.int64], objects: Span) -> Batch:
         """A picture of labels for each of the rows."""
+        from dali_lab.codecs.image import MAX_PIXELS
         from dali_lab.kernels.cpu import background, polygon_masks
         from dali_lab.kernels.cpu.memory import rows as as_table
 
@@ -209,6 +214,16 @@ class COCO(ListReader):
         of_polygons, of_points = table.of_polygons.take(rows), table.of_points.take(rows)
         of_masks = table.of_masks.take(rows)
         extents = np.stack([table.heights[rows], table.widths[rows]], 1).astype(np.int64)
+        large = extents.prod(axis=1) > MAX_PIXELS
+        if large.any():
+            index = int(large.argmax())
+            height, width = extents[index].tolist()
+            raise call.problem(
+                f"the annotations give it {height} x {width} pixels, more than the limit of {MAX_PIXELS}"
+                " (the environment variable DALI_LAB_MAX_IMAGE_PIXELS)",
+                sample=index,
+                source=table.names[rows[index]],
+            )
         polygons = table.polygons[of_polygons.rows()].astype(np.int64)
         polygons[:, 1:] += np.repeat(of_points.starts()[:-1], of_polygons.count)[:, None]
         points = table.points[of_points.rows()]

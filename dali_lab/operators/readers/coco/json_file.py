@@ -143,7 +143,7 @@ class CocoFile:
             found = msgspec.json.decode(data, type=_File)
         except msgspec.ValidationError as error:
             self._explain(data, error)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.MsgspecError, RecursionError, ValueError) as error:
             raise self.fail(f"no JSON: {_place(data, error)}") from error
         if found.images is None:
             raise self.fail("it has no list 'images'")
@@ -157,11 +157,17 @@ class CocoFile:
         name, index = place.group(1), place.group(2)
         if index is None:
             raise self.fail(f"'{name}' is no list") from error
-        element = getattr(msgspec.json.decode(data, type=_Elements), name)[int(index)]
-        raise self._wrong(name, int(index), _plain(element), error) from error
+        try:
+            element = _plain(getattr(msgspec.json.decode(data, type=_Elements), name)[int(index)])
+        except (msgspec.MsgspecError, RecursionError, ValueError) as damage:
+            raise self.fail(f"no JSON: {_place(data, damage)}") from damage
+        raise self._wrong(name, int(index), element, error) from error
 
     def _name(self, number: int, raw: msgspec.Raw) -> str:
-        name = _plain(raw)
+        try:
+            name = _plain(raw)
+        except (ValueError, RecursionError) as error:
+            raise self.fail(f"picture {number} (counted from 0): 'file_name' is no JSON: {error}") from error
         if not isinstance(name, str):
             raise self.fail(f"picture {number} (counted from 0): 'file_name' is no text but {name!r:.60}")
         return name
@@ -189,7 +195,7 @@ class CocoFile:
         for number, annotation in enumerate(annotations):
             try:
                 self._take_shape(decode(annotation.segmentation), number, runs)
-            except (KeyError, TypeError, OverflowError, ValueError) as error:
+            except (KeyError, TypeError, OverflowError, ValueError, RecursionError, msgspec.MsgspecError) as error:
                 reason = f"it has no {error}" if isinstance(error, KeyError) else error
                 raise self.fail(f"the annotation with id {self.labels[number]}: {reason}") from error
         far = (np.abs(self.points) > _FARTHEST).any(axis=1) if runs else np.zeros(0, bool)

@@ -42,9 +42,10 @@ def as_runs(counts: Any, size: Any) -> Runs:
         raise ValueError("'counts' of 'segmentation' is empty")
     if (runs < 0).any():
         raise ValueError(f"'counts' of 'segmentation' has a run of {runs.min()} pixels")
-    if runs.sum() > total:
-        raise ValueError(f"'counts' of 'segmentation' add up to {runs.sum()} pixels, where {size} has {total}")
-    if (runs[1:] == 0).any() or runs.sum() < total:
+    covered = sum(runs.tolist())
+    if covered > total:
+        raise ValueError(f"'counts' of 'segmentation' add up to {covered} pixels, where {size} has {total}")
+    if (runs[1:] == 0).any() or covered < total:
         return _joined(runs, total)
     return runs
 

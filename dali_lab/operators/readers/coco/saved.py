@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dali_lab.io.ranges import outside
 from dali_lab.model.errors import ArgumentError
 from dali_lab.operators.readers.coco.table import CocoTable, Span
 
@@ -123,7 +124,7 @@ def _check_rows(folder: str, table: CocoTable, columns: Sequence[str]) -> None:
     ]  # fmt: skip
     for key, column in pairs:
         span, name = getattr(table, key), _SPANS[key][1]
-        if span is not None and (span.first + span.count > len(getattr(table, column))).any():
+        if span is not None and outside(span.first, span.count, len(getattr(table, column))).any():
             raise _damaged(folder, name, f"it speaks of more than '{column}' holds")
     if table.of_polygons is not None and table.of_points is not None:
         counts = np.repeat(table.of_points.count, table.of_polygons.count)[:, None]
@@ -188,8 +189,8 @@ def _bytes(folder: str, name: str) -> bytes:
             return file.read()
     except FileNotFoundError:
         return b""
-    except OSError as error:
-        raise _damaged(folder, name, error.strerror or str(error)) from error
+    except (OSError, ValueError) as error:
+        raise _damaged(folder, name, getattr(error, "strerror", None) or str(error)) from error
 
 
 def _damaged(folder: str, name: str, reason: str) -> ArgumentError:

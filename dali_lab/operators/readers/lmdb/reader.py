@@ -82,7 +82,7 @@ class LmdbReader(ListReader):
         assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         files = self._file[rows]
-        sources = self._sources(call, rows)
+        sources = self._with_keys(call, rows)
         records = self._files.read(call, files, self._values[rows], self._sizes[rows], sources)
         samples: list[Columns] = []
         for index, record in enumerate(records.arrays()):
@@ -97,7 +97,10 @@ class LmdbReader(ListReader):
             for output in range(self.output_count(self.values))
         )
 
-    def _sources(self, call: Call, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        return tuple(self._paths[file] for file in self._file[rows].tolist())
+
+    def _with_keys(self, call: Call, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Path and key of each entry, as NVIDIA DALI writes them."""
         assert self._files is not None
         files = self._file[rows]

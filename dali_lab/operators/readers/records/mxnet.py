@@ -87,14 +87,16 @@ class MXNet(ListReader):
         self._files = files
         return len(starts)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        paths = self.value("path")
+        places = zip(self._file[rows].tolist(), self._offsets[rows].tolist(), strict=True)
+        return tuple(f"{paths[number]} at index {offset}" for number, offset in places)
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         assert self._files is not None
         rows = call.ticket[call.start : call.start + call.count]
         file, offsets, sizes = self._file[rows], self._offsets[rows], self._sizes[rows]
-        paths = self.value("path")
-        sources = tuple(
-            f"{paths[number]} at index {offset}" for number, offset in zip(file.tolist(), offsets.tolist(), strict=True)
-        )
+        sources = self.sources(rows)
         heads = self._heads(call, file, offsets, sizes, sources)
         parts = heads["part"] >> 29
         counts = heads["labels"].astype(np.int64)

@@ -162,16 +162,17 @@ class TFRecord(ListReader):
         ]
         return len(self._file_of)
 
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        places = zip(self._file_of[rows].tolist(), self._offsets[rows].tolist(), strict=True)
+        return tuple(f"{self._names[file]} at index {offset}" for file, offset in places)
+
     def run(self, call: Call) -> tuple[Batch, ...]:
         from dali_lab.kernels.cpu import background
         from dali_lab.kernels.cpu import tfrecord as kernels
 
         rows = call.ticket[call.start : call.start + call.count]
         files, offsets, sizes = self._file_of[rows], self._offsets[rows], self._sizes[rows]
-        sources = tuple(
-            f"{self._names[file]} at index {offset}"
-            for file, offset in zip(files.tolist(), offsets.tolist(), strict=True)
-        )
+        sources = self.sources(rows)
         records = self._files.read(call, files, offsets, sizes, sources)
         found = np.zeros((len(rows), len(self._features), 3), np.int64)
         wrong = np.zeros(2, np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,7 +14,7 @@ import numpy as np
 from dali_lab.codecs.encoded import CodecError
 from dali_lab.codecs.video import Video
 from dali_lab.codecs.video_index import FrameIndex
-from dali_lab.model.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError, as_ours
 from dali_lab.operators.readers.file_list import find_files
 
 _MOST_OPEN = 16
@@ -63,8 +64,9 @@ def _from_list(path: str) -> list[Listed]:
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as file:
             lines = file.read().split("\n")
-    except OSError as error:
-        raise ArgumentError(f"cannot read '{path}': {error.strerror or error}", argument="file_list") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ArgumentError(f"cannot read '{path}': {reason}", argument="file_list") from error
     result = []
     for number, line in enumerate(lines, 1):
         words = line.split()
@@ -74,7 +76,7 @@ def _from_list(path: str) -> list[Listed]:
             label, *bounds = int(words[1]), *(float(np.float32(word)) for word in words[2:4])
         except (IndexError, ValueError):
             label, bounds = -1, []
-        if not 0 <= label < 1 << 31:
+        if not 0 <= label < 1 << 31 or not all(map(math.isfinite, bounds)):
             message = (
                 f"line {number} of '{path}' must be a file's name, a label from 0 on, and maybe a start and an end"
             )
@@ -150,6 +152,7 @@ class OpenVideos:
             video.close()
 
 
-def why(error: CodecError, path: str) -> str:
+def why(error: Exception, path: str) -> str:
     """The error about a file, with its name."""
-    return f"cannot read the video '{path}': {error}"
+    reason = error if isinstance(error, CodecError) else as_ours(error).message
+    return f"cannot read the video '{path}': {reason}"

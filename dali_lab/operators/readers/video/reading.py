@@ -12,7 +12,7 @@ import numpy.typing as npt
 from dali_lab.codecs.video_index import Numbers
 from dali_lab.model.batch import Batch
 from dali_lab.model.dtypes import FLOAT64, INT32, RGB, UINT8, DALIDataType, DALIImageType, YCbCr, numpy_dtype
-from dali_lab.model.errors import ArgumentError
+from dali_lab.model.errors import ArgumentError, DaliLabError
 from dali_lab.operators.decoders.frame_numbers import each_sample, empty_frames, filled, named
 from dali_lab.operators.readers.list_reader import READER, ListReader
 from dali_lab.schema import REQUIRED, Arg, Call, Input, Output, choice, flag, integer, integers, string, strings
@@ -129,7 +129,6 @@ class VideoReading(ListReader):
         raise NotImplementedError
 
     def load(self) -> int:
-        from dali_lab.codecs.encoded import CodecError
         from dali_lab.operators.readers.video.open_videos import OpenVideos, listed_videos, why
 
         self._files = listed_videos(self.values)
@@ -138,9 +137,11 @@ class VideoReading(ListReader):
         for place, listed in enumerate(self._files):
             try:
                 clips += [Clip(place, start, end) for start, end in self.cut(listed, videos)]
-            except CodecError as error:
+            except DaliLabError:
+                raise
+            except Exception as error:  # FFmpeg's libraries raise many kinds of errors for damaged files
                 if not self.values["file_root"]:
-                    raise self.fail(why(error, listed.path)) from None
+                    raise self.fail(why(error, listed.path)) from error
                 # The user did not name this file: folders hold other files, too.
                 warnings.warn(f"{why(error, listed.path)}; it is left out", UserWarning, stacklevel=2)
         if not clips:
@@ -167,6 +168,9 @@ class VideoReading(ListReader):
             self._videos.close()
 
     # -- execution ----------------------------------------------------------------------------------------------
+
+    def sources(self, rows: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        return tuple(self._files[self._clips[row].file].path for row in rows.tolist())
 
     def run(self, call: Call) -> tuple[Batch, ...]:
         chosen = [self._clips[row] for row in call.ticket[call.start : call.start + call.count].tolist()]
