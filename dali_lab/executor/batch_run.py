@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from dali_lab.device.transfer import download
 from dali_lab.executor.failures import Cancelled
-from dali_lab.executor.plan import bare
-from dali_lab.graph.graph import Edge
+from dali_lab.graph.graph import Edge, bare
 from dali_lab.model.batch import Batch
 from dali_lab.schema.source import Draw
 

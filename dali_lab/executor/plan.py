@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.graph import Edge, Graph, Node, bare
 from dali_lab.graph.scopes import node_scopes
 from dali_lab.model.errors import DaliLabError, GraphError, OperatorError
 from dali_lab.schema.operator import Operator
@@ -125,11 +125,6 @@ class Plan:
         """Release the operators' resources."""
         for step in self.steps():
             step.operator.close()
-
-
-def bare(edge: Edge) -> Edge:
-    """The edge without its device."""
-    return Edge(edge.node, edge.output) if edge.device else edge
 
 
 def runs_on_gpu(node: Node, operator: Operator, device: Device) -> bool:

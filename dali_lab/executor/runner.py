@@ -15,10 +15,10 @@ from dali_lab.executor.batch_run import BatchRun
 from dali_lab.executor.checkpoint import Checkpoint
 from dali_lab.executor.engine import Engine
 from dali_lab.executor.placement import output_on_gpu
-from dali_lab.executor.plan import bare, make_plan
+from dali_lab.executor.plan import make_plan
 from dali_lab.executor.settings import Settings
 from dali_lab.executor.sources.opening import open_sources, start_workers
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.graph.passes import optimized
 from dali_lab.model.batch import Batch
 from dali_lab.model.errors import DaliLabError, FormatError, GraphError, OperatorError

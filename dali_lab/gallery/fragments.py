@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dali_lab.gallery.entries import Entry
-from dali_lab.graph.graph import Edge, Graph, Node, unique_name
+from dali_lab.graph.graph import Edge, Graph, unique_name
 from dali_lab.model.errors import DaliLabError
 
 CHAINED = ("colour", "geometry", "blur", "noise", "erase")
@@ -64,13 +64,5 @@ def follow(graph: Graph, entry: Entry) -> Graph:
 
     nodes = dict(graph.nodes)
     for name in names:
-        node = entry.graph.nodes[name]
-        nodes[names[name]] = Node(
-            names[name],
-            node.op,
-            node.device,
-            tuple(map(moved, node.inputs)),
-            node.arguments,
-            {key: moved(edge) for key, edge in node.connections.items()},
-        )
+        nodes[names[name]] = entry.graph.nodes[name].replaced(id=names[name], origin="").rewired(moved)
     return graph.replaced(nodes=nodes, outputs=(moved(entry.graph.outputs[0]),))

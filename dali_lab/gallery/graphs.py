@@ -77,6 +77,7 @@ def _beginning(gallery: Path, name: object) -> Graph:
 @functools.lru_cache(maxsize=64)
 def _program(text: bytes) -> Graph:
     """The graph of a program, which is read and not run; kept, since reading takes tenths of a second."""
-    from dali_lab.formats.python import reader as python_static
+    from dali_lab.formats.python.programs import decoded
+    from dali_lab.formats.python.reader import read
 
-    return python_static.read(python_static.decoded(text))
+    return read(decoded(text))

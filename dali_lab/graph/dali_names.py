@@ -59,8 +59,7 @@ def count_outputs(graph: Graph, node: Node) -> int:
     """Outputs of a node; of one with an unknown operator, as many as are used, and one at least."""
     if (operator := known_operator(node.op)) is not None:
         return int(operator.count_outputs(node.arguments, len(node.inputs)))
-    edges = [*graph.outputs, *(edge for other in graph.nodes.values() for edge in other.edges())]
-    return max((edge.output + 1 for edge in edges if edge.node == node.id), default=1)
+    return max((edge.output + 1 for edge in graph.edges() if edge.node == node.id), default=1)
 
 
 def output_name(graph: Graph, edge: Edge, names: Names) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from dali_lab.graph.graph import Edge, Graph, Node, same_values
@@ -160,27 +161,19 @@ def _order(graph: Graph) -> list[str]:
 def _wiring(node: Node, names: Mapping[str, str]) -> Any:
     """Operator and inputs of a node without its arguments; `names` renames the nodes it reads from."""
 
-    def now(edge: Edge) -> Edge:
-        return edge._replace(node=names.get(edge.node, edge.node))
+    now = node.rewired(partial(_now, names))
+    return node.op, node.device, now.inputs, frozenset(now.connections.items())
 
-    connections = frozenset((key, now(edge)) for key, edge in node.connections.items())
-    return node.op, node.device, tuple(map(now, node.inputs)), connections
+
+def _now(names: Mapping[str, str], edge: Edge) -> Edge:
+    return edge._replace(node=names.get(edge.node, edge.node))
 
 
 def _with_names(graph: Graph, names: Mapping[str, str]) -> Graph:
-    def now(edge: Edge) -> Edge:
-        return edge._replace(node=names.get(edge.node, edge.node))
-
-    nodes = {}
-    for name, node in graph.nodes.items():
-        new = names.get(name, name)
-        nodes[new] = node.replaced(
-            id=new,
-            inputs=tuple(map(now, node.inputs)),
-            connections={key: now(edge) for key, edge in node.connections.items()},
-        )
+    rewired = graph.rewired(partial(_now, names))
+    renamed = [node.replaced(id=names.get(name, name)) for name, node in rewired.nodes.items()]
     places = {names.get(name, name): {switch: True} for name, switch in own_switches(graph).items()}
-    return graph.replaced(nodes=nodes, outputs=tuple(map(now, graph.outputs)), view={"nodes": places})
+    return rewired.replaced(nodes={node.id: node for node in renamed}, view={"nodes": places})
 
 
 def _described(node: Node) -> str:

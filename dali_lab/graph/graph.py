@@ -41,6 +41,11 @@ class Edge(NamedTuple):
         return cls(found[1], int(found[2] or 0), found[3] or "")
 
 
+def bare(edge: Edge) -> Edge:
+    """The same output, without the device that it is moved to."""
+    return Edge(edge.node, edge.output) if edge.device else edge
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """One use of an operator: its placement, inputs and arguments.
@@ -87,6 +92,11 @@ class Node:
     def replaced(self, **changes: Any) -> Node:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
+
+    def rewired(self, moved: Callable[[Edge], Edge]) -> Node:
+        """A copy with other edges in place of those that come in."""
+        connections = {name: moved(edge) for name, edge in self.connections.items()}
+        return self.replaced(inputs=tuple(map(moved, self.inputs)), connections=connections)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Node):
@@ -173,6 +183,17 @@ class Graph:
     def replaced(self, **changes: Any) -> Graph:
         """A copy with some fields changed."""
         return dataclasses.replace(self, **changes)
+
+    def rewired(self, moved: Callable[[Edge], Edge]) -> Graph:
+        """A copy with other edges in place of all edges."""
+        nodes = {name: node.rewired(moved) for name, node in self.nodes.items()}
+        return self.replaced(nodes=nodes, outputs=tuple(map(moved, self.outputs)))
+
+    def edges(self) -> Iterator[Edge]:
+        """All edges: those into nodes, then the outputs."""
+        for node in self.nodes.values():
+            yield from node.edges()
+        yield from self.outputs
 
     def with_node(self, node: Node) -> Graph:
         """A copy with this node added, or put in place of the one of the same name."""
@@ -263,10 +284,6 @@ class Graph:
         """The same for programs that ask for HTML, such as Panel."""
         bundle = self._repr_mimebundle_()
         return bundle.get("text/html") or html.escape(bundle["text/plain"])
-
-    def unique_name(self, wanted: str) -> str:
-        """`wanted`, or `wanted` with the first free number appended."""
-        return unique_name(wanted, self.nodes)
 
 
 _drawers: list[Callable[[Graph], dict[str, str]]] = []

@@ -6,125 +6,45 @@ floats, except :func:`abs`, which keeps any type.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dali_lab.graph.expressions import operation
 from dali_lab.graph.recorder import DataNode
 
 
-def sqrt(input: Any) -> DataNode:
-    """The square root."""
-    return operation("sqrt", input)
+def _unary(name: str, description: str) -> Callable[[Any], DataNode]:
+    def function(input: Any) -> DataNode:
+        return operation(name, input)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = description
+    return function
 
 
-def rsqrt(input: Any) -> DataNode:
-    """The reciprocal of the square root."""
-    return operation("rsqrt", input)
-
-
-def cbrt(input: Any) -> DataNode:
-    """The cube root."""
-    return operation("cbrt", input)
-
-
-def exp(input: Any) -> DataNode:
-    """The exponential (e to the power of `input`)."""
-    return operation("exp", input)
-
-
-def log(input: Any) -> DataNode:
-    """The natural logarithm."""
-    return operation("log", input)
-
-
-def log2(input: Any) -> DataNode:
-    """The logarithm to base 2."""
-    return operation("log2", input)
-
-
-def log10(input: Any) -> DataNode:
-    """The logarithm to base 10."""
-    return operation("log10", input)
-
-
-def abs(input: Any) -> DataNode:
-    """The absolute value, in the type of `input`."""
-    return operation("abs", input)
-
-
-def fabs(input: Any) -> DataNode:
-    """The absolute value in floating point."""
-    return operation("fabs", input)
-
-
-def floor(input: Any) -> DataNode:
-    """The largest whole number that is not above `input`."""
-    return operation("floor", input)
-
-
-def ceil(input: Any) -> DataNode:
-    """The smallest whole number that is not below `input`."""
-    return operation("ceil", input)
-
-
-def sin(input: Any) -> DataNode:
-    """The sine of an angle in radians."""
-    return operation("sin", input)
-
-
-def cos(input: Any) -> DataNode:
-    """The cosine of an angle in radians."""
-    return operation("cos", input)
-
-
-def tan(input: Any) -> DataNode:
-    """The tangent of an angle in radians."""
-    return operation("tan", input)
-
-
-def asin(input: Any) -> DataNode:
-    """The arc sine in radians."""
-    return operation("asin", input)
-
-
-def acos(input: Any) -> DataNode:
-    """The arc cosine in radians."""
-    return operation("acos", input)
-
-
-def atan(input: Any) -> DataNode:
-    """The arc tangent in radians."""
-    return operation("atan", input)
-
-
-def sinh(input: Any) -> DataNode:
-    """The hyperbolic sine."""
-    return operation("sinh", input)
-
-
-def cosh(input: Any) -> DataNode:
-    """The hyperbolic cosine."""
-    return operation("cosh", input)
-
-
-def tanh(input: Any) -> DataNode:
-    """The hyperbolic tangent."""
-    return operation("tanh", input)
-
-
-def asinh(input: Any) -> DataNode:
-    """The inverse hyperbolic sine."""
-    return operation("asinh", input)
-
-
-def acosh(input: Any) -> DataNode:
-    """The inverse hyperbolic cosine."""
-    return operation("acosh", input)
-
-
-def atanh(input: Any) -> DataNode:
-    """The inverse hyperbolic tangent."""
-    return operation("atanh", input)
+sqrt = _unary("sqrt", "The square root.")
+rsqrt = _unary("rsqrt", "The reciprocal of the square root.")
+cbrt = _unary("cbrt", "The cube root.")
+exp = _unary("exp", "The exponential (e to the power of `input`).")
+log = _unary("log", "The natural logarithm.")
+log2 = _unary("log2", "The logarithm to base 2.")
+log10 = _unary("log10", "The logarithm to base 10.")
+abs = _unary("abs", "The absolute value, in the type of `input`.")
+fabs = _unary("fabs", "The absolute value in floating point.")
+floor = _unary("floor", "The largest whole number that is not above `input`.")
+ceil = _unary("ceil", "The smallest whole number that is not below `input`.")
+sin = _unary("sin", "The sine of an angle in radians.")
+cos = _unary("cos", "The cosine of an angle in radians.")
+tan = _unary("tan", "The tangent of an angle in radians.")
+asin = _unary("asin", "The arc sine in radians.")
+acos = _unary("acos", "The arc cosine in radians.")
+atan = _unary("atan", "The arc tangent in radians.")
+sinh = _unary("sinh", "The hyperbolic sine.")
+cosh = _unary("cosh", "The hyperbolic cosine.")
+tanh = _unary("tanh", "The hyperbolic tangent.")
+asinh = _unary("asinh", "The inverse hyperbolic sine.")
+acosh = _unary("acosh", "The inverse hyperbolic cosine.")
+atanh = _unary("atanh", "The inverse hyperbolic tangent.")
 
 
 def min(left: Any, right: Any) -> DataNode:
@@ -158,33 +78,7 @@ def clamp(value: Any, lo: Any, hi: Any) -> DataNode:
 
 
 __all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atan2",
-    "atanh",
-    "cbrt",
-    "ceil",
-    "clamp",
-    "cos",
-    "cosh",
-    "exp",
-    "fabs",
-    "floor",
-    "fpow",
-    "log",
-    "log2",
-    "log10",
-    "max",
-    "min",
-    "pow",
-    "rsqrt",
-    "sin",
-    "sinh",
-    "sqrt",
-    "tan",
-    "tanh",
-]
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "clamp", "cos", "cosh",
+    "exp", "fabs", "floor", "fpow", "log", "log2", "log10", "max", "min", "pow", "rsqrt", "sin", "sinh", "sqrt",
+    "tan", "tanh",
+]  # fmt: skip

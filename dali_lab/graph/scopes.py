@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.graph import Edge, Graph, Node, bare
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator, has_operator
 
@@ -46,21 +46,17 @@ def _scopes(graph: Graph) -> tuple[dict[str, int], dict[tuple[Edge, int], int]]:
         for index in range(operator.count_outputs(node.arguments, len(node.inputs))):
             cut = operator.cut_of_output(index)
             if cut is not None and "predicate" in node.connections:
-                key = (_bare(node.connections["predicate"]), cut)
+                key = (bare(node.connections["predicate"]), cut)
                 outputs[Edge(name, index)] = groups.setdefault(key, len(groups) + 1)
             elif scope:
                 outputs[Edge(name, index)] = scope
     return scopes, groups
 
 
-def _bare(edge: Edge) -> Edge:
-    return Edge(edge.node, edge.output)
-
-
 def _scope_of(node: Node, joins: bool, outputs: Mapping[Edge, int]) -> int:
     if joins and "predicate" in node.connections:
-        return outputs.get(_bare(node.connections["predicate"]), 0)
-    found = {outputs.get(_bare(edge), 0) for edge in node.edges()}
+        return outputs.get(bare(node.connections["predicate"]), 0)
+    found = {outputs.get(bare(edge), 0) for edge in node.edges()}
     if len(found) > 1:
         raise GraphError(
             "its inputs come from different branches of a conditional",

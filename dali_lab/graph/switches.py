@@ -131,12 +131,11 @@ def without_off(graph: Graph) -> Graph:
     found = switched(graph)
     if not found:
         return graph
-    nodes = {}
-    for name, node in graph.nodes.items():
-        if found.keeps(name):
-            inputs = tuple(found.resolved(edge) or edge for edge in node.inputs)
-            connections = {key: found.resolved(edge) or edge for key, edge in node.connections.items()}
-            nodes[name] = node.replaced(inputs=inputs, connections=connections)
+    nodes = {
+        name: node.rewired(lambda edge: found.resolved(edge) or edge)
+        for name, node in graph.nodes.items()
+        if found.keeps(name)
+    }
     outputs = tuple(edge for edge in map(found.resolved, graph.outputs) if edge is not None)
     return graph.replaced(nodes=nodes, outputs=outputs)
 

@@ -26,8 +26,7 @@ from dali_lab.formats.dali import writer as dali_proto
 from dali_lab.formats.dali.messages import messages
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures import png
-from dali_lab.formats.python import reader as python_static
-from dali_lab.formats.python import tracing as python_import
+from dali_lab.formats.python import programs
 from dali_lab.gallery import load_gallery
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.verification import problems
@@ -121,7 +120,7 @@ def read_others(content: bytes) -> None:
         with contextlib.suppress(FormatError):
             reader(content)
     with contextlib.suppress(FormatError):
-        python_import.pipelines(python_static.decoded(content))
+        programs.pipelines(programs.decoded(content))
 
 
 def restore(content: bytes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dali_lab.formats.exported import left_out
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
 from dali_lab.io.protobuf import BYTES, VARINT, fields
@@ -25,6 +26,9 @@ def detect(data: bytes, name: str) -> bool:
     )
 
 
+# Imported when they are called: they need the protobuf library.
+
+
 def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None) -> Graph:
     """The graph of a serialized pipeline, with names for people."""
     from dali_lab.formats.dali import writer
@@ -39,22 +43,5 @@ def dumps(graph: Graph, **options: Any) -> bytes:
     return writer.dumps(graph, **options)
 
 
-def lost(graph: Graph) -> list[str]:
-    """Nodes that no output needs."""
-    from dali_lab.formats.exported import left_out
-
-    return left_out(graph)
-
-
-register(
-    Format(
-        "dali-serialized",
-        "NVIDIA DALI's serialized pipeline",
-        (".dali", ".pb", ".serialized"),
-        dumps,
-        loads,
-        detect,
-        lost,
-        binary=True,
-    )
-)
+_TITLE, _ENDINGS = "NVIDIA DALI's serialized pipeline", (".dali", ".pb", ".serialized")
+register(Format("dali-serialized", _TITLE, _ENDINGS, dumps, loads, detect, left_out, binary=True))

@@ -286,13 +286,7 @@ class Reader:
             found = moved.get(edge.node)
             return Edge(found.node, found.output, edge.device) if found else edge
 
-        nodes = {
-            key: node.replaced(
-                inputs=tuple(map(there, node.inputs)), connections={k: there(e) for k, e in node.connections.items()}
-            )
-            for key, node in nodes.items()
-        }
-        return graph.replaced(nodes=nodes, outputs=tuple(map(there, graph.outputs)))
+        return graph.replaced(nodes=nodes).rewired(there)
 
 
 def _known(name: str) -> tuple[type[Operator] | None, Mapping[str, Any]]:

@@ -65,10 +65,12 @@ def condition_folds(graph: Graph) -> list[Fold]:
     for name in component:
         members.setdefault(root(name), set()).add(name)
     fed = _fed_by_sources(graph, order)
-    consumers = _consumers(graph)
+    consumers = graph.consumers()
+    for edge in graph.outputs:
+        consumers.setdefault(edge.node, []).append("")
     for nodes in members.values():
         for name in reversed(order):
-            if name not in conditional and name not in fed and consumers[name] and consumers[name] <= nodes:
+            if name not in conditional and name not in fed and consumers[name] and nodes.issuperset(consumers[name]):
                 nodes.add(name)
     found = [tuple(name for name in order if name in nodes) for nodes in members.values() if len(nodes) > 2]
     found.sort(key=lambda nodes: order.index(nodes[-1]))
@@ -105,8 +107,7 @@ def folded(graph: Graph) -> tuple[Graph, dict[str, tuple[str, ...]]]:
             outside = [e for m in named[name].nodes for e in graph.nodes[m].edges() if place.get(e.node) != name]
             nodes[name] = Node(name, FOLDED, node.device, tuple(dict.fromkeys(map(there, outside))))
         elif name not in named:
-            connections = {key: there(edge) for key, edge in node.connections.items()}
-            nodes[name] = node.replaced(inputs=tuple(map(there, node.inputs)), connections=connections)
+            nodes[name] = node.rewired(there)
     result = Graph(nodes, tuple(map(there, graph.outputs)), graph.pipeline)
     try:
         result.order()
@@ -164,15 +165,3 @@ def _fed_by_sources(graph: Graph, order: Sequence[str]) -> set[str]:
         if (operator is not None and operator.source) or any(edge.node in fed for edge in node.edges()):
             fed.add(name)
     return fed
-
-
-def _consumers(graph: Graph) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {name: set() for name in graph.nodes}
-    for node in graph.nodes.values():
-        for edge in node.edges():
-            if edge.node in found:
-                found[edge.node].add(node.id)
-    for edge in graph.outputs:
-        if edge.node in found:
-            found[edge.node].add("")
-    return found

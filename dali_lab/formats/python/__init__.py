@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Literal
 
+from dali_lab.formats.exported import left_out
 from dali_lab.formats.registry import Arguments, Format, register
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError
@@ -12,7 +13,7 @@ from dali_lab.model.errors import FormatError
 
 def detect(data: bytes, name: str) -> bool:
     """Whether a file is called like a program, or its content is one or was meant to be."""
-    from dali_lab.formats.python.reader import decoded, looks_like_python
+    from dali_lab.formats.python.programs import decoded, looks_like_python
 
     if name.endswith(".py"):
         return True
@@ -24,7 +25,8 @@ def detect(data: bytes, name: str) -> bool:
 
 def loads(data: bytes, name: str | None = None, arguments: Arguments | None = None) -> Graph:
     """The graph of a pipeline in a program, which is not run."""
-    from dali_lab.formats.python.reader import decoded, read
+    from dali_lab.formats.python.programs import decoded
+    from dali_lab.formats.python.reader import read
 
     return read(decoded(data), name, arguments)
 
@@ -40,18 +42,12 @@ def lost(graph: Graph) -> list[str]:
     """Nodes that no output needs, settings without a place in a program, and where nodes lie."""
     from dali_lab.formats.python.writer import settings_without_place
 
-    result = _left_out(graph)
+    result = left_out(graph)
     if settings := settings_without_place(graph):
         result.append(f"settings that programs do not take are left out: {', '.join(settings)}")
     if graph.view.get("nodes") or graph.view.get("groups"):
         result.append("positions and groups of nodes are not in a program")
     return result
-
-
-def _left_out(graph: Graph) -> list[str]:
-    from dali_lab.formats.exported import left_out
-
-    return left_out(graph)
 
 
 register(
@@ -61,13 +57,13 @@ register(
         "a Python program for NVIDIA DALI",
         (".nvidia.py",),
         partial(dumps, dialect="nvidia.dali"),
-        lost=_left_out,
+        lost=left_out,
     ),
     Format(
         "pytorch",
         "a Python program for DALI Lab that iterates over PyTorch tensors",
         (".torch.py",),
         partial(dumps, main="pytorch"),
-        lost=_left_out,
+        lost=left_out,
     ),
 )

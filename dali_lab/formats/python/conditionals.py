@@ -6,10 +6,11 @@ A graph holds a condition as nodes that cut batches in two and join them again. 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from dali_lab.graph.graph import Edge, Graph, Node
+from dali_lab.graph.graph import Edge, Graph, Node, bare
 from dali_lab.graph.scopes import branch_of_scopes, node_scopes
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator
@@ -174,7 +175,7 @@ class _Builder:
         """The group of samples that an edge carries."""
         node = self.graph.nodes[edge.node]
         if is_split(node) and "predicate" in node.connections:
-            return self.groups.get((_bare(node.connections["predicate"]), edge.output), 0)
+            return self.groups.get((bare(node.connections["predicate"]), edge.output), 0)
         return self.scopes.get(edge.node, 0)
 
     def _find_logical(self, merge: Node) -> None:
@@ -190,22 +191,19 @@ class _Builder:
         kept, other = merge.inputs if word == "or" else merge.inputs[::-1]
         right, split = nodes[other.node], nodes[kept.node]
         fits = _is_operand(right) and right.arguments.get("expression_name") == word
-        fits = fits and is_split(split) and _bare(split.inputs[0]) == _bare(predicate)
+        fits = fits and is_split(split) and bare(split.inputs[0]) == bare(predicate)
         if word in ("and", "or") and fits and kept.output == (0 if word == "or" else 1):
             self.found.logical[merge.id] = Logical(word, left.inputs[0], right.inputs[0])
             self.found.hidden |= {left.id, right.id, split.id}
 
     def _find_inlined(self) -> None:
         """Nodes on the right of an ``and`` or ``or`` work on some samples, so they can stand nowhere else."""
-        decides = {_bare(self.graph.nodes[name].connections["predicate"]) for name in self.found.logical}
-        uses: dict[str, int] = {}
-        for node in self.graph.nodes.values():
-            for edge in node.edges():
-                uses[edge.node] = uses.get(edge.node, 0) + 1
+        decides = {bare(self.graph.nodes[name].connections["predicate"]) for name in self.found.logical}
+        uses = Counter(edge.node for edge in self.graph.edges())
         for name in self.order:
             inside = any(predicate in decides for predicate, _ in self.paths[name])
             if inside and name not in self.found.hidden:
-                if uses.get(name, 0) != 1 or any(edge.node == name for edge in self.graph.outputs):
+                if uses[name] != 1 or any(edge.node == name for edge in self.graph.outputs):
                     raise _NotStructuredError
                 self.found.inlined.add(name)
 
@@ -224,7 +222,7 @@ class _Builder:
             elif is_merge(node) and name not in self.found.logical:
                 if "predicate" not in node.connections:
                     raise _NotStructuredError
-                unit = _bare(node.connections["predicate"])
+                unit = bare(node.connections["predicate"])
             units.setdefault(unit, []).append(name)
             unit_of[name] = unit
         result: list[Item] = []
@@ -290,7 +288,3 @@ class _Builder:
         )
         self.found.merges.update(dict.fromkeys(merges, found))
         return found
-
-
-def _bare(edge: Edge) -> Edge:
-    return Edge(edge.node, edge.output)

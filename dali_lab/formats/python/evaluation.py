@@ -1,4 +1,4 @@
-"""Evaluates the expressions that pipeline definitions are mostly written in, and nothing else."""
+"""Expressions of pipeline definitions, evaluated over the objects that tracing uses, and nothing else."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import ast
 import functools
 import operator
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from dali_lab import ops
 from dali_lab.conditionals import runtime as conditions
-from dali_lab.formats.python.names import LARGEST, POLICIES, Function, attribute, is_small, is_small_shape
+from dali_lab.formats.python.names import POLICIES, Function, attribute
 from dali_lab.formats.python.plain_values import (
     BUILTINS,
-    MOST_ITEMS,
+    LARGEST_ARRAY,
     PLAIN,
     SEQUENCES,
     Namespace,
     NeedsRunning,
+    bounded,
     called,
-    check_builtin,
     check_form,
-    checked_number,
+    check_parts,
     is_known,
-    is_plain,
+    is_small,
     percent,
     repeated,
 )
@@ -39,16 +40,13 @@ from dali_lab.schema.registry import known_operator
 
 _MOST_STEPS = 20_000
 _MOST_SHOWN = 200
+_MOST_AUGMENTATIONS = 9
 _CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("r"): repr, ord("s"): str, ord("a"): ascii}
-_BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+_OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow, ast.LShift: operator.lshift,
     ast.RShift: operator.rshift, ast.BitAnd: operator.and_, ast.BitOr: operator.or_, ast.BitXor: operator.xor,
-}  # fmt: skip
-_UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert,
-}  # fmt: skip
-_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
 }  # fmt: skip
@@ -62,7 +60,7 @@ class Evaluator:
     line
         The line that is being evaluated.
     names
-        What the names stand for.
+        The values of variables.
     """
 
     def __init__(self) -> None:
@@ -95,32 +93,11 @@ class Evaluator:
     def items(self, node: ast.expr) -> Iterator[Any]:
         """The items that a loop goes over."""
         found = self.value(node)
-        if not isinstance(found, (*SEQUENCES, dict)):
+        if not _is_listed(found):
             raise NeedsRunning(node, f"a loop goes over a {type(found).__name__}")
         for item in list(found):
             self.step(node)
             yield item
-
-    def _logical(self, node: ast.BoolOp) -> Any:
-        """``and`` and ``or``, where the right side is evaluated for those samples alone that need it."""
-        join = conditions.and_ if isinstance(node.op, ast.And) else conditions.or_
-        result = self.condition(node.values[0])
-        for operand in node.values[1:]:
-            result = join(result, functools.partial(self.condition, operand))
-        return self.placed(result)
-
-    def keywords(self, items: Iterable[ast.keyword], objects: Container[str] = ()) -> dict[str, Any]:
-        """The keyword arguments of a call; `objects` are those that may be any Python object."""
-        result: dict[str, Any] = {}
-        for item in items:
-            value = self._object(item.value) if item.arg in objects else self.value(item.value)
-            if item.arg is None:
-                if not isinstance(value, dict) or not all(isinstance(key, str) for key in value):
-                    raise NeedsRunning(item.value, "arguments come from something other than a dictionary")
-                result.update(value)
-            else:
-                result[item.arg] = value
-        return result
 
     def value(self, node: ast.expr) -> Any:
         """The value of an expression.
@@ -142,18 +119,18 @@ class Evaluator:
                 raise NeedsRunning(node, f"'{node.id}' is not known here")
             case ast.Attribute():
                 return attribute(self.value(node.value), node.attr, node)
-            case ast.Tuple() | ast.List():
-                items = self._positional(node.elts)
-                if isinstance(node, ast.Tuple):
-                    return tuple(items)
+            case ast.Tuple():
+                return tuple(self.positional(node.elts))
+            case ast.List():
+                items = self.positional(node.elts)
                 self._before = next_call_number()  # nodes in a list are not named after what takes the list
                 return items
             case ast.Dict():
                 return self._dictionary(node)
             case ast.Set():
-                return self._positional(node.elts)
+                return self.positional(node.elts)
             case ast.JoinedStr():
-                return self._joined(node)
+                return "".join(self._part(item) for item in node.values)
             case ast.Lambda():
                 return Function(node, self.names)
             case ast.NamedExpr():
@@ -161,15 +138,21 @@ class Evaluator:
                 self.store(node.target, value)
                 return value
             case ast.BoolOp():
-                return self._logical(node)
+                # The right side is evaluated for those samples alone that need it.
+                join = conditions.and_ if isinstance(node.op, ast.And) else conditions.or_
+                result = self.condition(node.values[0])
+                for operand in node.values[1:]:
+                    result = join(result, functools.partial(self.condition, operand))
+                return self.placed(result)
             case ast.IfExp():
-                test = self.condition(node.test)
-                branches = functools.partial(self.value, node.body), functools.partial(self.value, node.orelse)
-                return self.placed(conditions.if_expression(test, *branches))
+                branches = (functools.partial(self.value, branch) for branch in (node.body, node.orelse))
+                return self.placed(conditions.if_expression(self.condition(node.test), *branches))
             case ast.BinOp():
                 return self.operation(node.op, self.value(node.left), self.value(node.right), node)
+            case ast.UnaryOp(op=ast.Not()):
+                return self.placed(conditions.not_(self.condition(node.operand)))
             case ast.UnaryOp():
-                return self._unary(node)
+                return self._checked(node.op, node, self.value(node.operand))
             case ast.Compare():
                 return self._compared(node, self.value(node.left), 0)
             case ast.ListComp() | ast.GeneratorExp() | ast.SetComp():
@@ -177,24 +160,60 @@ class Evaluator:
             case ast.DictComp():
                 return dict(self._comprehension(node, lambda: (self.value(node.key), self.value(node.value))))
             case ast.Subscript():
-                return self.placed(operator.getitem(self._indexed(node), self._index(node.slice)))
+                held = self.value(node.value)
+                if not isinstance(held, (DataNode, *SEQUENCES, dict, str)):
+                    raise NeedsRunning(node, "something other than a node is indexed")
+                return self.placed(operator.getitem(held, self._index(node.slice)))
             case ast.Call():
                 return self._call(node)
         raise NeedsRunning(node, f"there is an expression of the kind '{type(node).__name__.lower()}'")
 
+    def positional(self, items: Iterable[ast.expr], objects: bool = False) -> list[Any]:
+        """The values of arguments or elements, with starred lists taken apart; `objects`: any Python objects."""
+        result: list[Any] = []
+        for item in items:
+            if objects:
+                result.append(self._object(item))
+            elif isinstance(item, ast.Starred):
+                several = self.value(item.value)
+                if not isinstance(several, SEQUENCES):
+                    raise NeedsRunning(item, "arguments come from something other than a list")
+                result = bounded([*result, *several], item)
+            else:
+                result.append(self.value(item))
+        return result
+
+    def keywords(self, items: Iterable[ast.keyword], objects: Container[str] = ()) -> dict[str, Any]:
+        """The keyword arguments of a call; `objects` are those that may be any Python object."""
+        result: dict[str, Any] = {}
+        for item in items:
+            value = self._object(item.value) if item.arg in objects else self.value(item.value)
+            if item.arg is not None:
+                result[item.arg] = value
+            elif isinstance(value, dict) and all(isinstance(key, str) for key in value):
+                result.update(value)
+            else:
+                raise NeedsRunning(item.value, "arguments come from something other than a dictionary")
+        return result
+
+    def _object(self, node: ast.expr) -> Any:
+        """An argument that is a Python object: what it is need not be known."""
+        try:
+            return self.value(node)
+        except NeedsRunning:
+            return PythonReference(None, ast.unparse(node)[:_MOST_SHOWN])
+
     def _compared(self, node: ast.Compare, left: Any, place: int) -> Any:
         """A comparison, or several joined by ``and``."""
-        kind, right = type(node.ops[place]), self.value(node.comparators[place])
-        if kind in (ast.Is, ast.IsNot) and (left is None or right is None):
-            result: Any = (left is right) == (kind is ast.Is)
-        elif kind in (ast.In, ast.NotIn) and isinstance(right, (*SEQUENCES, dict)) and _is_plain(left, *right):
-            result = (left in right) == (kind is ast.In)
-        elif kind in (ast.Eq, ast.NotEq) and _is_plain(left, right):
-            result = (left == right) == (kind is ast.Eq)
-        elif kind in _COMPARED:
-            result = self._checked(_COMPARED[kind], node, left, right)
+        sign, right = node.ops[place], self.value(node.comparators[place])
+        if isinstance(sign, (ast.Is, ast.IsNot)) and (left is None or right is None):
+            result: Any = (left is right) == isinstance(sign, ast.Is)
+        elif isinstance(sign, (ast.In, ast.NotIn)) and _is_listed(right) and _is_scalar(left, *right):
+            result = (left in right) == isinstance(sign, ast.In)
+        elif isinstance(sign, (ast.Eq, ast.NotEq)) and _is_scalar(left, right):
+            result = (left == right) == isinstance(sign, ast.Eq)
         else:
-            raise NeedsRunning(node, "there is a comparison of a kind that is not known here")
+            result = self._checked(sign, node, left, right)
         if place + 1 == len(node.ops):
             return result
         return self.placed(conditions.and_(result, lambda: self._compared(node, right, place + 1)))
@@ -235,94 +254,71 @@ class Evaluator:
                 raise NeedsRunning(node, "a dictionary is made of something that is none")
         return result
 
-    def _joined(self, node: ast.JoinedStr) -> str:
-        """An f-string over plain values."""
-        parts = []
-        for item in node.values:
-            if not isinstance(item, ast.FormattedValue):
-                parts.append(str(self.value(item)))
-                continue
-            value = self.value(item.value)
-            form = "" if item.format_spec is None else str(self.value(item.format_spec))
-            check_form(form, node)
-            if not is_plain(value):
-                raise NeedsRunning(node, "a text is made of something that is neither number nor text")
-            converted = _CONVERSIONS[item.conversion](value) if item.conversion in _CONVERSIONS else value
-            parts.append(format(converted, form))
-        return "".join(parts)
-
-    def _indexed(self, node: ast.Subscript) -> Any:
+    def _part(self, node: ast.expr) -> str:
+        """A part of an f-string."""
+        if not isinstance(node, ast.FormattedValue):
+            return str(self.value(node))
         value = self.value(node.value)
-        if not isinstance(value, (DataNode, *SEQUENCES, dict, str)):
-            raise NeedsRunning(node, "something other than a node is indexed")
-        return value
+        form = "" if node.format_spec is None else str(self.value(node.format_spec))
+        check_form(form, node)
+        check_parts(node, value)
+        converted = _CONVERSIONS[node.conversion](value) if node.conversion in _CONVERSIONS else value
+        return str(bounded(format(converted, form), node))
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
             return slice(*(None if part is None else self.value(part) for part in (node.lower, node.upper, node.step)))
-        if isinstance(node, ast.Tuple):
-            return tuple(self._index(item) for item in node.elts)
-        return self.value(node)
-
-    def _unary(self, node: ast.UnaryOp) -> Any:
-        if isinstance(node.op, ast.Not):
-            return self.placed(conditions.not_(self.condition(node.operand)))
-        value = self.value(node.operand)
-        return self._checked(_UNARY[type(node.op)], node, value)
+        return tuple(map(self._index, node.elts)) if isinstance(node, ast.Tuple) else self.value(node)
 
     def operation(self, sign: ast.operator, left: Any, right: Any, node: ast.AST) -> Any:
-        function = _BINARY.get(type(sign))
-        if function is None:
-            raise NeedsRunning(node, "there is an operator that nodes do not have")
-        if isinstance(sign, ast.Add) and type(left) is type(right) and isinstance(left, (list, tuple)):
-            if len(left) + len(right) > MOST_ITEMS:
-                raise NeedsRunning(node, "a list grows without end")
-            return left + right
+        """``left + right``, and so on, on nodes, numbers, text and lists."""
         if isinstance(left, str) and isinstance(sign, ast.Mod):
             return percent(left, right, node)
-        if isinstance(left, str) and isinstance(right, str) and isinstance(sign, ast.Add):
-            return called("".join, [[left, right]], {}, node)
+        if isinstance(sign, ast.Add) and type(left) is type(right) and isinstance(left, (str, list, tuple)):
+            return bounded(left + right, node)
         for items, count in ((left, right), (right, left)):
             if isinstance(items, (str, list, tuple)) and isinstance(sign, ast.Mult):
                 return repeated(items, count, node)
         plain = not isinstance(left, DataNode) and not isinstance(right, DataNode)
         if plain and isinstance(sign, (ast.Pow, ast.LShift)) and not (is_small(left) and is_small(right)):
             raise NeedsRunning(node, "there is a large number")
-        return self._checked(function, node, left, right)
+        return self._checked(sign, node, left, right)
 
-    def _checked(self, function: Callable[..., Any], node: ast.AST, *operands: Any) -> Any:
+    def _checked(self, sign: ast.AST, node: ast.AST, *operands: Any) -> Any:
         """Apply an operator to nodes and numbers; other things may have operators that do anything."""
+        if type(sign) not in _OPERATORS:
+            raise NeedsRunning(node, "there is an operator of a kind that is not known here")
         for operand in operands:
             if not isinstance(operand, (DataNode, ScalarConstant, bool, int, float, np.generic, np.ndarray)):
                 raise NeedsRunning(node, f"there is an operation on a {type(operand).__name__}")
-        return self.placed(checked_number(function(*operands), node))
+        return self.placed(bounded(_OPERATORS[type(sign)](*operands), node))
 
     def _call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "hasattr" and "hasattr" not in self.names:
             return self._has(node)
         function = self.value(node.func)
-        objects = objects_of(function)
-        arguments = self._positional(node.args, "source" in objects)
+        objects = _objects_of(function)
+        arguments = self.positional(node.args, "source" in objects)
         keywords = self.keywords(node.keywords, objects)
         self.line = node.lineno
         if isinstance(function, Function):
             self.step(node)
             return self.call_function(function, [*function.first, *arguments], keywords)
-        if isinstance(function, _NewAxis) or function in (constants.Constant, scalars.ScalarConstant):
-            return self.placed(function(*arguments, **keywords))
         if isinstance(function, PythonReference) or not callable(function):
             name = getattr(node.func, "id", getattr(node.func, "attr", "something"))
             raise NeedsRunning(node, f"'{name}' is called, which is no operator")
         if is_known(function):
             return called(function, arguments, keywords, node)
-        self._check_call(function, arguments, keywords, node)
-        function = conditions.call(function) if getattr(function, "__name__", "") in POLICIES else function
-        arguments = [_argument(item) for item in arguments]
-        return self.placed(function(*arguments, **{key: _argument(item) for key, item in keywords.items()}))
+        if not isinstance(function, _NewAxis) and function not in (constants.Constant, scalars.ScalarConstant):
+            _check_size(function, arguments, keywords, node)
+            function = conditions.call(function) if getattr(function, "__name__", "") in POLICIES else function
+            arguments = list(map(_argument, arguments))
+            keywords = {key: _argument(item) for key, item in keywords.items()}
+        return self.placed(function(*arguments, **keywords))
 
     def _has(self, node: ast.Call) -> bool:
         """``hasattr`` of what is known here."""
-        values = self._positional(node.args)
+        values = self.positional(node.args)
         if len(values) != 2 or node.keywords or not isinstance(values[0], Namespace) or not isinstance(values[1], str):
             raise NeedsRunning(node, "'hasattr' is called for something that is not known here")
         try:
@@ -331,64 +327,50 @@ class Evaluator:
             return False
         return True
 
-    def _object(self, node: ast.expr) -> Any:
-        """An argument that is a Python object: what it is need not be known."""
-        try:
-            return self.value(node)
-        except NeedsRunning:
-            return PythonReference(None, ast.unparse(node)[:_MOST_SHOWN])
-
-    def _positional(self, items: Iterable[ast.expr], objects: bool = False) -> list[Any]:
-        result: list[Any] = []
-        for item in items:
-            if objects:
-                result.append(self._object(item))
-            elif isinstance(item, ast.Starred):
-                several = self.value(item.value)
-                if not isinstance(several, SEQUENCES):
-                    raise NeedsRunning(item, "arguments come from something other than a list")
-                result.extend(several)
-            else:
-                result.append(self.value(item))
-        return result
-
-    @staticmethod
-    def _check_call(function: Any, arguments: list[Any], keywords: dict[str, Any], node: ast.Call) -> None:
-        """Refuse what would take long or much memory."""
-        check_builtin(function, arguments, keywords, node)
-        if function is np.zeros and not is_small_shape(arguments[0] if arguments else keywords.get("shape")):
-            raise NeedsRunning(node, "there is a large array")
-        if function is ops.Compose and not all(isinstance(item, OperatorObject) for item in (arguments or [()])[0]):
-            raise NeedsRunning(node, "other things than operators are put one after the other")
-        count = arguments[1] if len(arguments) > 1 else keywords.get("n", 0)
-        if getattr(function, "__name__", "") == "rand_augment" and count not in range(9):
-            raise NeedsRunning(node, "there are many augmentations")
-
     def placed(self, value: Any) -> Any:
         """Say where the nodes that a call made were written."""
         several = value.values() if isinstance(value, dict) else value
         for item in several if isinstance(value, (tuple, list, dict)) else (value,):
             if isinstance(item, DataNode):
                 item.source.origin = f"line {self.line}"
-        if isinstance(value, np.ndarray) and value.size > LARGEST:
+        if isinstance(value, np.ndarray) and value.size > LARGEST_ARRAY:
             raise ValueError("there is an array of more than a million numbers")
         return value
 
 
-def objects_of(function: Any) -> frozenset[str]:
+def _check_size(function: Any, arguments: list[Any], keywords: dict[str, Any], node: ast.Call) -> None:
+    """Refuse what would take long or much memory."""
+    if function is np.zeros:
+        shape = arguments[0] if arguments else keywords.get("shape")
+        extents = shape if isinstance(shape, (tuple, list)) else (shape,)
+        whole = all(isinstance(extent, int) and 0 <= extent <= LARGEST_ARRAY for extent in extents)
+        if not whole or len(extents) > 32 or prod(extents) > LARGEST_ARRAY:
+            raise NeedsRunning(node, "there is a large array")
+    if function is ops.Compose and not all(isinstance(item, OperatorObject) for item in (arguments or [()])[0]):
+        raise NeedsRunning(node, "other things than operators are put one after the other")
+    count = arguments[1] if len(arguments) > 1 else keywords.get("n", 0)
+    if getattr(function, "__name__", "") == "rand_augment" and count not in range(_MOST_AUGMENTATIONS):
+        raise NeedsRunning(node, "there are many augmentations")
+
+
+def _objects_of(function: Any) -> frozenset[str]:
     """The arguments of an operator that are Python objects, such as the source of ``fn.external_source``."""
     if isinstance(function, type):
         name = getattr(function, "operator_name", "")
     else:
         path = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', '')}"
         name = path.rpartition("dali_lab.fn.")[2] if "dali_lab.fn." in path else ""
-    operator = known_operator(name) if isinstance(name, str) and name else None
-    return frozenset(operator.python_objects) if operator is not None else frozenset()
+    found = known_operator(name) if isinstance(name, str) and name else None
+    return frozenset(found.python_objects) if found is not None else frozenset()
 
 
 def _argument(value: Any) -> Any:
     return value.reference() if isinstance(value, Function) else value
 
 
-def _is_plain(*values: Any) -> bool:
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, (*SEQUENCES, dict))
+
+
+def _is_scalar(*values: Any) -> bool:
     return all(isinstance(value, (bool, int, float, str, type(None))) for value in values)

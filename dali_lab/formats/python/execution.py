@@ -1,21 +1,26 @@
-"""Goes through the statements of pipeline definitions, without running anything else."""
+"""Statements of pipeline definitions, without running anything else."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from dali_lab.conditionals import runtime as conditions
 from dali_lab.conditionals.liveness import reads, writes
 from dali_lab.conditionals.returns import move_returns_last
-from dali_lab.formats.python.assignment import Assigner
-from dali_lab.formats.python.names import Definition, Function, Instance, all_names, imported_module, imported_name
-from dali_lab.formats.python.plain_values import NeedsRunning
+from dali_lab.formats.python.evaluation import Evaluator
+from dali_lab.formats.python.names import Definition, Function, Instance, imported
+from dali_lab.formats.python.plain_values import MOST_ITEMS, NeedsRunning
+from dali_lab.formats.python.programs import signature
+from dali_lab.graph.naming import node_name
 from dali_lab.graph.recorder import DataNode, next_call_number
 from dali_lab.model.references import PythonReference
 
 _MOST_DEPTH = 50
+_ERRORS = (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError)
+"""Python's own errors, which programs may handle."""
 
 
 class _Returned(Exception):
@@ -30,8 +35,16 @@ class _Left(Exception):
         self.ends = ends
 
 
-class Interpreter(Assigner):
-    """Evaluates the statements of a module and of functions in it."""
+class Interpreter(Evaluator):
+    """Evaluates the statements of a module and of functions in it, and names nodes after variables.
+
+    Attributes
+    ----------
+    instance
+        The object of the pipeline class that is read.
+    """
+
+    instance: Instance
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,22 +64,20 @@ class Interpreter(Assigner):
         self._module = dict(self.names)
 
     def _define(self, statement: ast.stmt) -> None:
-        """Take in what a statement of a module defines; what cannot be known is forgotten."""
-        if isinstance(statement, ast.Try):
-            for inner in (*statement.body, *statement.orelse, *statement.finalbody):
-                self._define(inner)
-            return
+        """Take in the definitions of a statement of a module; variables whose values are unknown are forgotten."""
         try:
-            if isinstance(statement, ast.If):
+            if isinstance(statement, ast.Try):
+                inside = [*statement.body, *statement.orelse, *statement.finalbody]
+            elif isinstance(statement, ast.If):
                 if isinstance(test := self.condition(statement.test), DataNode):
                     raise NeedsRunning(statement, "a node decides over a module")
-                for inner in statement.body if test else statement.orelse:
-                    self._define(inner)
-            elif isinstance(statement, ast.With):
-                raise NeedsRunning(statement, "something is entered")
+                inside = statement.body if test else statement.orelse
             else:
                 self._statement(statement, ())
-        except (NeedsRunning, _Left, _Returned, TypeError, ValueError, ArithmeticError, LookupError, RuntimeError):
+                return
+            for inner in inside:
+                self._define(inner)
+        except (NeedsRunning, _Left, _Returned, *_ERRORS):
             for name in writes([statement]):
                 self.names.pop(name, None)
 
@@ -83,76 +94,64 @@ class Interpreter(Assigner):
             self._bind(function.code, arguments, keywords)
             if isinstance(function.code, ast.Lambda):
                 return self.value(function.code.body)
-            return self._result(function.code)
+            try:
+                self.block(move_returns_last(function.code.body))
+            except _Returned as returned:
+                return conditions.final(returned.value)
         finally:
             self._depth -= 1
             self.names, self._read_later = before
             self._before = next_call_number()
 
-    def construct(
-        self, classes: Sequence[Mapping[str, ast.FunctionDef]], given: dict[str, Any]
-    ) -> tuple[Instance, Definition]:
-        """What the constructors of a pipeline class make of its object, and what they hand to ``Pipeline``.
+    def _bind(self, code: ast.FunctionDef | ast.Lambda, values: Sequence[Any], keywords: dict[str, Any]) -> None:
+        """Give the parameters of a function their values."""
+        own = signature(code.args)
+        try:
+            bound = own.bind_partial(*values, **keywords)
+        except TypeError as error:
+            raise TypeError(f"{getattr(code, 'name', 'lambda')}(): {error}") from None
+        found = dict(bound.arguments)
+        for name, parameter in own.parameters.items():
+            if name in found:
+                continue
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                found[name] = () if parameter.kind is parameter.VAR_POSITIONAL else {}
+            elif parameter.default is parameter.empty:
+                raise NeedsRunning(code, f"its argument '{name}' has no default", name)
+            else:
+                found[name] = self.value(parameter.default)
+        self.names.update(found)
+
+    def construct(self, classes: Sequence[Mapping[str, ast.FunctionDef]], given: Mapping[str, Any]) -> Definition:
+        """Make :attr:`instance` by the constructors of a pipeline class; returns what they hand to ``Pipeline``.
 
         Parameters
         ----------
         classes
             The functions of the class and of the classes that it is derived from, in that order.
+        given
+            Arguments for its constructor, as far as it takes them.
         """
         made: list[Definition] = []
         self._constructed = lambda *values, **settings: made.append(Definition(*values, **settings))
-        instance = Instance({name: code for each in reversed(classes) for name, code in each.items()})
+        self.instance = Instance({name: code for each in reversed(classes) for name, code in each.items()})
         self._constructors = [each["__init__"] for each in classes if "__init__" in each]
         first = self._constructors.pop(0)
-        wanted = {name: value for name, value in given.items() if name in _parameters(first)}
-        self.call_function(Function(first), [instance], wanted)
+        wanted = {name: value for name, value in given.items() if name in signature(first.args).parameters}
+        self.call_function(Function(first), [self.instance], wanted)
         self._constructed = None
         if len(made) != 1:
             raise NeedsRunning(first, "the constructor of Pipeline is not called")
-        return instance, made[0]
+        return made[0]
 
     def _construct_base(self, call: ast.Call) -> None:
         """``super().__init__(…)``: the constructor of the next class, or that of ``Pipeline``."""
         skipped = 1 if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name) else 0
-        values, keywords = self._positional(call.args[skipped:]), self.keywords(call.keywords)
+        values, keywords = self.positional(call.args[skipped:]), self.keywords(call.keywords)
         if self._constructors:
             self.call_function(Function(self._constructors.pop(0)), [self.names["self"], *values], keywords)
         elif self._constructed is not None:
             self._constructed(*values, **keywords)
-
-    def _bind(self, code: ast.FunctionDef | ast.Lambda, values: Sequence[Any], keywords: dict[str, Any]) -> None:
-        """Give the parameters of a function their values."""
-        arguments, called = code.args, getattr(code, "name", "lambda")
-        plain = [*arguments.posonlyargs, *arguments.args]
-        if len(values) > len(plain) and arguments.vararg is None:
-            raise TypeError(f"{called}() takes {len(plain)} positional arguments, got {len(values)}")
-        found = {each.arg: value for each, value in zip(plain, values, strict=False)}
-        others: dict[str, Any] = {}
-        for name, value in keywords.items():
-            if name not in found and name in _parameters(code):
-                found[name] = value
-            elif arguments.kwarg is not None and name not in found:
-                others[name] = value
-            else:
-                raise TypeError(f"{called}() does not take the argument '{name}' here")
-        defaults = [*[None] * (len(plain) - len(arguments.defaults)), *arguments.defaults, *arguments.kw_defaults]
-        for parameter, default in zip([*plain, *arguments.kwonlyargs], defaults, strict=True):
-            if parameter.arg not in found:
-                if default is None:
-                    raise NeedsRunning(parameter, f"its argument '{parameter.arg}' has no default", parameter.arg)
-                found[parameter.arg] = self.value(default)
-        if arguments.vararg is not None:
-            found[arguments.vararg.arg] = tuple(values[len(plain) :])
-        if arguments.kwarg is not None:
-            found[arguments.kwarg.arg] = others
-        self.names.update(found)
-
-    def _result(self, function: ast.FunctionDef) -> Any:
-        try:
-            self.block(move_returns_last(function.body))
-        except _Returned as returned:
-            return conditions.final(returned.value)
-        return None
 
     # -- statements -------------------------------------------------------------------------------------------------
 
@@ -164,53 +163,98 @@ class Interpreter(Assigner):
     def _statement(self, statement: ast.stmt, after: Sequence[ast.stmt]) -> None:
         self.line = statement.lineno
         match statement:
-            case ast.Assign() | ast.AnnAssign():
-                self.assign(statement)
-            case ast.AugAssign():
-                self.augment(statement)
+            case ast.Assign(targets=targets, value=value):
+                self._assign(targets, value)
+            case ast.AnnAssign(target=target, value=value):
+                if value is not None:
+                    self._assign([target], value)
+            case ast.AugAssign(target=target):
+                self._before = next_call_number()
+                held = self.value(target)
+                self.store(target, self.operation(statement.op, held, self.value(statement.value), statement))
             case ast.Import() | ast.ImportFrom():
-                self._import(statement)
+                self.names.update(imported(statement))
             case ast.FunctionDef():
-                self._define_function(statement)
+                function = Function(statement, self.names if self._depth else None)
+                self.names[statement.name] = function.reference() if statement.decorator_list else function
             case ast.ClassDef():
                 self.names[statement.name] = PythonReference(None, f"{statement.name}, line {statement.lineno}")
             case ast.If():
                 self._if(statement, after)
             case ast.For() | ast.While():
                 self._loop(statement, after)
-            case ast.Return():
-                raise _Returned(None if statement.value is None else self.value(statement.value))
+            case ast.Return(value=value):
+                raise _Returned(None if value is None else self.value(value))
             case ast.Break() | ast.Continue():
                 raise _Left(isinstance(statement, ast.Break))
             case ast.Try():
-                self._try(statement)
+                try:
+                    self._try(statement)
+                except NeedsRunning:
+                    raise
+                except Exception:
+                    self.block(statement.finalbody)
+                    raise
+                self.block(statement.finalbody)
             case ast.Assert():
                 self._assert(statement)
             case ast.Expr(value=ast.Call() as call) if self._constructed is not None and _is_constructor(call):
                 self._construct_base(call)
-            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+            case ast.Expr(value=ast.Call(func=ast.Name(id="print"))) | ast.Pass():
                 pass
-            case ast.Expr():
-                self.value(statement.value)
-            case ast.Pass():
-                pass
+            case ast.Expr(value=value):
+                self.value(value)
             case _:
                 raise NeedsRunning(statement, f"there is a statement '{type(statement).__name__.lower()}'")
 
-    def _import(self, statement: ast.Import | ast.ImportFrom) -> None:
-        for alias in statement.names:
-            if isinstance(statement, ast.ImportFrom) and alias.name == "*":
-                self.names.update(all_names(statement.module or ""))
-            elif isinstance(statement, ast.ImportFrom):
-                value = imported_name(statement.module or "", alias.name, statement.level)
-                self.names[alias.asname or alias.name] = value
-            else:
-                name, value = imported_module(alias.name, alias.asname)
-                self.names[name] = value
+    def _assign(self, targets: Sequence[ast.expr], value: ast.expr) -> None:
+        self._before = next_call_number()
+        found = self.value(value)
+        for target in targets[::-1]:
+            self.store(target, found)
 
-    def _define_function(self, statement: ast.FunctionDef) -> None:
-        value = Function(statement, self.names if self._depth else None)
-        self.names[statement.name] = value.reference() if statement.decorator_list else value
+    def store(self, target: ast.expr, value: Any) -> None:
+        """Assign a value, and name nodes after the variable."""
+        match target:
+            case ast.Name():
+                self.names[target.id] = value
+                several = list(value.values()) if isinstance(value, dict) else value
+                several = several if isinstance(several, list) else [several]
+                if several and len({id(getattr(item, "source", item)) for item in several}) == 1:
+                    self._suggest(several[0], (target.id,))  # the outputs of one call
+            case ast.Tuple() | ast.List():
+                self._store_apart(target.elts, value)
+            case ast.Attribute() if isinstance(owner := self.value(target.value), Instance):
+                owner.attributes[target.attr] = value
+            case ast.Subscript() if isinstance(held := self.value(target.value), (list, dict)):
+                key = self.value(target.slice)
+                if isinstance(held, dict) and key not in held and len(held) >= MOST_ITEMS:
+                    raise NeedsRunning(target, "a dictionary grows without end")
+                held[key] = value
+            case _:
+                raise NeedsRunning(target, "a value goes to something other than a variable")
+
+    def _store_apart(self, targets: Sequence[ast.expr], value: Any) -> None:
+        """``first, second = value``, or ``first, *rest = value``."""
+        starred = next((place for place, item in enumerate(targets) if isinstance(item, ast.Starred)), None)
+        least, size = len(targets) - (starred is not None), len(value) if isinstance(value, (tuple, list)) else -1
+        if size < least or (starred is None and size > least):
+            raise ValueError(f"takes {'' if starred is None else 'at least '}{least} values apart")
+        if starred is not None:
+            behind = size - (least - starred)
+            value = [*value[:starred], list(value[starred:behind]), *value[behind:]]
+        for item, each in zip(targets, value, strict=True):
+            self.store(item.value if isinstance(item, ast.Starred) else item, each)
+        calls = {id(item.source) for item in value if isinstance(item, DataNode)}
+        if len(calls) == 1 and starred is None and isinstance(value[0], DataNode):
+            if value[0].source.number > self._before:
+                value[0].source.suggested = ""
+            self._suggest(value[0], tuple(item.id if isinstance(item, ast.Name) else "_" for item in targets))
+
+    def _suggest(self, node: Any, names: tuple[str, ...]) -> None:
+        """Name a node after the variable that takes it from the call that makes it."""
+        if isinstance(node, DataNode) and not node.source.suggested and node.source.number > self._before:
+            node.source.suggested = node_name(names)
 
     def _loop(self, statement: ast.For | ast.While, after: Sequence[ast.stmt]) -> None:
         """A loop, round after round; what it reads itself is read again after each of its statements."""
@@ -227,38 +271,23 @@ class Interpreter(Assigner):
             self._read_later = later
 
     def _rounds(self, statement: ast.For | ast.While) -> Iterator[None]:
-        """The rounds of a loop, each after what its first line does."""
+        """The rounds of a loop, each after its first line."""
         if isinstance(statement, ast.For):
             for item in self.items(statement.iter):
                 self.store(statement.target, item)
                 yield
-        else:
-            while self._goes_on(statement):
-                self.step(statement)
-                yield
-
-    def _goes_on(self, statement: ast.While) -> bool:
-        test = self.condition(statement.test)
-        if isinstance(test, DataNode):
-            raise NeedsRunning(statement, "a node decides over a loop")
-        return bool(test)
+            return
+        while isinstance(test := self.condition(statement.test), DataNode) or test:
+            if isinstance(test, DataNode):
+                raise NeedsRunning(statement, "a node decides over a loop")
+            self.step(statement)
+            yield
 
     def _try(self, statement: ast.Try) -> None:
-        """What is tried, and what comes after it however it ends."""
-        try:
-            self._tried(statement)
-        except NeedsRunning:
-            raise
-        except Exception:
-            self.block(statement.finalbody)
-            raise
-        self.block(statement.finalbody)
-
-    def _tried(self, statement: ast.Try) -> None:
-        """What is tried, and where it raises one of Python's own errors, the handler for that."""
+        """The body of a ``try``, and where it raises one of Python's own errors, the handler for that."""
         try:
             self.block(statement.body)
-        except (TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RuntimeError) as error:
+        except _ERRORS as error:
             handler = next((each for each in statement.handlers if _handles(each, error)), None)
             if handler is None or isinstance(error, RecursionError):
                 raise
@@ -281,29 +310,25 @@ class Interpreter(Assigner):
         """A condition: on a node, both branches are evaluated and joined, as tracing does."""
         last = getattr(statement, "last", False)
         test = self.condition(statement.test)
+        later = self._read_later | reads(*after)
         if not isinstance(test, DataNode):
-            self._inside(statement.body if test else statement.orelse, self._read_later | reads(*after))
+            self._inside(statement.body if test else statement.orelse, later)
             return
         written = writes([*statement.body, *statement.orelse])
         if not all(name.isidentifier() for name in written):
             raise NeedsRunning(statement, "a branch writes something other than a variable")
-        later = reads(*after) | self._read_later
-        outputs = [name for name in written if name in later]
-        names = (*outputs, *(name for name in written if name not in outputs))
+        names = tuple(sorted(written, key=lambda name: name not in later))
 
-        def branch(statements: Sequence[ast.stmt]) -> Callable[[], Any]:
-            def evaluate() -> Any:
-                try:
-                    self._inside(statements, later)
-                except _Returned as returned:
-                    if last:
-                        return returned.value
-                    raise NeedsRunning(statement, "a node decides over a return inside a loop") from None
-                except _Left:
-                    raise NeedsRunning(statement, "a node decides over the end of a loop") from None
-                return conditions.nothing if last else None
-
-            return evaluate
+        def branch(statements: Sequence[ast.stmt]) -> Any:
+            try:
+                self._inside(statements, later)
+            except _Returned as returned:
+                if last:
+                    return returned.value
+                raise NeedsRunning(statement, "a node decides over a return inside a loop") from None
+            except _Left:
+                raise NeedsRunning(statement, "a node decides over the end of a loop") from None
+            return conditions.nothing if last else None
 
         def get_state() -> tuple[Any, ...]:
             return tuple(self.names.get(name, conditions.undefined(name)) for name in names)
@@ -315,9 +340,9 @@ class Interpreter(Assigner):
                 else:
                     self.names.pop(name, None)
 
-        result = conditions.if_statement(
-            test, branch(statement.body), branch(statement.orelse), get_state, set_state, names, len(outputs)
-        )
+        body, orelse = partial(branch, statement.body), partial(branch, statement.orelse)
+        outputs = sum(name in later for name in names)
+        result = conditions.if_statement(test, body, orelse, get_state, set_state, names, outputs)
         if last:
             raise _Returned(result)
 
@@ -327,11 +352,6 @@ class Interpreter(Assigner):
             self.block(statements)
         finally:
             self._read_later = before
-
-
-def _parameters(function: ast.FunctionDef | ast.Lambda) -> list[str]:
-    arguments = function.args
-    return [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
 def _handles(handler: ast.ExceptHandler, error: Exception) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -179,12 +179,3 @@ def _index(bounds: dict[str, str], position: int) -> str | None:
     if step is not None:
         text += f"{space if high is not None else ''}:{space}{step}"
     return text
-
-
-def operand_count(nodes: Mapping[str, Node], outputs: Sequence[Edge]) -> dict[str, int]:
-    """How often each node is used, by nodes and as an output."""
-    table = dict.fromkeys(nodes, 0)
-    for edge in (*outputs, *(edge for node in nodes.values() for edge in node.edges())):
-        if edge.node in table:
-            table[edge.node] += 1
-    return table

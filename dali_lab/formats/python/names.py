@@ -1,4 +1,4 @@
-"""What names mean in a pipeline definition that is read without being run: operators, types and constants alone.
+"""Names of a pipeline definition that is read without being run: operators, types and constants alone.
 
 There is no way from them to a file, a module or a builtin that does anything.
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import dataclass
-from math import prod
+from functools import cache
 from types import ModuleType
 from typing import Any
-
-import numpy as np
 
 from dali_lab import fn, math, ops, types
 from dali_lab.formats.python.plain_values import MODULES, Namespace, NeedsRunning, method
@@ -25,17 +23,9 @@ from dali_lab.model.scalars import ScalarConstant
 from dali_lab.ops import OperatorObject
 from dali_lab.schema.registry import has_operator
 
-LARGEST = 1_000_000
-STAND_INS: dict[str, Any] = {"batch_size": 8, "num_threads": 2, "device_id": None}
-"""What constructors of pipeline classes are given where nobody says otherwise."""
-_PACKAGES = ("dali_lab", "nvidia.dali")
 _NODE_METHODS = ("gpu", "cpu", "shape", "property", "source_info")
 _CONSTANT_METHODS = tuple(name for name in vars(ScalarConstant) if not name.startswith("_"))
 POLICIES = ("auto_augment", "auto_augment_image_net", "rand_augment", "trivial_augment_wide")
-_NUMPY = (
-    "array", "float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-    "bool_", "zeros", "pi", "e", "inf", "nan",
-)  # fmt: skip
 
 
 class Definition:
@@ -61,9 +51,9 @@ class Definition:
 class Instance:
     """An object of a pipeline class in the program: its attributes, and the functions of its class."""
 
-    def __init__(self, methods: dict[str, ast.FunctionDef] | None = None) -> None:
+    def __init__(self, methods: dict[str, ast.FunctionDef]) -> None:
         self.attributes: dict[str, Any] = {}
-        self.methods = methods or {}
+        self.methods = methods
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +63,7 @@ class Function:
     Attributes
     ----------
     code
-        What it does.
+        Its definition.
     outside
         The variables of the function around it.
     first
@@ -89,91 +79,73 @@ class Function:
         return PythonReference(None, f"{getattr(self.code, 'name', 'lambda')}, line {self.code.lineno}")
 
 
-def _auto_aug(path: str) -> Namespace:
-    """The policies of automatic augmentation, as far as they are called with nodes and plain values."""
+@cache
+def _packages() -> dict[str, Namespace]:
+    """The packages that programs import from, by their first names."""
     from dali_lab.auto_aug import auto_augment, rand_augment, trivial_augment
 
-    modules = (auto_augment, rand_augment, trivial_augment)
-    spaces = {}
-    for module in modules:
-        short = module.__name__.rpartition(".")[2]
-        names = {name: getattr(module, name) for name in POLICIES if hasattr(module, name)}
-        spaces[short] = Namespace(f"{path}.auto_aug.{short}", names)
-    return Namespace(f"{path}.auto_aug", spaces)
+    def dali(path: str) -> Namespace:
+        def part(name: str, names: dict[str, Any]) -> Namespace:
+            return Namespace(f"{path}.{name}", names)
+
+        policies = {}
+        for module in (auto_augment, rand_augment, trivial_augment):
+            short = module.__name__.rpartition(".")[2]
+            names = {name: getattr(module, name) for name in POLICIES if hasattr(module, name)}
+            policies[short] = part(f"auto_aug.{short}", names)
+        parts = {
+            **{name: part(name, {"": module}) for name, module in _OURS.items()},
+            "auto_aug": part("auto_aug", policies),
+            "tfrecord": part("tfrecord", {name: getattr(tfrecord, name) for name in tfrecord.__all__}),
+            "newaxis": newaxis,
+            "Pipeline": Definition,
+        }
+        return Namespace(path, {**parts, "pipeline": part("pipeline", parts)})
+
+    return {**MODULES, "dali_lab": dali("dali_lab"), "nvidia": Namespace("nvidia", {"dali": dali("nvidia.dali")})}
 
 
-def package(path: str) -> Namespace:
-    """NVIDIA DALI's package, or this one."""
-    parts = {
-        "fn": Namespace(f"{path}.fn", {"": fn}),
-        "ops": Namespace(f"{path}.ops", {"": ops}),
-        "types": Namespace(f"{path}.types", {"": types}),
-        "math": Namespace(f"{path}.math", {"": math}),
-        "auto_aug": _auto_aug(path),
-        "tfrecord": Namespace(f"{path}.tfrecord", {name: getattr(tfrecord, name) for name in tfrecord.__all__}),
-        "newaxis": newaxis,
-        "pipeline_def": None,
-        "Pipeline": Definition,
-    }
-    return Namespace(path, {**parts, "pipeline": Namespace(f"{path}.pipeline", parts)})
+_OURS = {"fn": fn, "ops": ops, "types": types, "math": math}
 
 
-def _root(path: str) -> str | None:
-    return next((each for each in _PACKAGES if path == each or path.startswith(f"{each}.")), None)
+def _known(path: str) -> Any:
+    """The value of a dotted path from one of the packages; `None` if it is not known here."""
+    first, *rest = path.split(".")
+    value: Any = _packages().get(first)
+    for name in rest:
+        value = _in_namespace(value, name) if isinstance(value, Namespace) else None
+    return value
 
 
-def imported_module(path: str, name: str | None) -> tuple[str, Any]:
-    """What ``import path as name`` binds: the name, and what it stands for."""
-    root = _root(path)
-    if path in MODULES:
-        return (name, MODULES[path]) if name else (path.split(".")[0], MODULES[path.split(".")[0]])
-    if path == "numpy":
-        return name or "numpy", Namespace("numpy", {key: getattr(np, key) for key in _NUMPY})
-    if root is None:
-        return name or path.split(".")[0], PythonReference(f"{path}:", path)
-    if name is not None:
-        try:
-            return name, _member(package(root), path[len(root) :].strip("."))
-        except NeedsRunning:
-            return name, PythonReference(f"{path}:", path)
-    whole = package(root)
-    return root.split(".")[0], whole if "." not in root else Namespace("nvidia", {"dali": whole})
+def imported(statement: ast.Import | ast.ImportFrom) -> dict[str, Any]:
+    """The names that an import binds; what is not known here is named and never imported."""
+    result: dict[str, Any] = {}
+    for alias in statement.names:
+        name = alias.asname or alias.name
+        if isinstance(statement, ast.Import):
+            if alias.asname is None and (root := _known(alias.name.split(".")[0])) is not None:
+                result[alias.name.split(".")[0]] = root
+            else:
+                found = _known(alias.name) if alias.asname else None
+                result[name.split(".")[0]] = PythonReference(f"{alias.name}:", alias.name) if found is None else found
+        elif alias.name == "*":
+            result.update(_all_names(statement.module or ""))
+        elif statement.level:
+            result[name] = PythonReference(None, alias.name)
+        else:
+            found = _known(f"{statement.module}.{alias.name}")
+            result[name] = PythonReference(f"{statement.module}:{alias.name}") if found is None else found
+    return result
 
 
-def imported_name(module: str, name: str, level: int) -> Any:
-    """What ``from module import name`` binds."""
-    root = _root(module)
-    if root is not None and not level:
-        try:
-            return _member(package(root), f"{module[len(root) :].strip('.')}.{name}".strip("."))
-        except NeedsRunning:
-            # Something else of the package, such as an iterator; it matters only if the pipeline uses it.
-            return PythonReference(f"{module}:{name}")
-    if module == "nvidia" and name == "dali":
-        return package("nvidia.dali")
-    if module == "numpy" and name in _NUMPY:
-        return getattr(np, name)
-    if module in MODULES and not level and name in MODULES[module].names:
-        return MODULES[module].names[name]
-    return PythonReference(f"{module}:{name}") if not level else PythonReference(None, name)
-
-
-def all_names(module: str) -> dict[str, Any]:
-    """What ``from module import *`` binds, of ``types`` and ``math``; nothing where that is not known."""
-    try:
-        space = _member(package(root), module[len(root) :].strip(".")) if (root := _root(module)) else None
-    except NeedsRunning:
+def _all_names(module: str) -> dict[str, Any]:
+    """The names of ``from module import *``, of ``types`` and ``math``; none where that is not known."""
+    space = _known(module)
+    inner = space.names.get("") if isinstance(space, Namespace) else None
+    if inner not in (types, math):
         return {}
-    if not isinstance(space, Namespace) or space.names.get("") not in (types, math):
-        return {}
-    names = (name for name in dir(space.names[""]) if not name.startswith("_"))
+    names = (name for name in dir(inner) if not name.startswith("_"))
     return {name: found for name in names if (found := _in_namespace(space, name)) is not None}
-
-
-def _member(space: Any, path: str) -> Any:
-    for part in path.split(".") if path else ():
-        space = attribute(space, part, ast.Name(part))
-    return space
 
 
 def attribute(value: Any, name: str, node: ast.AST) -> Any:
@@ -212,14 +184,10 @@ def _in_namespace(space: Namespace, name: str) -> Any:
     inner = space.names.get("")
     if inner is None:
         return space.names.get(name)
-    if name.startswith("__"):
-        return None
-    found = getattr(inner, name, None)
+    found = None if name.startswith("__") else getattr(inner, name, None)
     if isinstance(found, ModuleType) and found.__name__.startswith(("dali_lab.fn.", "dali_lab.ops.")):
         return Namespace(f"{space.path}.{name}", {"": found})
-    if found is not None and _is_public(inner, found, f"{space.path}.{name}".rpartition(".fn.")[2]):
-        return found
-    return None
+    return found if _is_public(inner, found, f"{space.path}.{name}".rpartition(".fn.")[2]) else None
 
 
 def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
@@ -231,17 +199,4 @@ def _is_public(module: ModuleType, found: Any, operator_name: str) -> bool:
         return getattr(found, "__name__", "") in math.__all__
     if isinstance(found, type):
         return found is ops.Compose or (issubclass(found, OperatorObject) and found is not OperatorObject)
-    return has_operator(operator_name)
-
-
-def is_small(value: Any) -> bool:
-    """Whether a number is one that powers and shifts may be made of."""
-    return isinstance(value, (bool, int, float)) and abs(value) <= 1024
-
-
-def is_small_shape(shape: Any) -> bool:
-    """Whether an array of this shape is made without a thought."""
-    extents = shape if isinstance(shape, (tuple, list)) else (shape,)
-    if not all(isinstance(extent, int) and 0 <= extent <= LARGEST for extent in extents) or len(extents) > 32:
-        return False
-    return prod(extents) <= LARGEST
+    return found is not None and has_operator(operator_name)

@@ -9,93 +9,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
-import tokenize
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from dali_lab.conditionals import ConditionStack
 from dali_lab.formats.python.comments import with_comments
 from dali_lab.formats.python.execution import Interpreter
-from dali_lab.formats.python.names import STAND_INS, Definition, Function
+from dali_lab.formats.python.names import Definition, Function
 from dali_lab.formats.python.plain_values import NeedsRunning
+from dali_lab.formats.python.programs import STAND_INS, decorator_of, lineage, methods, parse, pipelines, signature
 from dali_lab.graph.graph import Graph
 from dali_lab.graph.naming import suggesting
 from dali_lab.model.errors import DaliLabError, FormatError, nearest
 from dali_lab.pipeline.pipeline import Pipeline
-
-_PACKAGES = ("dali_lab", "nvidia.dali")
-
-
-def decoded(data: bytes) -> str:
-    """The text of a program: UTF-8, or what its first lines declare.
-
-    Raises
-    ------
-    FormatError
-        If it is none; with the line.
-    """
-    try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        text = data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FormatError(f"line {line}: this is no text in {error.encoding}, so it is no program") from error
-    except SyntaxError as error:
-        raise FormatError(f"this is no program: {error.msg or 'its encoding is not known'}") from error
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise FormatError(f"line {line}: there is a zero byte, so it is no program")
-    return text
-
-
-def parse(text: str) -> ast.Module:
-    """The syntax tree of a program.
-
-    Raises
-    ------
-    FormatError
-        If it is no Python; with the line.
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return ast.parse(text)
-    except SyntaxError as error:
-        raise FormatError(f"this is no Python: {error.msg}, line {error.lineno}") from error
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        raise FormatError(f"this is no Python that can be read: {error}") from error
-
-
-def looks_like_python(text: str) -> bool:
-    """Whether a text is a program, or was meant to be one."""
-    try:
-        parse(text)
-    except FormatError:
-        return any(f"{word} {package}" in text for word in ("import", "from") for package in _PACKAGES)
-    return True
-
-
-def decorator_of(function: ast.AST) -> ast.expr | None:
-    """The ``pipeline_def`` that stands over a function, if one does."""
-    for decorator in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
-        target = decorator.func if isinstance(decorator, ast.Call) else decorator
-        name = target.attr if isinstance(target, ast.Attribute) else target.id if isinstance(target, ast.Name) else ""
-        if name == "pipeline_def":
-            return decorator
-    return None
-
-
-def pipeline_classes(module: ast.Module) -> list[ast.ClassDef]:
-    """The classes of a program with ``define_graph``, their own or that of a class of the program before them."""
-    found: dict[str, ast.ClassDef] = {}
-    for statement in module.body:
-        if isinstance(statement, ast.ClassDef):
-            derived = any(getattr(base, "id", None) in found for base in statement.bases)
-            if derived or _method(statement, "define_graph") is not None:
-                found[statement.name] = statement
-    return list(found.values())
 
 
 def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None = None) -> Graph:
@@ -115,8 +42,7 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
         If there is no such pipeline, if its code is wrong, or if it must be run to know the graph.
     """
     module = parse(text)
-    classes = pipeline_classes(module)
-    found = {key: statement for statement in module.body for key in _pipelines_of(statement, classes)}
+    found = {entry.name: entry.statement for entry in pipelines(module) if entry.statement in module.body}
     if name is None:
         if not found:
             raise FormatError(
@@ -157,24 +83,6 @@ def read(text: str, name: str | None = None, arguments: Mapping[str, Any] | None
         raise FormatError("this is nested too deeply to be read") from error
 
 
-def _pipelines_of(statement: ast.stmt, classes: Sequence[ast.ClassDef]) -> list[str]:
-    """The names of the pipelines that a statement of a module defines."""
-    match statement:
-        case ast.FunctionDef():
-            return [statement.name] if decorator_of(statement) is not None else []
-        case ast.ClassDef():
-            return [statement.name] if statement in classes else []
-        case ast.With(items=[ast.withitem(context_expr=ast.Name(id=name), optional_vars=None)]):
-            return [name]
-        case ast.With(items=[ast.withitem(context_expr=ast.Call(), optional_vars=ast.Name(id=name))]):
-            return [name]
-    return []
-
-
-def _method(definition: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    return next((item for item in definition.body if isinstance(item, ast.FunctionDef) and item.name == name), None)
-
-
 def _of_function(
     interpreter: Interpreter, module: ast.Module, function: ast.FunctionDef, given: Mapping[str, Any]
 ) -> Graph:
@@ -185,7 +93,7 @@ def _of_function(
         if decorator.args:
             raise NeedsRunning(decorator, "pipeline_def takes names of arguments alone")
         settings = interpreter.keywords(decorator.keywords)
-    own = {each.arg for each in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+    own = signature(function.args).parameters.keys()
     settings.update({key: value for key, value in given.items() if key not in own})
     conditionals = bool(settings.pop("enable_conditionals", False))
     settings.pop("debug", None)
@@ -207,39 +115,26 @@ def _of_class(
     interpreter: Interpreter, module: ast.Module, definition: ast.ClassDef, given: Mapping[str, Any]
 ) -> Graph:
     interpreter.look_around(module.body)
-    classes = lineage(module, definition)
+    ancestors, plain = lineage(module, definition)
+    classes = list(map(methods, ancestors))
     define_graph = next((each["define_graph"] for each in classes if "define_graph" in each), None)
-    if not any("__init__" in each for each in classes) or define_graph is None:
+    if not plain or not any("__init__" in each for each in classes) or define_graph is None:
         raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
-    instance, made = interpreter.construct(classes, {**STAND_INS, **given})
+    made = interpreter.construct(classes, {**STAND_INS, **given})
 
     def define() -> tuple[Any, ...]:
-        result = interpreter.call_function(Function(define_graph), [instance], {})
+        result = interpreter.call_function(Function(define_graph), [interpreter.instance], {})
         return tuple(result) if isinstance(result, (tuple, list)) else (result,)
 
     return _defined(made.settings, define)
 
 
-def lineage(module: ast.Module, definition: ast.ClassDef) -> list[dict[str, ast.FunctionDef]]:
-    """The functions of a class, then those of each class that it is derived from, up to ``Pipeline``."""
-    known = {item.name: item for item in module.body if isinstance(item, ast.ClassDef)}
-    result: list[dict[str, ast.FunctionDef]] = []
-    while True:
-        result.append({item.name: item for item in definition.body if isinstance(item, ast.FunctionDef)})
-        bases = [getattr(base, "id", getattr(base, "attr", "")) for base in definition.bases]
-        if bases == ["Pipeline"]:
-            return result
-        if len(bases) != 1 or bases[0] not in known or len(result) > len(known):
-            raise NeedsRunning(definition, "it is no plain subclass of Pipeline with a constructor")
-        definition = known[bases[0]]
-
-
 def _of_block(interpreter: Interpreter, module: ast.Module, block: ast.With) -> Graph:
     place = module.body.index(block)
     interpreter.look_around(module.body[:place])
-    item = block.items[0]
+    item, *others = block.items
     made = interpreter.value(item.context_expr)
-    if not isinstance(made, Definition):
+    if others or not isinstance(made, Definition):
         raise NeedsRunning(block, "what is entered here is no Pipeline")
     if item.optional_vars is not None:
         interpreter.store(item.optional_vars, made)
@@ -267,10 +162,7 @@ def _defined(settings: Mapping[str, Any], define: Callable[[], tuple[Any, ...]],
     with pipeline:
         pipeline.set_outputs(*define())
     graph = pipeline.graph
-    return graph.replaced(pipeline=_stored(graph.pipeline, settings))
-
-
-def _stored(traced: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that were written down, with those that every pipeline stores."""
-    plain = {key: value for key, value in given.items() if isinstance(value, (bool, int, float, str, dict))}
-    return {**plain, **{key: value for key, value in traced.items() if key in given or key != "batch_size"}}
+    # The settings that were written down, with those that every pipeline stores.
+    plain = {key: value for key, value in settings.items() if isinstance(value, (bool, int, float, str, dict))}
+    stored = {key: value for key, value in graph.pipeline.items() if key in settings or key != "batch_size"}
+    return graph.replaced(pipeline={**plain, **stored})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -14,7 +15,6 @@ from dali_lab.formats.python.expressions import (
     expression,
     is_arithmetic,
     is_expression,
-    operand_count,
 )
 from dali_lab.formats.python.layout import WIDTH, Imports, Piece, call, flat, free, lines, listing, quoted, value_piece
 from dali_lab.graph.graph import Edge, Graph, Node, unique_name
@@ -60,12 +60,12 @@ class Statements:
         self.exact = exact
         self.conditions = conditions
         self.order = graph.order() if conditions is None else conditions.written()
-        self.uses = operand_count(graph.nodes, graph.outputs)
+        self.uses = Counter(edge.node for edge in graph.edges())
         self.users: dict[str, list[tuple[Node, str]]] = {name: [] for name in graph.nodes}
         for node in graph.nodes.values():
             for key, edge in [*(("", edge) for edge in node.inputs), *node.connections.items()]:
                 self.users[edge.node].append((node, key))
-        self.used = {(edge.node, edge.output) for edge in self._edges()}
+        self.used = {(edge.node, edge.output) for edge in graph.edges()}
         self._reserve_objects()
         self.variables = {name: self._variables(graph.nodes[name]) for name in self.order}
         self._share_variables()
@@ -74,9 +74,6 @@ class Statements:
             self.inlined |= conditions.inlined | {name for name in self.order if self._may_decide(name)}
         self.named: set[str] = {name for name in self.order if self._wants_name(graph.nodes[name])} | set(named)
         self._settle()
-
-    def _edges(self) -> list[Edge]:
-        return [*self.graph.outputs, *(edge for node in self.graph.nodes.values() for edge in node.edges())]
 
     def _reserve_objects(self) -> None:
         """Give imported objects their names first, so that variables step aside."""

@@ -1,4 +1,4 @@
-"""Code to graph by running it: the pipelines in a program are listed, and the chosen one is traced in another process.
+"""Code to graph by running it: a pipeline of a program is traced in another process.
 
 A program runs only when :func:`trace` is called, which is for callers whose user agreed to that. It runs apart, with a
 time limit, and can be cancelled; what it prints is kept away from the caller's own output.
@@ -6,7 +6,6 @@ time limit, and can be cancelled; what it prints is kept away from the caller's 
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import re
@@ -17,134 +16,17 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from dali_lab.formats.disk import PathLike, read_bytes
 from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.python.names import STAND_INS
-from dali_lab.formats.python.reader import decoded, decorator_of, parse, pipeline_classes
+from dali_lab.formats.python.programs import decoded, pipelines
 from dali_lab.graph.graph import Graph
 from dali_lab.model.errors import FormatError, nearest
 
-Style = Literal["function", "class", "context"]
 DEFAULT_TIMEOUT = 60.0
 _POLL = 0.05
 _MOST_OUTPUT = 2000
-_MOST_DEFAULT = 200
-
-
-@dataclass(frozen=True)
-class Found:
-    """A pipeline in a program.
-
-    Attributes
-    ----------
-    name
-        The function, the class, or the variable that holds the pipeline.
-    style
-        A function under ``pipeline_def``, a class with ``define_graph``, or a ``with`` block.
-    line
-        Where it begins.
-    summary
-        First line of its documentation.
-    arguments
-        Arguments that must be given.
-    optional
-        The others, each with its default as text, or `None` where that is no plain value.
-    """
-
-    name: str
-    style: Style
-    line: int
-    summary: str = ""
-    arguments: tuple[str, ...] = ()
-    optional: tuple[tuple[str, str | None], ...] = ()
-
-
-def pipelines(text: str) -> list[Found]:
-    """The pipelines in a program, found without running it.
-
-    Raises
-    ------
-    FormatError
-        If it is no Python.
-    """
-    module = parse(text)
-    found: list[Found] = []
-    made: set[str] = set()
-    for node in ast.walk(module):
-        if isinstance(node, ast.Assign) and _makes_pipeline(node.value):
-            made.update(target.id for target in node.targets if isinstance(target, ast.Name))
-    classes = pipeline_classes(module)
-    for node in module.body:
-        if isinstance(node, ast.FunctionDef) and decorator_of(node) is not None:
-            required, optional = _arguments(node)
-            found.append(Found(node.name, "function", node.lineno, _summary(node), required, optional))
-        elif isinstance(node, ast.ClassDef) and node in classes:
-            required, optional = _arguments_of_class(module, node)
-            found.append(Found(node.name, "class", node.lineno, _summary(node), required, optional))
-    for node in ast.walk(module):
-        if not isinstance(node, ast.With):
-            continue
-        for item in node.items:
-            expression, alias = item.context_expr, item.optional_vars
-            if isinstance(expression, ast.Name) and expression.id in made:
-                found.append(Found(expression.id, "context", node.lineno))
-            elif _makes_pipeline(expression) and isinstance(alias, ast.Name):
-                found.append(Found(alias.id, "context", node.lineno))
-    return sorted(found, key=lambda entry: entry.line)
-
-
-def _makes_pipeline(node: ast.expr) -> bool:
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    return (function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")) == "Pipeline"
-
-
-def _summary(node: ast.FunctionDef | ast.ClassDef) -> str:
-    return (ast.get_docstring(node) or "").strip().split("\n")[0]
-
-
-_Arguments = tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]
-
-
-def _arguments(node: ast.FunctionDef) -> _Arguments:
-    """Arguments of a function that must be given, and the others with their defaults."""
-    arguments = node.args
-    plain = [*arguments.posonlyargs, *arguments.args]
-    defaults: list[ast.expr | None] = [None] * (len(plain) - len(arguments.defaults))
-    pairs = [*zip(plain, [*defaults, *arguments.defaults], strict=True)]
-    pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-    required = tuple(each.arg for each, default in pairs if default is None)
-    return required, tuple((each.arg, _plain_text(default)) for each, default in pairs if default is not None)
-
-
-def _plain_text(default: ast.expr) -> str | None:
-    try:
-        value = ast.literal_eval(default)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    return repr(value)[:_MOST_DEFAULT]
-
-
-def _arguments_of_class(module: ast.Module, node: ast.ClassDef) -> _Arguments:
-    """Arguments of a pipeline class: those of its constructor that have no stand-in."""
-    known = {item.name: item for item in module.body if isinstance(item, ast.ClassDef)}
-    for _ in known:
-        for item in node.body:
-            if isinstance(item, ast.FunctionDef) and item.name == "__init__":
-                required, optional = _arguments(item)
-                others = tuple(name for name in required[1:] if name not in STAND_INS)
-                stand_ins = ((name, repr(STAND_INS[name])) for name in required if name in STAND_INS)
-                return others, (*stand_ins, *optional)
-        bases = [known[base.id] for base in node.bases if isinstance(base, ast.Name) and base.id in known]
-        if not bases:
-            break
-        node = bases[0]
-    return (), ()
 
 
 def line_of(message: str) -> tuple[str, str]:

@@ -15,8 +15,7 @@ from typing import Any
 from dali_lab import compat
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.python.comments import with_comments
-from dali_lab.formats.python.names import STAND_INS
-from dali_lab.formats.python.reader import decoded
+from dali_lab.formats.python.programs import STAND_INS, decoded
 from dali_lab.graph.graph import Graph
 from dali_lab.pipeline.pipeline import Pipeline
 

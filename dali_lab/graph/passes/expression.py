@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 from dali_lab.graph.graph import Edge, Graph, Node
 from dali_lab.graph.passes.matching import described, fused_name
 
@@ -14,12 +12,9 @@ _MOST = 32
 
 def expression(graph: Graph) -> Graph:
     """Exact: every step keeps its own type, rounding and wrapping; only the arrays between them are gone."""
-    users: dict[str, set[str]] = defaultdict(set)
-    for node in graph.nodes.values():
-        for edge in node.edges():
-            users[edge.node].add(node.id)
+    users = graph.consumers()
     for edge in graph.outputs:
-        users[edge.node].add("")
+        users.setdefault(edge.node, []).append("")
     nodes = dict(graph.nodes)
     for root in reversed(list(graph.nodes.values())):
         if root.id not in nodes or not _is_step(root):
@@ -38,7 +33,7 @@ def _is_step(node: Node) -> bool:
     return fused_name(node) == _FUSED
 
 
-def _feeding(graph: Graph, root: Node, users: dict[str, set[str]]) -> list[Node]:
+def _feeding(graph: Graph, root: Node, users: dict[str, list[str]]) -> list[Node]:
     """The nodes that only feed `root`, directly or through each other, and `root` itself as the last; in order."""
     group = {root.id}
     joined = [root.id]
@@ -47,7 +42,7 @@ def _feeding(graph: Graph, root: Node, users: dict[str, set[str]]) -> list[Node]
             node = graph.nodes[edge.node]
             if (
                 node.id not in group
-                and users[node.id] <= group
+                and group.issuperset(users[node.id])
                 and _is_step(node)
                 and node.device == root.device
                 and not node.arguments.get("preserve")

@@ -121,7 +121,7 @@ def exportable(document: Document) -> tuple[Graph, list[str]]:
     if not graph.outputs and checked.missing:
         raise DocumentError("No output is left. " + " ".join(warnings))
     if not graph.outputs:
-        used = {edge.node for node in graph.nodes.values() for edge in node.edges()}
+        used = {edge.node for edge in graph.edges()}
         ends = tuple(name for name in graph.nodes if name not in used)
         graph = graph.replaced(outputs=tuple(Edge(name) for name in ends))
         warnings.append(f"No outputs are marked, so the last nodes are returned: {', '.join(ends)}.")

@@ -8,7 +8,7 @@ from pathlib import Path
 from dali_lab.formats import FORMATS, detected, loads
 from dali_lab.formats.disk import write_text
 from dali_lab.formats.json import graph_file as json_file
-from dali_lab.formats.python.reader import decoded
+from dali_lab.formats.python.programs import decoded
 from dali_lab.formats.registry import beginning
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.document.graph_document import checked, parsed, written

@@ -10,8 +10,9 @@ from pathlib import Path
 from dali_lab.formats.disk import read_bytes
 from dali_lab.formats.json import graph_file as json_file
 from dali_lab.formats.pictures.folding import with_groups
-from dali_lab.formats.python import reader as python_static
-from dali_lab.formats.python import tracing as python_import
+from dali_lab.formats.python import programs
+from dali_lab.formats.python.reader import read
+from dali_lab.formats.python.tracing import DEFAULT_TIMEOUT, line_of, trace, trace_text
 from dali_lab.model.errors import DaliLabError, FormatError
 from dali_lab.studio.document.graph_document import checked
 from dali_lab.studio.errors import DocumentError, sentence
@@ -42,7 +43,7 @@ class Program:
         if not path.exists():
             raise DocumentError(f"There is no file {path}.", "not_found")
         try:
-            return cls(python_static.decoded(read_bytes(path)), path.name, path)
+            return cls(programs.decoded(read_bytes(path)), path.name, path)
         except FormatError as error:
             raise DocumentError(sentence(f"{path.name}: {error.message}"), "unreadable") from error
 
@@ -69,19 +70,19 @@ def listed(program: Program) -> ProgramListing:
         With the code ``unreadable``.
     """
     try:
-        found = python_import.pipelines(program.text)
+        found = programs.pipelines(program.text)
     except FormatError as error:
         raise DocumentError(sentence(error.message), "unreadable") from error
     path = None if program.path is None else str(program.path)
     return ProgramListing(program.name, path, [_described(program.text, entry) for entry in found])
 
 
-def _described(text: str, found: python_import.Found) -> ProgramPipeline:
+def _described(text: str, found: programs.Found) -> ProgramPipeline:
     arguments = [ProgramArgument(name, True) for name in found.arguments]
     arguments += [ProgramArgument(name, False, default) for name, default in found.optional]
     reason = None
     try:
-        python_static.read(text, found.name)
+        read(text, found.name)
     except DaliLabError as error:
         reason = error.message
     return ProgramPipeline(
@@ -111,7 +112,7 @@ def opened(program: Program, pipeline: str | None) -> Document:
         raise DocumentError(
             f"This program must be run to know its graph ({entry.reason}).", "needs_running", pipelines=pipelines
         )
-    return checked(json_file.to_document(with_groups(python_static.read(program.text, name))))
+    return checked(json_file.to_document(with_groups(read(program.text, name))))
 
 
 def traced(program: Program, params: TraceRequest, token: Cancellation) -> Document:
@@ -124,9 +125,9 @@ def traced(program: Program, params: TraceRequest, token: Cancellation) -> Docum
     """
     if params.consent is not True:
         raise DocumentError("Nothing was run: the program is run only after somebody agrees to that.", "consent")
-    run = partial(python_import.trace_text, program.text)
+    run = partial(trace_text, program.text)
     if program.path is not None:
-        run = partial(python_import.trace, program.path)
+        run = partial(trace, program.path)
     try:
         graph = run(
             params.pipeline, arguments=params.arguments or {}, timeout=_seconds(params.timeout), cancel=token.event
@@ -135,14 +136,14 @@ def traced(program: Program, params: TraceRequest, token: Cancellation) -> Docum
         if token.reason is not None:
             raise DocumentError("Stopped.", "cancelled") from error
         message, _, detail = error.message.partition("\n")
-        line, found = python_import.line_of(message)
+        line, found = line_of(message)
         raise DocumentError(sentence(found), detail=detail or None, line=line or None) from error
     return checked(json_file.to_document(with_groups(graph)))
 
 
 def _seconds(value: float | None) -> float:
     if value is None:
-        return python_import.DEFAULT_TIMEOUT
+        return DEFAULT_TIMEOUT
     if not 0 < value <= MOST_SECONDS:
         raise DocumentError(f"The time limit is a number of seconds up to {MOST_SECONDS:g}.")
     return value

@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 
-from dali_lab.executor.plan import bare, make_operator
+from dali_lab.executor.plan import make_operator
 from dali_lab.executor.pool import ThreadPool
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Graph, bare
 from dali_lab.graph.seeds import graph_seeds
 from dali_lab.model.errors import GraphError
 from dali_lab.schema.registry import find_operator

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from dali_lab.executor.plan import bare
-from dali_lab.graph.graph import Edge, Graph
+from dali_lab.graph.graph import Edge, Graph, bare
 from dali_lab.model.batch import Batch
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.protocol.previews import ShapesOverlay

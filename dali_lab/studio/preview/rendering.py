@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from dali_lab.executor.plan import bare
-from dali_lab.graph.graph import Graph
+from dali_lab.graph.graph import Graph, bare
 from dali_lab.model.errors import DaliLabError
 from dali_lab.schema.registry import find_operator, has_operator
 from dali_lab.studio.preview.cache import Cache

@@ -13,7 +13,7 @@ from dali_lab.errors import FormatError
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import tracing as python_import
 from dali_lab.formats.python import writer as python_code
-from dali_lab.formats.python.tracing import Found
+from dali_lab.formats.python.programs import Found, pipelines
 from dali_lab.graph.graph import Edge
 from tests.programs import LIMIT
 from tests.unit.formats.test_python_code import example
@@ -75,7 +75,7 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_pipelines_are_listed_without_running() -> None:
-    assert python_import.pipelines(PROGRAM) == [
+    assert pipelines(PROGRAM) == [
         Found("by_function", "function", 16, "Flip pictures.", (), (("times", "2"),)),
         Found("needs", "function", 25, "", ("folder",)),
         Found("by_block", "context", 28),

@@ -10,6 +10,7 @@ from dali_lab.cli.entry import main
 from dali_lab.errors import FormatError
 from dali_lab.formats import load
 from dali_lab.formats.json import graph_file as json_file
+from dali_lab.formats.python import programs
 from dali_lab.formats.python import reader as python_static
 from dali_lab.formats.python import tracing as python_import
 from dali_lab.graph.graph import Graph
@@ -147,7 +148,7 @@ def test_they_are_read_as_they_are_traced(program: Path, name: str) -> None:
 
 
 def test_pipelines_are_listed_with_their_arguments() -> None:
-    found = {entry.name: entry for entry in python_import.pipelines(PROGRAM)}
+    found = {entry.name: entry for entry in programs.pipelines(PROGRAM)}
     assert list(found) == ["texts", "loops", "Base", "Derived", "asks", "constants"]
     assert found["asks"].arguments == ("root", "size")
     assert [name for name, _ in found["Derived"].optional] == ["batch_size", "num_threads", "device_id"]
@@ -217,7 +218,7 @@ def test_what_is_no_program_says_so_in_one_line(
 
 def test_other_encodings_are_read() -> None:
     text = f"# -*- coding: latin-1 -*-\n{PROGRAM.replace('data', 'donnée')}"
-    graph = python_static.read(python_static.decoded(text.encode("latin-1")), "texts")
+    graph = python_static.read(programs.decoded(text.encode("latin-1")), "texts")
     assert graph["Reader_03"].arguments["file_root"] == "donnée/ train"
 
 

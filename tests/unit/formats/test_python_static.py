@@ -152,6 +152,8 @@ def p():
         "hasattr(1, 'real')",
         "isinstance(1, open)",
         "[y := [0]] + [y := y * 2 for _ in range(99)]",
+        "[y := [0]] + [y := [*y, *y] for _ in range(99)]",
+        "round(5, -10 ** 9)",
         "[z := 3] + [z := z * z for _ in range(99)]",
         "str([w := [0]] + [w := [w, w] for _ in range(99)])",
         "10 ** 10 ** 10",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dali_lab.graph.difference import difference
-from dali_lab.graph.graph import Edge, Graph, Node, same_values
+from dali_lab.graph.graph import Edge, Graph, Node, same_values, unique_name
 
 
 def words(before: list[Node], after: list[Node]) -> list[str]:
@@ -62,4 +62,4 @@ def test_graphs_and_nodes_beside_other_things() -> None:
     graph = Graph({"a": node}, (Edge("a"),), {})
     assert graph != "a graph" and node != "a node"
     assert len({node, Node("a", "external_source")}) == 1
-    assert graph.unique_name("a") == "a_2" and graph.unique_name("b") == "b"
+    assert unique_name("a", graph.nodes) == "a_2" and unique_name("b", graph.nodes) == "b"
